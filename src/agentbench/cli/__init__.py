@@ -1,0 +1,1 @@
+"""The command line: wires everything, and is the only place that turns errors into exit codes."""

@@ -1,0 +1,83 @@
+"""What stops the harness itself, each with the exit code of the program.
+
+An exception whose `failure_reason` is set names, as text, the reason that an attempt ends
+in when the exception escapes from one of its stages (docs/failure_taxonomy.md, decision 1).
+
+    AgentbenchError
+    ├── UsageError            2   an option, an unknown agent
+    ├── InputError           65   a task, run or import file is wrong
+    ├── UnavailableError     69   the sandbox or the engine is not there
+    └── AttemptError         70   ends one attempt, never the run
+        ├── SandboxError          the engine or the container is lost
+        ├── GitCloneError         the repository cannot be had
+        ├── GitCheckoutError      the commit is not in the repository
+        ├── LLMError              the model did not answer
+        └── ToolError             a tool of the agent failed for good
+"""
+
+from typing import ClassVar
+
+
+class AgentbenchError(Exception):
+    """The harness cannot go on; the message says what was expected, found and to be done."""
+
+    exit_code: ClassVar[int] = 70
+    failure_reason: ClassVar[str | None] = None
+
+
+class UsageError(AgentbenchError):
+    """The command line asks for something that does not exist or contradicts itself."""
+
+    exit_code = 2
+
+
+class InputError(AgentbenchError):
+    """A task, run or import file is wrong; holds every fault that was found."""
+
+    exit_code = 65
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+class UnavailableError(AgentbenchError):
+    """What attempts run in is not there; the message says what to start or install."""
+
+    exit_code = 69
+
+
+class AttemptError(AgentbenchError):
+    """Ends one attempt with the reason that it carries."""
+
+    failure_reason = "UNKNOWN"
+
+
+class SandboxError(AttemptError):
+    """The engine, the container or the sandbox process is lost."""
+
+    failure_reason = "SANDBOX_ERROR"
+
+
+class GitCloneError(AttemptError):
+    """The repository could not be fetched from where the task says it is."""
+
+    failure_reason = "GIT_CLONE_FAILED"
+
+
+class GitCheckoutError(AttemptError):
+    """The repository has no such commit."""
+
+    failure_reason = "GIT_CHECKOUT_FAILED"
+
+
+class LLMError(AttemptError):
+    """The model's service failed for good; raised by agents."""
+
+    failure_reason = "LLM_ERROR"
+
+
+class ToolError(AttemptError):
+    """A tool of the agent failed for good; raised by agents."""
+
+    failure_reason = "TOOL_ERROR"

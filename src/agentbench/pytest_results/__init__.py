@@ -1,0 +1,1 @@
+"""Pytest results: the one serializer that judges attempts and answers agents."""

@@ -1,0 +1,1 @@
+"""Reports: records as table, JSON, CSV and Markdown."""

@@ -1,0 +1,1 @@
+"""Runs: many attempts, one record each, on disk."""

@@ -1,0 +1,1 @@
+"""Sandboxes: docker, bubblewrap and process, behind one protocol (`interface`)."""

@@ -1,0 +1,170 @@
+"""Facts that stages bring back: how a command ended, what pytest showed, how an agent stopped.
+
+Nothing here judges. `classify` and `judge` read these values and nothing else.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NewType
+
+from pydantic import Field
+
+from agentbench.schema import Schema
+from agentbench.scoring.stage_name import StageName as StageName
+
+NodeId = NewType("NodeId", str)
+"""A pytest node id, as pytest prints it: `tests/test_a.py::test_b[x]`."""
+
+
+class Ending(StrEnum):
+    """How a command came to its end."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed_out"  # our own deadline fired
+    OUT_OF_MEMORY = "out_of_memory"  # the kernel's OOM killer took a process of it
+    KILLED = "killed"  # a signal that was neither of these
+    LOST = "lost"  # the engine or the sandbox went away: nobody knows
+
+
+class CommandResult(Schema):
+    """How one command in a sandbox ended, and what it said."""
+
+    argv: tuple[str, ...]
+    ending: Ending
+    exit_code: int | None = None
+    signal: int | None = None
+    duration: timedelta
+    stdout: str = ""
+    stderr: str = ""
+    truncated: bool = False
+    output_bytes: int = 0  # of both streams, before the cap
+    peak_memory_bytes: int | None = None
+    cpu_seconds: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the command ran to its end and exited 0."""
+        return self.ending is Ending.EXITED and self.exit_code == 0
+
+
+class CaseOutcome(StrEnum):
+    """What became of one test."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"  # its set-up or teardown failed
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+    UNFINISHED = "unfinished"  # begun, and the run died or was cut off in it
+
+
+class ReportSource(StrEnum):
+    """Where the knowledge about a pytest run came from, most trusted first."""
+
+    STREAM = "stream"
+    JSON_REPORT = "json_report"
+    JUNIT = "junit"
+    TEXT = "text"
+    EXIT_CODE = "exit_code"
+
+
+class PytestOutcome(StrEnum):
+    """What a whole pytest run came to, by evidence and not by its exit code alone."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NO_TESTS = "no_tests"
+    COLLECTION_ERROR = "collection_error"
+    INTERRUPTED = "interrupted"
+    PYTEST_INTERNAL = "pytest_internal"
+    USAGE = "usage"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    UNVERIFIED = "unverified"  # the exit code and the report do not agree, or there is no report
+    SPAWN = "spawn"  # no interpreter, or no pytest in it
+
+
+class CaseFact(Schema):
+    """One test of a run. `phases` counts reports of setup, call and teardown, in this order."""
+
+    node_id: NodeId
+    outcome: CaseOutcome
+    phases: tuple[int, int, int] = (1, 1, 1)
+    duration: float = 0.0  # seconds
+
+
+class ReportFacts(Schema):
+    """What a pytest run showed, reduced to what a judgement needs."""
+
+    outcome: PytestOutcome
+    source: ReportSource
+    complete: bool  # a session-finish record was written
+    collected: int = 0
+    passed: int = 0
+    failed: int = 0  # failed and errored
+    cases: tuple[CaseFact, ...] = ()
+    collection_errors: tuple[str, ...] = ()  # the files, first one first
+    internals_changed: tuple[str, ...] = ()  # pytest functions that are not what they were
+
+
+class AgentEnding(StrEnum):
+    """How an agent stopped."""
+
+    SUBMITTED = "submitted"
+    STEP_LIMIT = "step_limit"
+    COST_LIMIT = "cost_limit"
+    TIME_LIMIT = "time_limit"
+    LLM_ERROR = "llm_error"
+    TOOL_ERROR = "tool_error"
+    CRASHED = "crashed"
+    INTERRUPTED = "interrupted"
+
+
+class Severity(StrEnum):
+    """How much a finding weighs; one critical finding quarantines an attempt."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Finding(Schema):
+    """Something about an attempt that a reader should know (integrity)."""
+
+    rule: str
+    severity: Severity
+    where: str
+    what: str
+
+
+class ExceptionFact(Schema):
+    """An exception that escaped from a stage, as far as a judgement needs it."""
+
+    type_name: str
+    message: str
+    reason: str  # the code of the FailureReason that the pure mapping gives it
+    fault: str | None = None  # overrides the reason's default fault
+
+
+class Evidence(Schema):
+    """All that one stage brings back."""
+
+    command: CommandResult | None = None  # the command that decided the stage
+    report: ReportFacts | None = None
+    agent: AgentEnding | None = None
+    agent_detail: str = ""
+    exception: ExceptionFact | None = None
+    memory_limit_mib: int | None = None
+    findings: tuple[Finding, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class StageResult(Schema):
+    """One stage of one attempt: its evidence and when it ran."""
+
+    stage: StageName
+    evidence: Evidence
+    started_at: datetime
+    duration: timedelta
+    cached: bool = Field(default=False, description="taken from an earlier attempt's snapshot")

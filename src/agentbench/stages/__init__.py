@@ -1,0 +1,1 @@
+"""Stages: the six steps of an attempt; each returns evidence."""

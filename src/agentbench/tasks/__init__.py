@@ -1,0 +1,1 @@
+"""Tasks: what a person wrote down about one bug, read from disk and checked."""
