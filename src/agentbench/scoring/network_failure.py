@@ -1,0 +1,35 @@
+"""Recognises that a command failed because the network did, by what the tools print.
+
+git (libcurl, OpenSSH), pip (urllib3) and apt name these causes in fixed phrases; exit codes
+do not tell them from any other failure.
+"""
+
+import re
+
+_PHRASES = re.compile(
+    "|".join(
+        (
+            r"could not resolve host",
+            r"temporary failure in name resolution",
+            r"name or service not known",
+            r"failed to establish a new connection",
+            r"connection (?:timed out|refused|reset by peer|broken)",
+            r"connect(?:ion)? to .{1,80} timed out",
+            r"network is unreachable",
+            r"no route to host",
+            r"read timed out",
+            r"remote end closed connection",
+            r"the remote end hung up unexpectedly",
+            r"operation timed out after",
+            r"tls connect error",
+            r"(?:error|status|code):? (?:429|502|503|504)\b",
+        )
+    ),
+    re.IGNORECASE,
+)
+
+
+def network_failure(text: str) -> str | None:
+    """The phrase in a command's output that says the network failed; `None` without one."""
+    found = _PHRASES.search(text)
+    return found.group(0) if found else None

@@ -1,0 +1,71 @@
+"""What the report of a final test that ran to its end says against the attempt."""
+
+from agentbench.scoring.evidence import CommandResult, PytestOutcome, ReportFacts, StageName
+from agentbench.scoring.failure import Failure
+from agentbench.scoring.taxonomy import FailureReason, Fault
+
+_REASONS = {
+    PytestOutcome.FAILED: FailureReason.TESTS_FAILED,
+    PytestOutcome.NO_TESTS: FailureReason.NO_TESTS_COLLECTED,
+    PytestOutcome.COLLECTION_ERROR: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.INTERRUPTED: FailureReason.INTERRUPTED,
+    PytestOutcome.PYTEST_INTERNAL: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.USAGE: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.SPAWN: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.TIMEOUT: FailureReason.TIMEOUT,
+}
+
+
+def report_failure(command: CommandResult, report: ReportFacts) -> Failure | None:
+    """The failure that a final test's report shows; `None` when pytest was content.
+
+    Code under test runs in the same process, so whatever went wrong there is the agent's,
+    except that pytest could not be started at all.
+    """
+    if report.outcome is PytestOutcome.PASSED:
+        return None
+    fault = Fault.TASK if report.outcome is PytestOutcome.SPAWN else Fault.AGENT
+    return Failure(
+        stage=StageName.FINAL_TEST,
+        reason=_reason(command, report),
+        fault=fault,
+        detail=_detail(command, report),
+    )
+
+
+def last_line(command: CommandResult) -> str:
+    """The last thing a command said, in brackets; empty when it said nothing."""
+    for text in (command.stderr, command.stdout):
+        lines = text.strip().splitlines()
+        if lines:
+            return f" ({lines[-1].strip()[:200]})"
+    return ""
+
+
+def _reason(command: CommandResult, report: ReportFacts) -> FailureReason:
+    if report.outcome is PytestOutcome.CRASH:
+        code = 1 if command.exit_code is None else command.exit_code
+        mapped = FailureReason.from_stage(StageName.FINAL_TEST, code)
+        return FailureReason.UNKNOWN if mapped is None else mapped
+    if report.outcome is PytestOutcome.UNVERIFIED:
+        failed = report.complete and report.failed > 0
+        return FailureReason.TESTS_FAILED if failed else FailureReason.INTERNAL_ERROR
+    return _REASONS[report.outcome]
+
+
+def _detail(command: CommandResult, report: ReportFacts) -> str:
+    code = command.exit_code
+    first = next(iter(report.collection_errors), "an unnamed file")
+    said = {
+        PytestOutcome.FAILED: f"{report.failed} of {report.collected} tests failed",
+        PytestOutcome.NO_TESTS: "pytest collected no tests",
+        PytestOutcome.COLLECTION_ERROR: f"{first} could not be collected",
+        PytestOutcome.INTERRUPTED: "the test session was interrupted from within",
+        PytestOutcome.UNVERIFIED: f"exit code {code} without a whole report behind it",
+    }
+    if report.outcome is PytestOutcome.UNVERIFIED and report.complete:
+        return f"exit code {code} contradicts the report: {report.failed} failed"
+    if report.outcome is PytestOutcome.CRASH and code == 128 + 9:
+        return "killed by SIGKILL, cause unknown"
+    what = report.outcome.value.replace("_", " ")
+    return said.get(report.outcome, f"{what}: exit code {code}{last_line(command)}")

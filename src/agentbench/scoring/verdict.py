@@ -1,0 +1,227 @@
+"""The verdict: did the attempt resolve its task, and if not, what is the primary reason?"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from agentbench.schema import Schema
+from agentbench.scoring.classification import classify
+from agentbench.scoring.evidence import (
+    CaseOutcome,
+    Evidence,
+    NodeId,
+    Severity,
+    StageName,
+    StageResult,
+)
+from agentbench.scoring.expectation import (
+    BAD,
+    Expectation,
+    ExpectedTests,
+    outcomes_of,
+    resolve_expectation,
+    shortfall_of,
+)
+from agentbench.scoring.failure import Failure
+from agentbench.scoring.taxonomy import FailureReason, Fault
+
+
+class CaseChange(Schema):
+    """One test from baseline to final; `None` is a test that was not there."""
+
+    node_id: NodeId
+    listed: Literal["fail_to_pass", "pass_to_pass"] | None
+    baseline: CaseOutcome | None
+    final: CaseOutcome | None
+
+
+class ChangeCounts(Schema):
+    """What became of the expected tests, in numbers."""
+
+    fixed: int = 0
+    still_failing: int = 0
+    regressed: int = 0
+    unrun: int = 0
+
+
+class Verdict(Schema):
+    """The judgement of one attempt; `failure_reason` is `None` exactly when it is resolved."""
+
+    resolved: bool
+    quarantined: bool = False
+    failure_reason: FailureReason | None
+    fault: Fault | None
+    detail: str = ""
+    failures: tuple[Failure, ...] = ()
+    tests: tuple[CaseChange, ...] = ()
+    counts: ChangeCounts = ChangeCounts()
+
+
+def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
+    """Judge an attempt from what its stages brought back.
+
+    The final test decides (decision 5): passed by evidence, the attempt is resolved however the
+    agent stopped; not passed, every stage's failure is a candidate and precedence picks one.
+    """
+    by_stage = {result.stage: result.evidence for result in stages}
+    baseline = by_stage.get(StageName.BASELINE_RUN, Evidence())
+    final = by_stage.get(StageName.FINAL_TEST)
+    expectation = resolve_expectation(expected, baseline)
+    tests = _changes(expectation, baseline, final or Evidence())
+    failures = _stage_failures(expected, stages)
+    shortfall = shortfall_of(expected, expectation, baseline, final) if final else None
+    if final is not None and shortfall is None and not _stopped_early(failures):
+        return _passed(tests, baseline, stages)
+    if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
+        failures = (*failures, _tests_failed(shortfall))
+    return _failed(failures, tests)
+
+
+def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | None:
+    """What the baseline run says against the task, with its listed tests taken into account."""
+    failure = classify(StageName.BASELINE_RUN, evidence)
+    if failure is not None or evidence.report is None or not expected.fail_to_pass:
+        return failure
+    outcomes = outcomes_of(evidence)
+    if all(outcomes.get(node_id) is CaseOutcome.PASSED for node_id in expected.fail_to_pass):
+        return Failure(
+            stage=StageName.BASELINE_RUN,
+            reason=FailureReason.BASELINE_NOT_FAILING,
+            fault=Fault.TASK,
+            detail="every fail_to_pass test passes before any fix",
+        )
+    return None
+
+
+def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str, ...]:
+    """What looks wrong about a baseline that did fail (decision 4)."""
+    warnings = []
+    code = evidence.command.exit_code if evidence.command else None
+    if code != 1:
+        warnings.append(f"the baseline exited {code}, where a failing test run exits 1")
+    outcomes = outcomes_of(evidence)
+    ran = [node_id for node_id in expected.fail_to_pass if node_id in outcomes]
+    if expected.fail_to_pass and not ran:
+        warnings.append("no fail_to_pass test ran in the baseline")
+    early = [node_id for node_id in ran if outcomes[node_id] is CaseOutcome.PASSED]
+    if early:
+        warnings.append(f"passes before any fix, though listed as fail_to_pass: {', '.join(early)}")
+    return tuple(warnings)
+
+
+def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> tuple[Failure, ...]:
+    found = []
+    for result in stages:
+        if result.stage is StageName.BASELINE_RUN:
+            found.append(baseline_failure(expected, result.evidence))
+        else:
+            found.append(classify(result.stage, result.evidence))
+    return tuple(failure for failure in found if failure is not None)
+
+
+def _stopped_early(failures: Sequence[Failure]) -> bool:
+    """Whether a stage before the agent's failed: such an attempt has no valid final test."""
+    own = {StageName.AGENT_RUN, StageName.FINAL_TEST}
+    return any(failure.stage not in own for failure in failures)
+
+
+def _passed(
+    tests: tuple[CaseChange, ...], baseline: Evidence, stages: Sequence[StageResult]
+) -> Verdict:
+    critical = _critical(baseline, stages)
+    counts = _counts(tests)
+    if critical is None:
+        return Verdict(resolved=True, failure_reason=None, fault=None, tests=tests, counts=counts)
+    failure = _tests_failed(f"quarantined: {critical}")
+    return Verdict(
+        resolved=False,
+        quarantined=True,
+        failure_reason=failure.reason,
+        fault=failure.fault,
+        detail=failure.detail,
+        failures=(failure,),
+        tests=tests,
+        counts=counts,
+    )
+
+
+def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
+    """The first critical finding. What pytest's internals looked like at baseline is no one's."""
+    usual = set(baseline.report.internals_changed) if baseline.report else set()
+    for result in stages:
+        for finding in result.evidence.findings:
+            if finding.severity is Severity.CRITICAL:
+                return f"{finding.rule} at {finding.where}: {finding.what}"
+        report = result.evidence.report
+        changed = set(report.internals_changed) - usual if report else set()
+        if result.stage is StageName.FINAL_TEST and changed:
+            return f"internals of pytest were replaced: {', '.join(sorted(changed))}"
+    return None
+
+
+def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Verdict:
+    primary_reason = FailureReason.resolve(f.reason for f in failures if f.terminal)
+    if primary_reason is None:
+        failures = (
+            Failure(
+                stage=StageName.FINAL_TEST,
+                reason=FailureReason.UNKNOWN,
+                fault=Fault.INFRASTRUCTURE,
+                detail="the attempt ended before its final test, and no stage says why",
+            ),
+        )
+        primary_reason = FailureReason.UNKNOWN
+    primary = next(f for f in failures if f.reason is primary_reason)
+    return Verdict(
+        resolved=False,
+        failure_reason=primary.reason,
+        fault=primary.fault,
+        detail=primary.detail,
+        failures=failures,
+        tests=tests,
+        counts=_counts(tests),
+    )
+
+
+def _tests_failed(detail: str) -> Failure:
+    return Failure(
+        stage=StageName.FINAL_TEST,
+        reason=FailureReason.TESTS_FAILED,
+        fault=Fault.AGENT,
+        detail=detail,
+    )
+
+
+def _changes(
+    expectation: Expectation, baseline: Evidence, final: Evidence
+) -> tuple[CaseChange, ...]:
+    before, after = outcomes_of(baseline), outcomes_of(final)
+    listed: dict[NodeId, Literal["fail_to_pass", "pass_to_pass"]] = {}
+    listed.update(dict.fromkeys(expectation.pass_to_pass, "pass_to_pass"))
+    listed.update(dict.fromkeys(expectation.fail_to_pass, "fail_to_pass"))
+    shown = (
+        (*expectation.fail_to_pass, *expectation.pass_to_pass)
+        if expectation.fail_to_pass
+        else tuple(dict.fromkeys((*before, *after)))
+    )
+    return tuple(
+        CaseChange(
+            node_id=node_id,
+            listed=listed.get(node_id),
+            baseline=before.get(node_id),
+            final=after.get(node_id),
+        )
+        for node_id in shown
+    )
+
+
+def _counts(tests: Sequence[CaseChange]) -> ChangeCounts:
+    passed = CaseOutcome.PASSED
+    return ChangeCounts(
+        fixed=sum(t.baseline is not passed and t.final is passed for t in tests),
+        still_failing=sum(
+            t.baseline is not passed and t.final is not None and t.final is not passed
+            for t in tests
+        ),
+        regressed=sum(t.baseline is passed and t.final in BAD for t in tests),
+        unrun=sum(t.final is None for t in tests),
+    )
