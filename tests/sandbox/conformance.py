@@ -1,0 +1,44 @@
+"""What every sandbox, fake or real, must do: one suite for all back ends.
+
+A back end's test module subclasses `SandboxConformance` under a name that pytest collects
+and gives these fixtures, of class scope or wider:
+
+    provider        the SandboxProvider under test
+    image           an ImageId to open sandboxes from
+    gaps            the promises that it is known not to make on this machine, frozenset[Promise]
+    reconnect       a function that returns a second provider over the same cached snapshots
+    leftovers       a function that returns the names of all that is on the host now and was made
+                    by the provider for open sandboxes (not: images and snapshots), as a set
+    reachable_host  the address by which a sandbox that has a network reaches this machine, or None
+
+A promise that is not made skips what tests it, by name, so `pytest -ra` lists the gap.
+"""
+
+from agentbench.sandbox.interface import Promise, SandboxProvider
+from tests.sandbox.conformance_commands import CommandConformance
+from tests.sandbox.conformance_endings import EndingConformance
+from tests.sandbox.conformance_isolation import IsolationConformance
+from tests.sandbox.conformance_limits import LimitConformance
+from tests.sandbox.conformance_snapshots import SnapshotConformance
+from tests.sandbox.conformance_trees import TreeConformance
+
+
+class SandboxConformance(
+    CommandConformance,
+    EndingConformance,
+    IsolationConformance,
+    LimitConformance,
+    SnapshotConformance,
+    TreeConformance,
+):
+    """All that is asked of a sandbox."""
+
+    def test_it_promises_all_but_its_known_gaps(
+        self, provider: SandboxProvider, gaps: frozenset[Promise]
+    ) -> None:
+        assert provider.promises == frozenset(Promise) - gaps
+
+    def test_it_describes_itself_in_words(self, provider: SandboxProvider) -> None:
+        facts = provider.describe()
+        assert facts
+        assert all(key and isinstance(value, str) for key, value in facts.items())

@@ -1,0 +1,123 @@
+"""Remembering a state: what comes back, for whom, and until when."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider
+from tests.sandbox.conformance_base import LIMITS, Conformance, python, sh
+
+INSTALL = """
+import os, pathlib, sys, sysconfig
+source = pathlib.Path("src/things")
+source.mkdir(parents=True)
+(source / "__init__.py").write_text("def main(): print('answer 42')\\n")
+purelib = pathlib.Path(sysconfig.get_path("purelib"))
+(purelib / "_things.pth").write_text(os.fspath(source.parent.absolute()) + "\\n")
+script = pathlib.Path(sys.prefix, "bin", "things")
+script.write_text(f"#!{sys.executable}\\nfrom things import main\\nmain()\\n")
+script.chmod(0o755)
+"""
+KEY = "conformance-0123abcd"
+
+
+class SnapshotConformance(Conformance):
+    """`snapshot`, `find`, `open` and `discard` together."""
+
+    @pytest.fixture
+    def key(self, provider: SandboxProvider) -> Iterator[str]:
+        yield KEY
+        if (snapshot := provider.find(KEY)) is not None:
+            provider.discard(snapshot)
+
+    def test_an_unknown_key_finds_nothing(self, provider: SandboxProvider) -> None:
+        assert provider.find("never-made") is None
+
+    def test_an_installed_environment_and_the_workspace_come_back(
+        self,
+        provider: SandboxProvider,
+        image: ImageId,
+        reconnect: Callable[[], SandboxProvider],
+        key: str,
+    ) -> None:
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            assert python(sandbox, INSTALL).ok
+            sh(sandbox, f"chmod 700 src; ln -s src link; mkdir empty; touch {sandbox.results}/old")
+            made = sandbox.snapshot(key)
+        other = reconnect()
+        found = other.find(key)
+        assert found == made
+        assert found is not None
+        with other.open(found, limits=LIMITS, network=False) as again:
+            assert python(again, "import things; things.main()").stdout == "answer 42\n"
+            assert sh(again, "things").stdout == "answer 42\n"
+            assert sh(again, "stat -c %a src; readlink link; ls -A empty").stdout == "700\nsrc\n"
+            assert sh(again, f"ls -A {again.results}").stdout == ""
+            assert sh(again, "touch src/new && pip --version && python -m pytest --version").ok
+
+    def test_what_is_changed_after_opening_stays_in_that_sandbox(
+        self, provider: SandboxProvider, image: ImageId, key: str
+    ) -> None:
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            sh(sandbox, "echo first > file; echo x > kept")
+            snapshot = sandbox.snapshot(key)
+            sh(sandbox, "echo later > file")
+        with (
+            provider.open(snapshot, limits=LIMITS, network=False) as one,
+            provider.open(snapshot, limits=LIMITS, network=False) as two,
+        ):
+            assert sh(one, "cat file; echo one > file; rm kept; touch mine").stdout == "first\n"
+            assert python(one, "import sys; open(sys.prefix + '/mine', 'w')").ok
+            assert sh(two, "cat file kept; ls").stdout == "first\nx\nfile\nkept\n"
+            look = "import os, sys; print(os.path.exists(sys.prefix + '/mine'))"
+            assert python(two, look).stdout == "False\n"
+        with provider.open(snapshot, limits=LIMITS, network=False) as three:
+            assert sh(three, "cat file kept; ls").stdout == "first\nx\nfile\nkept\n"
+
+    def test_a_key_that_exists_is_replaced(
+        self, provider: SandboxProvider, image: ImageId, key: str
+    ) -> None:
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            sh(sandbox, "echo first > file; touch gone")
+            sandbox.snapshot(key)
+            sh(sandbox, "echo second > file; rm gone")
+            sandbox.snapshot(key)
+        found = provider.find(key)
+        assert found is not None
+        with provider.open(found, limits=LIMITS, network=False) as again:
+            assert sh(again, "cat *").stdout == "second\n"
+
+    def test_a_snapshot_of_a_snapshot_holds_both_changes(
+        self, provider: SandboxProvider, image: ImageId, key: str
+    ) -> None:
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            sh(sandbox, "echo 1 > one; touch gone")
+            first = sandbox.snapshot(key)
+        with provider.open(first, limits=LIMITS, network=False) as sandbox:
+            sh(sandbox, "echo 2 > two; rm gone")
+            second = sandbox.snapshot(key + "-b")
+        try:
+            provider.discard(first)
+            with provider.open(second, limits=LIMITS, network=False) as sandbox:
+                assert sh(sandbox, "cat *").stdout == "1\n2\n"
+        finally:
+            provider.discard(second)
+
+    def test_a_discarded_snapshot_is_gone_and_may_be_discarded_again(
+        self, provider: SandboxProvider, fresh: Sandbox, key: str
+    ) -> None:
+        snapshot = fresh.snapshot(key)
+        provider.discard(snapshot)
+        provider.discard(snapshot)
+        assert provider.find(key) is None
+        with (
+            pytest.raises(SandboxError),
+            provider.open(snapshot, limits=LIMITS, network=False),
+        ):
+            pass
+
+    def test_a_killed_sandbox_cannot_be_remembered_by_accident(self, fresh: Sandbox) -> None:
+        fresh.kill()
+        with pytest.raises(SandboxError):
+            fresh.snapshot(KEY)
