@@ -1,0 +1,16 @@
+"""The part of a task that no agent may see."""
+
+from typing import Literal
+
+from agentbench.schema import Schema
+from agentbench.scoring.evidence import NodeId
+
+
+class AnswerKey(Schema):
+    """The hidden tests, the reference fix and what the judge expects."""
+
+    tests_patch: bytes = b""
+    solution_patch: bytes = b""
+    fail_to_pass: tuple[NodeId, ...] = ()
+    pass_to_pass: tuple[NodeId, ...] | Literal["baseline"] = ()
+    protected: tuple[str, ...] = ()

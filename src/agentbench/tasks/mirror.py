@@ -1,0 +1,177 @@
+"""Mirrors: bare repositories on the host, one per origin, that stages copy from.
+
+Host-side because that is where a user's credentials are; cached, and changed under a file lock.
+"""
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from filelock import FileLock
+
+from agentbench.errors import GitCloneError
+from agentbench.tasks.host_git import git, without_credentials
+from agentbench.tasks.task import RepoSource
+
+# What running the tests by hand leaves behind; it must not change a commit's hash.
+_DEBRIS = frozenset({"__pycache__", ".pytest_cache", ".hypothesis", ".git"})
+_PATHSPEC = (".", *(f":(exclude,glob)**/{name}/**" for name in sorted(_DEBRIS)))
+_COMMIT = (
+    "commit",
+    "--quiet",
+    "--allow-empty",
+    "--no-verify",
+    "--message",
+    "The task's repository",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirror:
+    """A bare repository that holds the commit a task starts from."""
+
+    path: Path
+    commit: str
+    has_commit: bool = True  # false: the origin answered and has no such commit
+    described: str | None = None  # what `git describe --tags` says, for projects that ask git
+
+
+class Mirrors:
+    """The mirrors below one folder of the host; safe to share between threads and processes."""
+
+    def __init__(self, folder: Path, *, timeout: timedelta = timedelta(minutes=30)) -> None:
+        self._folder = folder.resolve()
+        self._timeout = timeout
+
+    def of(self, source: RepoSource) -> Mirror:
+        """The mirror of a source, made or refreshed only if it lacks the commit.
+
+        Raises:
+            GitCloneError: the origin does not answer or is no repository.
+        """
+        if source.files is not None:
+            return self._of_files(source.files)
+        assert source.url is not None  # the task file has checked both
+        assert source.commit is not None
+        return self._of_url(source.url, source.commit)
+
+    def _of_files(self, files: Path) -> Mirror:
+        path = self._folder / f"files-{tree_digest(files)[:32]}.git"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                _commit_files(files, path)
+        answer = git(
+            "rev-parse", "--verify", "refs/heads/main^{commit}", cwd=path, env=_repository(path)
+        )
+        if not answer.ok:
+            raise GitCloneError(f"{path}: the mirror is damaged: {answer.complaint}; remove it")
+        return Mirror(path=path, commit=answer.stdout.decode().strip())
+
+    def _of_url(self, url: str, commit: str) -> Mirror:
+        path = self._folder / f"url-{hashlib.sha256(url.encode()).hexdigest()[:32]}.git"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                self._clone(url, path)
+            if not _has(path, commit):
+                self._fetch(url, path, commit)
+        answer = git(
+            "describe", "--tags", "--always", "--abbrev=12", commit, cwd=path, env=_repository(path)
+        )
+        described = answer.stdout.decode().strip() if answer.ok else None
+        return Mirror(path=path, commit=commit, has_commit=_has(path, commit), described=described)
+
+    def _clone(self, url: str, path: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix="clone-") as scratch:
+            target = Path(scratch) / "mirror.git"
+            answer = git(
+                "clone", "--mirror", "--quiet", "--", url, str(target),
+                cwd=Path(scratch), sealed=False, timeout=self._timeout,
+            )  # fmt: skip
+            if not answer.ok:
+                raise GitCloneError(f"{without_credentials(url)}: {answer.complaint}")
+            target.rename(path)
+
+    def _fetch(self, url: str, path: Path, commit: str) -> None:
+        refresh = git(
+            "fetch",
+            "--quiet",
+            "--prune",
+            "origin",
+            cwd=path,
+            env=_repository(path),
+            sealed=False,
+            timeout=self._timeout,
+        )
+        if not _has(path, commit):
+            # A commit that no branch bears any more can often still be had by its hash.
+            git(
+                "fetch",
+                "--quiet",
+                "origin",
+                commit,
+                cwd=path,
+                env=_repository(path),
+                sealed=False,
+                timeout=self._timeout,
+            )
+        if _has(path, commit):
+            return
+        if not refresh.ok:
+            raise GitCloneError(f"{without_credentials(url)}: {refresh.complaint}")
+
+
+def tree_digest(folder: Path) -> str:
+    """The sha256 over names, modes and contents of all files below a folder, debris left out."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if _is_debris(relative) or (path.is_dir() and not path.is_symlink()):
+            continue
+        executable = bool(path.lstat().st_mode & 0o100)
+        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+        header = f"{relative.as_posix()}\0{executable}\0{path.is_symlink()}\0{len(content)}\0"
+        digest.update(header.encode("utf-8", "surrogateescape"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _is_debris(relative: Path) -> bool:
+    return not _DEBRIS.isdisjoint(relative.parts)
+
+
+def _commit_files(files: Path, path: Path) -> None:
+    """Make a bare repository of one commit whose hash depends on the files alone."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix="files-") as scratch:
+        target = Path(scratch) / "mirror.git"
+        git(
+            "init",
+            "--quiet",
+            "--bare",
+            "--initial-branch=main",
+            "--template=",
+            ".",
+            cwd=_made(target),
+        )
+        where = {"GIT_DIR": str(target), "GIT_WORK_TREE": str(files)}
+        for arguments in (("add", "--all", "--force", "--", *_PATHSPEC), _COMMIT):
+            answer = git(*arguments, cwd=files, env=where)
+            if not answer.ok:
+                raise GitCloneError(f"{files}: {answer.complaint}")
+        target.rename(path)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _repository(path: Path) -> dict[str, str]:
+    return {"GIT_DIR": str(path)}
+
+
+def _has(path: Path, commit: str) -> bool:
+    return git("cat-file", "-e", f"{commit}^{{commit}}", cwd=path, env=_repository(path)).ok

@@ -1,0 +1,34 @@
+"""A suite file: TOML with a list of task paths or globs, relative to the file.
+
+tasks = ["tasks/interval-*", "../other/tasks/lru-expiry"]
+"""
+
+import tomllib
+from pathlib import Path
+
+from agentbench.errors import InputError
+
+
+def suite_members(path: Path) -> list[Path]:
+    """The folders that a suite file names, in its order.
+
+    Raises:
+        InputError: it is no TOML, has other keys, or an entry matches nothing.
+    """
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: no suite file: {error}") from None
+    entries = table.get("tasks")
+    if set(table) != {"tasks"} or not isinstance(entries, list):
+        raise InputError(f"{path}: expected one key, tasks = [paths], found {sorted(table)}")
+    members: list[Path] = []
+    faults: list[str] = []
+    for entry in entries:
+        found = sorted(path.parent.glob(entry)) if isinstance(entry, str) and entry else []
+        members.extend(found)
+        if not found:
+            faults.append(f"{path}: tasks: {entry!r} matches no folder")
+    if faults:
+        raise InputError(*faults)
+    return members
