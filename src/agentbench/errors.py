@@ -51,6 +51,8 @@ class AttemptError(AgentbenchError):
     """Ends one attempt with the reason that it carries."""
 
     failure_reason = "UNKNOWN"
+    fault: str | None = None
+    """Overrides the reason's default fault: a model's refusal is an LLMError, and the agent's."""
 
 
 class SandboxError(AttemptError):

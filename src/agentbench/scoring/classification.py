@@ -20,6 +20,7 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _FETCHES = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT})
+_FETCH_REASONS = frozenset({FailureReason.GIT_CLONE_FAILED, FailureReason.GIT_CHECKOUT_FAILED})
 _MAPPED_TIMEOUTS = frozenset({124, 137})
 _AGENT_ENDINGS = {
     AgentEnding.STEP_LIMIT: FailureReason.AGENT_GAVE_UP,
@@ -30,6 +31,11 @@ _AGENT_ENDINGS = {
     AgentEnding.CRASHED: FailureReason.UNKNOWN,
     AgentEnding.INTERRUPTED: FailureReason.INTERRUPTED,
 }
+# Our own SIGINT reaches a stage as KeyboardInterrupt; an agent that merely says it was
+# interrupted may not have its failure retried for that.
+_NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
+# What an agent said last counts for less than our own deadline, unless it says more.
+_OUTWEIGHED_BY_DEADLINE = _NEVER_INFRASTRUCTURE | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}
 
 
 def classify(stage: StageName, evidence: Evidence) -> Failure | None:
@@ -38,12 +44,14 @@ def classify(stage: StageName, evidence: Evidence) -> Failure | None:
         return _from_exception(stage, evidence.exception)
     if evidence.agent is not None:
         return _from_agent(stage, evidence.agent, evidence)
-    if evidence.command is None:
+    command = evidence.command
+    if command is None:
         return None
-    ran = evidence.command.ending is Ending.EXITED
-    if stage is StageName.FINAL_TEST and evidence.report is not None and ran:
-        return report_failure(evidence.command, evidence.report)
-    return _from_command(stage, evidence.command, evidence)
+    if stage is StageName.FINAL_TEST and evidence.report is not None and evidence.ran_to_end:
+        failure = report_failure(command, evidence.report)
+        if failure is None or command.ending is Ending.EXITED:
+            return failure
+    return _from_command(stage, command, evidence)
 
 
 def exception_fact(stage: StageName, exception: BaseException) -> ExceptionFact:
@@ -58,38 +66,47 @@ def exception_fact(stage: StageName, exception: BaseException) -> ExceptionFact:
         type_name=type(exception).__name__,
         message=str(exception),
         reason=reason.value,
-        fault=carried if carried in set(Fault) else None,
+        fault=carried if isinstance(carried, str) and carried in set(Fault) else None,
     )
 
 
 def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
     reason = FailureReason(fact.reason)
-    fault = Fault(fact.fault) if fact.fault is not None else reason.fault
-    if fact.fault is None:
-        if reason in {FailureReason.GIT_CLONE_FAILED, FailureReason.GIT_CHECKOUT_FAILED}:
-            fault = Fault.INFRASTRUCTURE if network_failure(fact.message) else Fault.TASK
-        elif reason is FailureReason.UNKNOWN and stage is StageName.AGENT_RUN:
-            fault = Fault.AGENT  # the agent's own code raised it
+    if fact.fault is not None:
+        fault = Fault(fact.fault)
+    elif stage in _AGENTS_OWN and reason in _FETCH_REASONS | {FailureReason.UNKNOWN}:
+        fault = Fault.AGENT  # raised by the agent's own code, or by what it left behind
+    elif reason in _FETCH_REASONS and network_failure(fact.message):
+        fault = Fault.INFRASTRUCTURE
+    else:
+        fault = reason.fault
     detail = f"{fact.type_name}: {fact.message}" if fact.message else fact.type_name
     return Failure(stage=stage, reason=reason, fault=fault, detail=detail)
 
 
 def _from_agent(stage: StageName, ending: AgentEnding, evidence: Evidence) -> Failure | None:
-    command = evidence.command
-    if command is not None and command.ending in {Ending.OUT_OF_MEMORY, Ending.LOST}:
-        return _from_command(stage, command, evidence)
-    reason = _agent_reason(ending, command)
+    if evidence.command is not None and _outweighs(evidence.command, ending, evidence):
+        return _from_command(stage, evidence.command, evidence)
+    reason = _agent_reason(ending, evidence.command)
     if reason is None:
         return None
-    fault = Fault.AGENT if ending is AgentEnding.CRASHED else reason.fault
+    default = Fault.AGENT if ending in _NEVER_INFRASTRUCTURE else reason.fault
     detail = evidence.agent_detail or f"the agent ended in {ending.value}"
-    return Failure(stage=stage, reason=reason, fault=fault, detail=detail)
+    return Failure(stage=stage, reason=reason, fault=evidence.agent_fault or default, detail=detail)
+
+
+def _outweighs(command: CommandResult, ending: AgentEnding, evidence: Evidence) -> bool:
+    """Whether the end of the agent's command says more than how the agent says it stopped."""
+    if command.ending is Ending.TIMED_OUT:
+        return ending in _OUTWEIGHED_BY_DEADLINE
+    out_of_memory = command.ending is Ending.OUT_OF_MEMORY and not evidence.ran_to_end
+    return out_of_memory or command.ending is Ending.LOST
 
 
 def _agent_reason(ending: AgentEnding, command: CommandResult | None) -> FailureReason | None:
     if ending is AgentEnding.SUBMITTED:
         return None
-    if ending is AgentEnding.TOOL_ERROR and command and command.exit_code in _MAPPED_TIMEOUTS:
+    if ending is AgentEnding.TOOL_ERROR and command and _exit_code(command) in _MAPPED_TIMEOUTS:
         return FailureReason.TIMEOUT  # GNU timeout inside the agent, or a kill
     return _AGENT_ENDINGS[ending]
 
@@ -102,15 +119,13 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
                 f"still running after {command.duration.total_seconds():.0f} s: {_shown(command)}"
             )
         case Ending.OUT_OF_MEMORY:
-            reason, detail = FailureReason.SANDBOX_ERROR, _out_of_memory(evidence)
+            reason, detail = _from_lack_of_memory(stage, command, evidence)
         case Ending.LOST:
             reason, detail = FailureReason.SANDBOX_ERROR, "the sandbox or its engine went away"
         case Ending.KILLED:
-            reason = FailureReason.from_stage(stage, 128 + (command.signal or 0))
-            detail = _killed(command)
+            reason, detail = FailureReason.from_stage(stage, _exit_code(command)), _killed(command)
         case Ending.EXITED:
-            code = 1 if command.exit_code is None else command.exit_code
-            reason, detail = _from_exit(stage, code, command)
+            reason, detail = _from_exit(stage, command)
         case _:  # pragma: no cover
             assert_never(command.ending)
     if reason is None:
@@ -118,9 +133,8 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
     return Failure(stage=stage, reason=reason, fault=_fault(stage, reason, command), detail=detail)
 
 
-def _from_exit(
-    stage: StageName, code: int, command: CommandResult
-) -> tuple[FailureReason | None, str]:
+def _from_exit(stage: StageName, command: CommandResult) -> tuple[FailureReason | None, str]:
+    code = _exit_code(command)
     reason = FailureReason.from_stage(stage, code)
     if stage is StageName.FINAL_TEST and reason is None:
         return FailureReason.INTERNAL_ERROR, "pytest exited 0 but left no report"
@@ -131,30 +145,44 @@ def _from_exit(
     return reason, f"exit code {code}: {_shown(command)}{last_line(command)}"
 
 
+def _from_lack_of_memory(
+    stage: StageName, command: CommandResult, evidence: Evidence
+) -> tuple[FailureReason | None, str]:
+    if evidence.ran_to_end and stage is not StageName.FINAL_TEST:
+        return _from_exit(stage, command)
+    limit = evidence.memory_limit_mib
+    detail = f"out of memory (limit {limit} MiB)" if limit is not None else "out of memory"
+    return FailureReason.SANDBOX_ERROR, detail
+
+
+def _exit_code(command: CommandResult) -> int:
+    """The exit code that a shell would show; a command that died of nobody knows what shows one."""
+    if command.ending is Ending.KILLED:
+        return 128 + command.signal if command.signal else command.exit_code or 128
+    return 1 if command.exit_code is None else command.exit_code
+
+
 def _fault(stage: StageName, reason: FailureReason, command: CommandResult) -> Fault:
     """Whose fault a command's end is: what an agent can cause is never infrastructure's."""
     if command.ending is Ending.LOST:
         return Fault.INFRASTRUCTURE
     if stage in _AGENTS_OWN:
         return Fault.AGENT
-    if stage in _FETCHES and command.ending is Ending.TIMED_OUT:
+    if stage in _FETCHES and reason is FailureReason.TIMEOUT:
         return Fault.INFRASTRUCTURE
-    if stage is StageName.BASELINE_RUN or command.ending is not Ending.EXITED:
+    dead = command.ending in {Ending.OUT_OF_MEMORY, Ending.KILLED}
+    if dead or stage is StageName.BASELINE_RUN:
         return Fault.TASK
-    if network_failure(command.stderr) or network_failure(command.stdout):
-        return Fault.INFRASTRUCTURE
-    return Fault.TASK if reason.fault is Fault.AGENT else reason.fault
-
-
-def _out_of_memory(evidence: Evidence) -> str:
-    limit = evidence.memory_limit_mib
-    return f"out of memory (limit {limit} MiB)" if limit is not None else "out of memory"
+    network = network_failure(command.stderr) or network_failure(command.stdout)
+    return Fault.INFRASTRUCTURE if network else Fault.TASK
 
 
 def _killed(command: CommandResult) -> str:
-    if command.signal == 9:
+    code = _exit_code(command)
+    if code == 128 + 9:
         return "killed by SIGKILL, cause unknown"
-    return f"killed by signal {command.signal}: {_shown(command)}"
+    which = f"signal {code - 128}" if code > 128 else "an unknown signal"
+    return f"killed by {which}: {_shown(command)}"
 
 
 def _shown(command: CommandResult) -> str:

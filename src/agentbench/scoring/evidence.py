@@ -11,6 +11,7 @@ from pydantic import Field
 
 from agentbench.schema import Schema
 from agentbench.scoring.stage_name import StageName as StageName
+from agentbench.scoring.taxonomy import Fault
 
 NodeId = NewType("NodeId", str)
 """A pytest node id, as pytest prints it: `tests/test_a.py::test_b[x]`."""
@@ -154,10 +155,22 @@ class Evidence(Schema):
     report: ReportFacts | None = None
     agent: AgentEnding | None = None
     agent_detail: str = ""
+    agent_fault: Fault | None = None  # overrides the default: a model's refusal is the agent's
     exception: ExceptionFact | None = None
     memory_limit_mib: int | None = None
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def ran_to_end(self) -> bool:
+        """Whether the command exited by itself, even if the OOM killer took a child of it.
+
+        A parent that lost a child is believed when it exited 0, or 1 with a whole report.
+        """
+        if self.command is None or self.command.ending is not Ending.OUT_OF_MEMORY:
+            return self.command is not None and self.command.ending is Ending.EXITED
+        whole = self.report is not None and self.report.complete
+        return self.command.exit_code == 0 or (whole and self.command.exit_code == 1)
 
 
 class StageResult(Schema):

@@ -1,6 +1,6 @@
 """Which tests an attempt must fix or keep, and what its final run lacks of that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -8,10 +8,11 @@ from agentbench.schema import Schema
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
-    Ending,
+    CommandResult,
     Evidence,
     NodeId,
     PytestOutcome,
+    ReportFacts,
 )
 
 
@@ -35,7 +36,7 @@ class _Shortfall(StrEnum):
 
 
 class Expectation(NamedTuple):
-    """The expected tests with "baseline" spelled out."""
+    """The expected tests with "baseline" spelled out, each id once and in one list only."""
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
@@ -44,67 +45,81 @@ class Expectation(NamedTuple):
 _GOOD = frozenset({CaseOutcome.PASSED})
 BAD = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
 _WHOLE = (1, 1, 1)
+_AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
 
 
 def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectation:
-    """Spell out the expected tests, with what the baseline run passed where a task says so."""
-    if expected.pass_to_pass != "baseline":
-        return Expectation(expected.fail_to_pass, expected.pass_to_pass)
-    wanted = set(expected.fail_to_pass)
-    passing = tuple(
-        case.node_id
-        for case in cases_of(baseline)
-        if case.outcome in _GOOD and case.node_id not in wanted
-    )
-    return Expectation(expected.fail_to_pass, passing)
+    """Spell out the expected tests, with what the baseline run passed where a task says so.
+
+    An id in both lists has to be fixed, which asks for more.
+    """
+    fixed = tuple(dict.fromkeys(expected.fail_to_pass))
+    if expected.pass_to_pass == "baseline":
+        before = outcomes_of(baseline)
+        kept = tuple(node_id for node_id, outcome in before.items() if outcome in _GOOD)
+    else:
+        kept = tuple(dict.fromkeys(expected.pass_to_pass))
+    return Expectation(fixed, tuple(node_id for node_id in kept if node_id not in set(fixed)))
 
 
 def shortfall_of(
     expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
 ) -> str | None:
     """What the final run's evidence lacks to count as resolved; `None` when it lacks nothing."""
-    report = final.report
+    report, command = final.report, final.command
     if report is None or not report.complete:
         return "no whole report of the final test"
-    if final.command is None or final.command.ending is not Ending.EXITED:
+    if final.exception is not None or command is None or not final.ran_to_end:
         return "the final test did not run to its end"
-    outcome = report.outcome
+    if (contradiction := _contradiction(command, report)) is not None:
+        return contradiction
     if expected.fail_to_pass:
-        if outcome not in {PytestOutcome.PASSED, PytestOutcome.FAILED}:
-            return f"the final test ended in {outcome.value}"
         return _listed_shortfall(expectation, final)
-    if outcome is not PytestOutcome.PASSED or report.passed == 0 or report.failed:
+    if report.outcome is not PytestOutcome.PASSED or report.passed == 0 or report.failed:
         return "not all tests passed"
-    once_failing = [case.node_id for case in cases_of(baseline) if case.outcome in BAD]
+    once_failing = (node_id for node_id, was in outcomes_of(baseline).items() if was in BAD)
     return _listed_shortfall(Expectation(tuple(once_failing), expectation.pass_to_pass), final)
 
 
+def _contradiction(command: CommandResult, report: ReportFacts) -> str | None:
+    if report.collection_errors:
+        return f"{report.collection_errors[0]} could not be collected"
+    if report.outcome not in _AGREEING:
+        return f"the final test ended in {report.outcome.value}"
+    if command.exit_code != _AGREEING[report.outcome]:
+        return f"exit code {command.exit_code} contradicts a report of {report.outcome.value}"
+    return None
+
+
 def _listed_shortfall(expectation: Expectation, final: Evidence) -> str | None:
-    cases = {case.node_id: case for case in cases_of(final)}
-    lacks = {
-        node_id: lack
-        for node_id in expectation.fail_to_pass
-        if (lack := _lack_of_fixed(cases.get(node_id)))
-    }
-    for node_id in expectation.pass_to_pass:
-        case = cases.get(node_id)
-        if case is None:
-            lacks[node_id] = _Shortfall.MISSING
-        elif case.outcome in BAD:
-            lacks[node_id] = _Shortfall.NOT_PASSED
+    cases: dict[NodeId, list[CaseFact]] = {}
+    for case in cases_of(final):
+        cases.setdefault(case.node_id, []).append(case)
+    found = [(node_id, _lack_of_fixed(cases.get(node_id))) for node_id in expectation.fail_to_pass]
+    found += [(node_id, _lack_of_kept(cases.get(node_id))) for node_id in expectation.pass_to_pass]
+    lacks = [f"{node_id} {lack.value}" for node_id, lack in found if lack is not None]
     if not lacks:
         return None
-    first, lack = next(iter(lacks.items()))
-    more = f" and {len(lacks) - 1} more" if len(lacks) > 1 else ""
-    return f"{first} {lack.value}{more}"
+    return f"{lacks[0]} and {len(lacks) - 1} more" if len(lacks) > 1 else lacks[0]
 
 
-def _lack_of_fixed(case: CaseFact | None) -> _Shortfall | None:
-    if case is None:
+def _lack_of_fixed(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
+    if not cases:
         return _Shortfall.MISSING
-    if case.outcome is not CaseOutcome.PASSED:
+    if any(case.outcome not in _GOOD for case in cases):
         return _Shortfall.NOT_PASSED
-    return None if case.phases == _WHOLE else _Shortfall.BROKEN_PHASES
+    whole = len(cases) == 1 and cases[0].phases == _WHOLE
+    return None if whole else _Shortfall.BROKEN_PHASES
+
+
+def _lack_of_kept(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
+    if not cases:
+        return _Shortfall.MISSING
+    if any(case.outcome in BAD for case in cases):
+        return _Shortfall.NOT_PASSED
+    # A test that was cut off by pytest.exit is reported as passed, though it was never called.
+    cut_off = any(case.outcome in _GOOD and 0 in case.phases for case in cases)
+    return _Shortfall.NOT_PASSED if cut_off else None
 
 
 def cases_of(evidence: Evidence) -> tuple[CaseFact, ...]:
@@ -113,5 +128,9 @@ def cases_of(evidence: Evidence) -> tuple[CaseFact, ...]:
 
 
 def outcomes_of(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
-    """What became of each test that a stage's report shows."""
-    return {case.node_id: case.outcome for case in cases_of(evidence)}
+    """What became of each test that a stage's report shows; of several, one that did not pass."""
+    outcomes: dict[NodeId, CaseOutcome] = {}
+    for case in cases_of(evidence):
+        if outcomes.get(case.node_id, CaseOutcome.PASSED) in _GOOD:
+            outcomes[case.node_id] = case.outcome
+    return outcomes

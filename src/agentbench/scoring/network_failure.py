@@ -1,7 +1,7 @@
 """Recognises that a command failed because the network did, by what the tools print.
 
-git (libcurl, OpenSSH), pip (urllib3) and apt name these causes in fixed phrases; exit codes
-do not tell them from any other failure.
+git (libcurl, OpenSSH), pip (urllib3), uv, npm and apt name these causes in fixed phrases; exit
+codes do not tell them from any other failure.
 """
 
 import re
@@ -10,7 +10,7 @@ _PHRASES = re.compile(
     "|".join(
         (
             r"could not resolve host",
-            r"temporary failure in name resolution",
+            r"temporary failure (?:in name resolution|resolving)",
             r"name or service not known",
             r"failed to establish a new connection",
             r"connection (?:timed out|refused|reset by peer|broken)",
@@ -22,7 +22,10 @@ _PHRASES = re.compile(
             r"the remote end hung up unexpectedly",
             r"operation timed out after",
             r"tls connect error",
-            r"(?:error|status|code):? (?:429|502|503|504)\b",
+            r"couldn'?t connect to server",
+            r"error sending request for url",
+            r"\b(?:ECONNRESET|ETIMEDOUT|EAI_AGAIN)\b",
+            r"(?:error|status|code|HTTP):? (?:429|502|503|504)\b",
         )
     ),
     re.IGNORECASE,

@@ -14,22 +14,23 @@ _REASONS = {
     PytestOutcome.SPAWN: FailureReason.INTERNAL_ERROR,
     PytestOutcome.TIMEOUT: FailureReason.TIMEOUT,
 }
+_CUT_SHORT = frozenset({PytestOutcome.TIMEOUT, PytestOutcome.CRASH})
+_CONTENT = frozenset({PytestOutcome.PASSED, PytestOutcome.UNVERIFIED})
 
 
 def report_failure(command: CommandResult, report: ReportFacts) -> Failure | None:
     """The failure that a final test's report shows; `None` when pytest was content.
 
-    Code under test runs in the same process, so whatever went wrong there is the agent's,
-    except that pytest could not be started at all.
+    Code under test runs in the same process, so whatever went wrong there is the agent's.
     """
-    if report.outcome is PytestOutcome.PASSED:
+    outcome = _outcome(command, report)
+    if outcome is PytestOutcome.PASSED:
         return None
-    fault = Fault.TASK if report.outcome is PytestOutcome.SPAWN else Fault.AGENT
     return Failure(
         stage=StageName.FINAL_TEST,
-        reason=_reason(command, report),
-        fault=fault,
-        detail=_detail(command, report),
+        reason=_reason(outcome, command, report),
+        fault=Fault.AGENT,
+        detail=_detail(outcome, command, report),
     )
 
 
@@ -42,18 +43,30 @@ def last_line(command: CommandResult) -> str:
     return ""
 
 
-def _reason(command: CommandResult, report: ReportFacts) -> FailureReason:
-    if report.outcome is PytestOutcome.CRASH:
-        code = 1 if command.exit_code is None else command.exit_code
-        mapped = FailureReason.from_stage(StageName.FINAL_TEST, code)
+def _outcome(command: CommandResult, report: ReportFacts) -> PytestOutcome:
+    """The report's outcome, unless the rest of the report contradicts it."""
+    claimed = report.outcome
+    if report.collection_errors and claimed not in _CUT_SHORT:
+        return PytestOutcome.COLLECTION_ERROR
+    seen = report.collected or report.passed or report.failed or report.cases
+    if claimed in _CONTENT and report.complete and not seen:
+        return PytestOutcome.NO_TESTS
+    if claimed is PytestOutcome.PASSED and not (report.complete and command.exit_code == 0):
+        return PytestOutcome.UNVERIFIED
+    return claimed
+
+
+def _reason(outcome: PytestOutcome, command: CommandResult, report: ReportFacts) -> FailureReason:
+    if outcome is PytestOutcome.CRASH:
+        mapped = FailureReason.from_stage(StageName.FINAL_TEST, command.exit_code or 0)
         return FailureReason.UNKNOWN if mapped is None else mapped
-    if report.outcome is PytestOutcome.UNVERIFIED:
+    if outcome is PytestOutcome.UNVERIFIED:
         failed = report.complete and report.failed > 0
         return FailureReason.TESTS_FAILED if failed else FailureReason.INTERNAL_ERROR
-    return _REASONS[report.outcome]
+    return _REASONS[outcome]
 
 
-def _detail(command: CommandResult, report: ReportFacts) -> str:
+def _detail(outcome: PytestOutcome, command: CommandResult, report: ReportFacts) -> str:
     code = command.exit_code
     first = next(iter(report.collection_errors), "an unnamed file")
     said = {
@@ -63,9 +76,9 @@ def _detail(command: CommandResult, report: ReportFacts) -> str:
         PytestOutcome.INTERRUPTED: "the test session was interrupted from within",
         PytestOutcome.UNVERIFIED: f"exit code {code} without a whole report behind it",
     }
-    if report.outcome is PytestOutcome.UNVERIFIED and report.complete:
+    if outcome is PytestOutcome.UNVERIFIED and report.complete:
         return f"exit code {code} contradicts the report: {report.failed} failed"
-    if report.outcome is PytestOutcome.CRASH and code == 128 + 9:
+    if outcome is PytestOutcome.CRASH and code == 128 + 9:
         return "killed by SIGKILL, cause unknown"
-    what = report.outcome.value.replace("_", " ")
-    return said.get(report.outcome, f"{what}: exit code {code}{last_line(command)}")
+    what = outcome.value.replace("_", " ")
+    return said.get(outcome, f"{what}: exit code {code}{last_line(command)}")

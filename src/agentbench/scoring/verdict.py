@@ -7,8 +7,10 @@ from agentbench.schema import Schema
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import (
     CaseOutcome,
+    Ending,
     Evidence,
     NodeId,
+    PytestOutcome,
     Severity,
     StageName,
     StageResult,
@@ -94,28 +96,53 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
 
 def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str, ...]:
     """What looks wrong about a baseline that did fail (decision 4)."""
+    command = evidence.command
+    code = command.exit_code if command else None
     warnings = []
-    code = evidence.command.exit_code if evidence.command else None
-    if code != 1:
+    if command and command.ending is not Ending.EXITED:
+        warnings.append(f"the baseline ended in {command.ending.value}")
+    elif code != 1:
         warnings.append(f"the baseline exited {code}, where a failing test run exits 1")
+    if expected.pass_to_pass == "baseline" and evidence.report is None:
+        warnings.append("no report says which tests passed in the baseline; none are held to it")
+    return (*warnings, *_unfit_to_fix(expected, evidence))
+
+
+def _unfit_to_fix(expected: ExpectedTests, evidence: Evidence) -> list[str]:
+    """What is wrong with the fail_to_pass tests in the baseline. A skipped test did not run."""
     outcomes = outcomes_of(evidence)
-    ran = [node_id for node_id in expected.fail_to_pass if node_id in outcomes]
-    if expected.fail_to_pass and not ran:
+    listed = dict.fromkeys(expected.fail_to_pass)
+    skipped = [i for i in listed if outcomes.get(i) is CaseOutcome.SKIPPED]
+    ran = [i for i in listed if i in outcomes and i not in skipped]
+    early = [i for i in ran if outcomes[i] is CaseOutcome.PASSED]
+    warnings = []
+    if listed and not ran:
         warnings.append("no fail_to_pass test ran in the baseline")
-    early = [node_id for node_id in ran if outcomes[node_id] is CaseOutcome.PASSED]
+    if skipped:
+        warnings.append(f"skipped in the baseline, not failing: {', '.join(skipped)}")
     if early:
         warnings.append(f"passes before any fix, though listed as fail_to_pass: {', '.join(early)}")
-    return tuple(warnings)
+    return warnings
 
 
 def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> tuple[Failure, ...]:
     found = []
+    never_started = False
     for result in stages:
         if result.stage is StageName.BASELINE_RUN:
-            found.append(baseline_failure(expected, result.evidence))
+            failure = baseline_failure(expected, result.evidence)
+            never_started = _could_not_start(result.evidence)
         else:
-            found.append(classify(result.stage, result.evidence))
+            failure = classify(result.stage, result.evidence)
+        if failure and never_started and _could_not_start(result.evidence):
+            failure = failure.model_copy(update={"fault": Fault.TASK})
+        found.append(failure)
     return tuple(failure for failure in found if failure is not None)
+
+
+def _could_not_start(evidence: Evidence) -> bool:
+    """Whether pytest did not start. Only where the baseline could not either, no agent did it."""
+    return evidence.report is not None and evidence.report.outcome is PytestOutcome.SPAWN
 
 
 def _stopped_early(failures: Sequence[Failure]) -> bool:
@@ -162,6 +189,7 @@ def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Ver
     primary_reason = FailureReason.resolve(f.reason for f in failures if f.terminal)
     if primary_reason is None:
         failures = (
+            *failures,
             Failure(
                 stage=StageName.FINAL_TEST,
                 reason=FailureReason.UNKNOWN,
@@ -170,7 +198,7 @@ def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Ver
             ),
         )
         primary_reason = FailureReason.UNKNOWN
-    primary = next(f for f in failures if f.reason is primary_reason)
+    primary = next(f for f in failures if f.terminal and f.reason is primary_reason)
     return Verdict(
         resolved=False,
         failure_reason=primary.reason,
@@ -198,11 +226,9 @@ def _changes(
     listed: dict[NodeId, Literal["fail_to_pass", "pass_to_pass"]] = {}
     listed.update(dict.fromkeys(expectation.pass_to_pass, "pass_to_pass"))
     listed.update(dict.fromkeys(expectation.fail_to_pass, "fail_to_pass"))
-    shown = (
-        (*expectation.fail_to_pass, *expectation.pass_to_pass)
-        if expectation.fail_to_pass
-        else tuple(dict.fromkeys((*before, *after)))
-    )
+    shown = tuple(dict.fromkeys((*listed, *before, *after)))
+    if expectation.fail_to_pass:
+        shown = (*expectation.fail_to_pass, *expectation.pass_to_pass)
     return tuple(
         CaseChange(
             node_id=node_id,
@@ -216,12 +242,23 @@ def _changes(
 
 def _counts(tests: Sequence[CaseChange]) -> ChangeCounts:
     passed = CaseOutcome.PASSED
+    broken = [test for test in tests if _was_broken(test)]
     return ChangeCounts(
-        fixed=sum(t.baseline is not passed and t.final is passed for t in tests),
-        still_failing=sum(
-            t.baseline is not passed and t.final is not None and t.final is not passed
-            for t in tests
-        ),
+        fixed=sum(t.final is passed for t in broken),
+        still_failing=sum(_fails_now(t) for t in broken),
         regressed=sum(t.baseline is passed and t.final in BAD for t in tests),
         unrun=sum(t.final is None for t in tests),
     )
+
+
+def _was_broken(test: CaseChange) -> bool:
+    """Whether a test was to be fixed: a skipped one that nobody listed was not."""
+    if test.listed == "fail_to_pass":
+        return test.baseline is not CaseOutcome.PASSED
+    return test.baseline is None or test.baseline in BAD
+
+
+def _fails_now(test: CaseChange) -> bool:
+    if test.listed == "fail_to_pass":
+        return test.final is not None and test.final is not CaseOutcome.PASSED
+    return test.final in BAD
