@@ -1,1 +1,26 @@
-"""Pytest results: the one serializer that judges attempts and answers agents."""
+"""Pytest results: the one serializer that judges attempts and answers agents.
+
+`serialize_pytest_results` is imported when it is asked for: it brings pydantic with it.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentbench.pytest_results.serialize import (
+        serialize_pytest_results as serialize_pytest_results,
+    )
+
+__all__ = ["serialize_pytest_results"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the serializer.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    if name != "serialize_pytest_results":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agentbench.pytest_results.serialize import serialize_pytest_results
+
+    return serialize_pytest_results

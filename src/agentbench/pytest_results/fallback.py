@@ -1,0 +1,125 @@
+"""What can still be told when both reporters are silent: junit XML, then printed text.
+
+The standard library's parser does here: a library for junit files would be one more dependency for
+a third-rank source of six attributes, and a document type, the door of every XML attack that is
+left in expat, is refused outright since pytest writes none.
+"""
+
+import re
+from xml.etree import ElementTree
+
+from agentbench.pytest_results import untrusted
+from agentbench.pytest_results.longrepr import error_line, skip_reason
+from agentbench.pytest_results.model import CaseResult, CollectionError
+from agentbench.pytest_results.session import Session
+from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
+
+JUNIT_LIMIT = 64 * 1024 * 1024
+"""Bytes of the largest junit file that is read."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_SUMMARY = re.compile(r"^=+ short test summary info =+$")
+_TOLD = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*?)(?: - (.*))?$")
+_TEXT_WORDS = {
+    "PASSED": CaseOutcome.PASSED,
+    "FAILED": CaseOutcome.FAILED,
+    "ERROR": CaseOutcome.ERROR,
+    "XFAIL": CaseOutcome.XFAILED,
+    "XPASS": CaseOutcome.XPASSED,
+}
+
+
+def read_junit(data: bytes) -> Session | None:
+    """What a junit file tells, or None when it is not one. It is written when a session ends."""
+    if len(data) > JUNIT_LIMIT or b"<!" in data.split(b"<testsuite", 1)[0]:
+        return None
+    try:
+        root = ElementTree.fromstring(data.decode("utf-8", "replace"))
+    except (ElementTree.ParseError, ValueError):
+        return None
+    session = Session(source=ReportSource.JUNIT, started=True, finished=True)
+    for case in root.iter("testcase"):
+        _read_testcase(session, case)
+    return session
+
+
+def _read_testcase(session: Session, case: ElementTree.Element) -> None:
+    outcome, child = _verdict(case)
+    file = untrusted.text(case.get("file")) or "unknown"
+    message = untrusted.text(child.get("message")) if child is not None else ""
+    traceback = untrusted.text(child.text) if child is not None else ""
+    if message == "collection failure":
+        error = CollectionError(file=file, message=error_line(traceback), traceback=traceback)
+        session.add_collection_error(error)
+        return
+    if message == "collection skipped":
+        node_id, message = file, skip_reason(traceback)
+    else:
+        node_id = _node_id(case, file)
+    failed = outcome in (CaseOutcome.FAILED, CaseOutcome.ERROR)
+    session.tell(
+        CaseResult(
+            node_id=NodeId(node_id),
+            outcome=outcome,
+            duration=_seconds(case.get("time")),
+            message=message or None,
+            traceback=(traceback or None) if failed else None,
+        )
+    )
+
+
+def _verdict(case: ElementTree.Element) -> tuple[CaseOutcome, ElementTree.Element | None]:
+    """The outcome, and the element that says so; a skip may stand for an expected failure."""
+    for tag, outcome in (("failure", CaseOutcome.FAILED), ("error", CaseOutcome.ERROR)):
+        child = case.find(tag)
+        if child is not None:
+            return outcome, child
+    child = case.find("skipped")
+    if child is None:
+        return CaseOutcome.PASSED, None
+    expected = child.get("type") == "pytest.xfail"
+    return (CaseOutcome.XFAILED if expected else CaseOutcome.SKIPPED), child
+
+
+def _node_id(case: ElementTree.Element, file: str) -> str:
+    """`a/test_b.py::Class::name` from the file and the dotted class name."""
+    module = file.removesuffix(".py").replace("/", ".")
+    dotted = untrusted.text(case.get("classname"))
+    classes = dotted.removeprefix(module).strip(".").split(".") if dotted != module else []
+    return "::".join([file, *filter(None, classes), untrusted.text(case.get("name"))])
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return untrusted.seconds(float(text or 0))
+    except ValueError:
+        return 0.0
+
+
+def read_text(output: str) -> Session | None:
+    """What the short summary tells that pytest prints with -rA; None when there is none.
+
+    Any test can print such lines: nothing that rests on them counts as verified.
+    """
+    lines = _ESCAPES.sub("", output).splitlines()
+    headers = [number for number, line in enumerate(lines) if _SUMMARY.match(line)]
+    if not headers:
+        return None
+    session = Session(source=ReportSource.TEXT)
+    for line in lines[headers[-1] + 1 :]:
+        told = _TOLD.match(line)
+        if told is not None:
+            _read_line(session, *told.groups())
+    return session
+
+
+def _read_line(session: Session, word: str, name: str, message: str | None) -> None:
+    name = untrusted.text(name)
+    message = untrusted.text(message)
+    if word == "ERROR" and "::" not in name:
+        session.add_collection_error(CollectionError(file=name, message=message))
+        return
+    outcome = _TEXT_WORDS[word]
+    session.tell(
+        CaseResult(node_id=NodeId(name), outcome=outcome, duration=0.0, message=message or None)
+    )

@@ -1,0 +1,77 @@
+"""Reads what pytest-json-report wrote."""
+
+from typing import Any
+
+from agentbench.pytest_results import untrusted
+from agentbench.pytest_results.longrepr import error_line, skip_reason
+from agentbench.pytest_results.model import CollectionError, JsonObject
+from agentbench.pytest_results.session import Phase, PhaseOutcome, Session, When, phase_words
+from agentbench.scoring.evidence import NodeId, ReportSource
+
+_CRASHED_WORKER = "???"  # what xdist calls the phase in which a worker died
+
+
+def read_json_report(report: JsonObject) -> Session:
+    """What the report tells. It is written when the session finishes, or not at all."""
+    session = Session(source=ReportSource.JSON_REPORT, json_report=report)
+    status = untrusted.exit_status(report.get("exitcode"))
+    session.started = session.finished = session.collection_finished = status is not None
+    session.exit_status = status
+    session.duration = untrusted.seconds(report.get("duration"))
+    _read_summary(session, report.get("summary"))
+    for collector in untrusted.objects(report.get("collectors")):
+        _read_collector(session, collector)
+    for test in untrusted.objects(report.get("tests")):
+        _read_test(session, test)
+    return session
+
+
+def _read_summary(session: Session, summary: object) -> None:
+    if isinstance(summary, dict):
+        session.deselected = untrusted.count(summary.get("deselected")) or 0
+        collected = untrusted.count(summary.get("collected"))
+        if collected is not None:
+            session.collected_count = max(0, collected - session.deselected)
+
+
+def _read_collector(session: Session, collector: dict[str, Any]) -> None:
+    file = untrusted.text(collector.get("nodeid")).split("::")[0] or "unknown"
+    longrepr = untrusted.text(collector.get("longrepr"))
+    if collector.get("outcome") == "failed":
+        error = CollectionError(file=file, message=error_line(longrepr), traceback=longrepr)
+        session.add_collection_error(error)
+    elif collector.get("outcome") == "skipped":
+        session.tell_skipped(NodeId(file), skip_reason(longrepr))
+
+
+def _read_test(session: Session, test: dict[str, Any]) -> None:
+    phases = session.begin(NodeId(untrusted.text(test.get("nodeid"))))
+    outcome = test.get("outcome")
+    for when in (*When, _CRASHED_WORKER):
+        stage = test.get(when)
+        if isinstance(stage, dict):
+            phases.append(_read_stage(when, stage, expected_to_fail=outcome in _XFAIL_WORDS))
+
+
+_XFAIL_WORDS = ("xfailed", "xpassed")
+
+
+def _read_stage(word: str, stage: dict[str, Any], *, expected_to_fail: bool) -> Phase:
+    when, outcome = phase_words(word, stage.get("outcome"))
+    phase = Phase(when=when, outcome=outcome, duration=untrusted.seconds(stage.get("duration")))
+    if outcome is PhaseOutcome.PASSED and not expected_to_fail:
+        return phase
+    longrepr = untrusted.text(stage.get("longrepr"))
+    crash = stage.get("crash")
+    message = untrusted.text(crash.get("message")) if isinstance(crash, dict) else ""
+    if not message:
+        skipped = outcome is PhaseOutcome.SKIPPED
+        message = skip_reason(longrepr) if skipped else error_line(longrepr)
+    return Phase(
+        when=when,
+        outcome=outcome,
+        duration=phase.duration,
+        message=message or None,
+        traceback=longrepr or None,
+        expected_to_fail=expected_to_fail and when is not When.TEARDOWN,
+    )

@@ -1,0 +1,73 @@
+"""What a pytest run came to, in ADR-006's shape and a few fields that pytest shows besides."""
+
+from typing import Annotated
+
+from pydantic import Field, SkipValidation
+
+from agentbench.schema import Schema
+from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
+
+JsonObject = dict[str, object]
+"""A JSON object as some reporter wrote it; nothing of ours rests on its content."""
+
+
+class Summary(Schema):
+    """How many tests came to what. `errors` counts collection errors too, `total` tests only."""
+
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: int = 0
+    duration: float = 0.0  # seconds
+    xfailed: int = 0
+    xpassed: int = 0
+    unfinished: int = 0
+    deselected: int = 0
+    collected: int = 0  # what was to be run, as far as is known
+
+
+class CaseResult(Schema):
+    """One test. `phases` counts its reports of setup, call and teardown."""
+
+    node_id: NodeId
+    outcome: CaseOutcome
+    duration: float
+    message: str | None = None
+    traceback: str | None = None
+    phases: Annotated[tuple[int, int, int], Field(exclude=True)] = (0, 0, 0)
+
+
+class CollectionError(Schema):
+    """A file (or node) that could not be collected."""
+
+    file: str
+    message: str
+    traceback: str = ""
+
+
+class Versions(Schema):
+    """What ran the tests. `in_project`: pytest itself came out of the project's tree."""
+
+    pytest: str
+    python: str
+    in_project: bool = False
+
+
+class PytestResult(Schema):
+    """A pytest run, as far as it is known."""
+
+    exit_code: int | None
+    summary: Summary
+    tests: tuple[CaseResult, ...] = ()
+    json_report: SkipValidation[JsonObject] = Field(default_factory=dict)
+    text_output: str = ""
+    collection_errors: tuple[CollectionError, ...] = ()
+    outcome: PytestOutcome
+    complete: bool = False
+    source: ReportSource
+    omitted: tuple[str, ...] = ()  # what was left out for size
+    spawn_error: str | None = None
+    detail: str | None = None  # the text of an interrupt or of an internal error
+    versions: Versions | None = None
+    internals_changed: Annotated[tuple[str, ...], Field(exclude=True)] = ()

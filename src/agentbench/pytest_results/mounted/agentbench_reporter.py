@@ -1,0 +1,213 @@
+"""A pytest plugin that writes down what happens while it happens, one JSON line each.
+
+Survives whatever ends the process: the test that was running is the one that began and did not
+end. Standard library and pytest only; pytest 4.6 to 9, Python 3.7 to 3.14. Under xdist only the
+controller has this plugin.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+
+import pytest
+
+_TEXT_LIMIT = 40000
+_IDS_A_LINE = 2000
+
+_WATCHED = (
+    ("_pytest.main", ("Session.perform_collect", "pytest_runtestloop", "wrap_session")),
+    ("_pytest.python", ("Function.runtest", "pytest_pyfunc_call")),
+    (
+        "_pytest.runner",
+        (
+            "CallInfo.__init__",
+            "CallInfo.from_call",
+            "call_and_report",
+            "call_runtest_hook",
+            "check_interactive_exception",
+            "pytest_runtest_call",
+            "pytest_runtest_makereport",
+            "pytest_runtest_protocol",
+            "pytest_runtest_setup",
+            "pytest_runtest_teardown",
+            "runtestprotocol",
+        ),
+    ),
+    ("_pytest.skipping", ("pytest_runtest_makereport",)),
+    ("_pytest.unittest", ("TestCaseFunction.runtest",)),
+    ("pluggy", ("PluginManager._hookexec",)),
+    ("pluggy._callers", ("_multicall",)),
+    ("pluggy._execution", ("_multicall",)),
+    ("pluggy._hooks", ("HookCaller.__call__", "_HookCaller.__call__")),
+    ("pluggy._manager", ("_multicall",)),
+    ("pluggy.callers", ("_multicall",)),
+    ("pluggy.hooks", ("_HookCaller.__call__",)),
+)
+
+
+class Watched:
+    """One function of pytest: the class it belongs to, the attribute, and its code."""
+
+    def __init__(self, module: object, dotted: str) -> None:
+        self.label = f"{module.__name__}.{dotted}"
+        self._module = vars(module)
+        self._owner_name, _, self._name = dotted.rpartition(".")
+        self._owner = self._module.get(self._owner_name)
+        self._value = self._look_up()
+        self._function = getattr(self._value, "__func__", None) or self._value
+        self._function = getattr(self._function, "fget", None) or self._function
+        self._code = getattr(self._function, "__code__", None)
+
+    @property
+    def exists(self) -> bool:
+        """Whether this version of pytest has such a function."""
+        return self._value is not None
+
+    def changed(self) -> bool:
+        """Whether another object stands in its place by now, or other code in the object."""
+        if self._owner_name and self._module.get(self._owner_name) is not self._owner:
+            return True
+        return (
+            self._look_up() is not self._value
+            or getattr(self._function, "__code__", None) is not self._code
+        )
+
+    def _look_up(self) -> object:
+        if not self._owner_name:
+            return self._module.get(self._name)
+        return None if self._owner is None else vars(self._owner).get(self._name)
+
+
+def watched() -> list[Watched]:
+    """The functions of this version of pytest that a report rests on, as they are now."""
+    found = []
+    for module_name, names in _WATCHED:
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError:
+            continue  # of another version
+        found += [Watched(module, dotted) for dotted in names]
+    return [function for function in found if function.exists]
+
+
+class Reporter:
+    """Hooks of one session; registers pytest-json-report beside itself."""
+
+    def __init__(self, stream: object, json_report: object) -> None:
+        self._put = stream.put
+        self._json_report = json_report
+        self._clock = time.perf_counter
+        self._started = self._clock()
+        self._watched = watched()
+        self._deselected = 0
+
+    def pytest_plugin_registered(self, plugin: object, manager: object) -> None:
+        """Register pytest-json-report under its entry point's name, so that no second one loads."""
+        if plugin is self:
+            manager.register(self._json_report, "pytest_jsonreport")
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self) -> object:
+        """Record a conftest that cannot be imported: pytest exits 4 and reports no collector."""
+        outcome = yield
+        kind, error = (outcome.excinfo or (None, None))[:2]
+        if kind is not None and kind.__name__ == "ConftestImportFailure":
+            cause = getattr(error, "cause", None) or error.excinfo[1]
+            message = f"{type(cause).__name__}: {cause}"
+            self._put("collect_error", file=str(error.path), message=_cut(message))
+
+    def pytest_collectreport(self, report: object) -> None:
+        """Record collectors that failed or were skipped as a whole."""
+        if report.failed:
+            self._put("collect_error", file=report.nodeid, **_texts(report))
+        elif report.skipped:
+            self._put("collect_skip", file=report.nodeid, **_texts(report))
+
+    def pytest_deselected(self, items: object) -> None:
+        """Count what -k, -m or a plugin took out."""
+        self._deselected += len(items)
+
+    def pytest_collection_finish(self, session: object) -> None:
+        """Record what will run."""
+        self._collected([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: object) -> None:
+        """Record what will run; every worker collects the same."""
+        self._collected(list(ids))
+
+    def _collected(self, ids: list[str]) -> None:
+        for start in range(0, len(ids), _IDS_A_LINE):
+            self._put("collected", ids=ids[start : start + _IDS_A_LINE])
+        self._put("collection_finish", deselected=self._deselected)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Record that a test begins."""
+        self._put("begin", id=str(nodeid))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: object) -> None:
+        """Record a phase of a test, or a subtest of it."""
+        self._look_for_changes()
+        fields = {} if report.outcome == "passed" else _texts(report)
+        if hasattr(report, "wasxfail"):
+            fields["xfail"] = _cut(str(report.wasxfail))
+        self._put(
+            "subtest" if type(report).__name__.lower() == "subtestreport" else "phase",
+            id=str(report.nodeid),
+            when=str(report.when),
+            outcome=str(report.outcome),
+            duration=float(getattr(report, "duration", 0.0)),
+            **fields,
+        )
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """Record a fault of pytest or of a plugin."""
+        self._put("internal_error", message=_cut(str(excrepr)))
+
+    def pytest_keyboard_interrupt(self, excinfo: object) -> None:
+        """Record KeyboardInterrupt and pytest.exit."""
+        self._put("interrupt", message=_cut(excinfo.exconly()))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: object) -> object:
+        """Record the end of the session, after every other plugin had its say on the exit code."""
+        yield
+        self._look_for_changes()
+        duration = self._clock() - self._started
+        self._put("finish", exit=int(session.exitstatus), duration=duration)
+
+    def _look_for_changes(self) -> None:
+        changed = [function for function in self._watched if function.changed()]
+        if changed:
+            self._put("changed", names=[function.label for function in changed])
+            self._watched = [function for function in self._watched if function not in changed]
+
+
+def _texts(report: object) -> dict[str, str]:
+    """Message and traceback of a report: its crash line, or the reason of its skip."""
+    longrepr = report.longrepr
+    if isinstance(longrepr, tuple) and len(longrepr) == 3:
+        reason = str(longrepr[2])
+        reason = reason[len("Skipped: ") :] if reason.startswith("Skipped: ") else reason
+        return {"message": _cut(reason)}
+    crash = getattr(longrepr, "reprcrash", None)
+    text = str(longrepr or "")
+    message = getattr(crash, "message", None) or _last_error_line(text)
+    return {"message": _cut(str(message)), "traceback": _cut(text)}
+
+
+def _last_error_line(text: str) -> str:
+    """The line that names the error in a traceback that has no crash entry."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    marked = [line[1:].strip() for line in lines if line.startswith("E ")]
+    return (marked or [line.strip() for line in lines] or [""])[-1]
+
+
+def _cut(text: str) -> str:
+    """The head and the tail of a long text."""
+    if len(text) <= _TEXT_LIMIT:
+        return text
+    half = _TEXT_LIMIT // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"

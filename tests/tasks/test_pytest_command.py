@@ -1,0 +1,55 @@
+import pytest
+
+from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pytest", PytestCommand(as_module=False)),
+        (
+            "pytest -q --tb=short",
+            PytestCommand(as_module=False, options=("-q", "--tb=short")),
+        ),
+        ("python -m pytest", PytestCommand(as_module=True)),
+        ("python3 -m pytest", PytestCommand(as_module=True, interpreter="python3")),
+        ("python3.12 -m pytest", PytestCommand(as_module=True, interpreter="python3.12")),
+        (
+            "pytest -k 'a or b' -o \"x=y z\"",
+            PytestCommand(as_module=False, options=("-k", "a or b", "-o", "x=y z")),
+        ),
+        ("pytest -k 'a|b;c'", PytestCommand(as_module=False, options=("-k", "a|b;c"))),
+    ],
+)
+def test_both_spellings_of_pytest_are_taken_apart(text, expected):
+    assert parse_pytest_command(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "it is empty"),
+        ("   ", "it is empty"),
+        ("make test", "'make test'"),
+        ("tox -e py", "'tox -e py'"),
+        ("A=1 pytest", "give variables as environment.env"),
+        ("/usr/bin/pytest", "not its path"),
+        ("./venv/bin/python -m pytest", "not its path"),
+        ("python2 -m pytest", "'python2 -m pytest'"),
+        ("python -m unittest", "unittest"),
+        ("python -I -m pytest", "-I"),
+        ("python3.12; -m pytest", "shell's operators"),
+        ("pytest && rm x", "shell's operators"),
+        ("pytest | tee log", "shell's operators"),
+        ("pytest > log", "shell's operators"),
+        ("pytest $(cat ids)", "shell's operators"),
+        ('pytest "$(cat ids)"', "shell's operators"),
+        ("pytest `cat ids`", "shell's operators"),
+        ("pytest\nrm x", "shell's operators"),
+        ("pytest 'unclosed", "No closing quotation"),
+    ],
+)
+def test_anything_else_is_refused_with_what_was_expected_and_found(text, named):
+    with pytest.raises(ValueError, match="expected `pytest …`") as caught:
+        parse_pytest_command(text)
+    assert named in str(caught.value)
