@@ -158,6 +158,7 @@ class Evidence(Schema):
     agent_fault: Fault | None = None  # overrides the default: a model's refusal is the agent's
     exception: ExceptionFact | None = None
     memory_limit_mib: int | None = None
+    own_seconds: float = 0.0  # spent in the task's or the agent's own commands, not in ours
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -30,9 +30,10 @@ _PHRASES = re.compile(
     ),
     re.IGNORECASE,
 )
+_TAIL = 64 * 1024  # characters; what stopped a command is among the last things it said
 
 
 def network_failure(text: str) -> str | None:
-    """The phrase in a command's output that says the network failed; `None` without one."""
-    found = _PHRASES.search(text)
+    """The phrase at the end of a command's output that says the network failed; `None` without."""
+    found = _PHRASES.search(text[-_TAIL:])
     return found.group(0) if found else None

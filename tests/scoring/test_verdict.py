@@ -1,0 +1,305 @@
+"""The verdict of one attempt: the decisions, and which stage's failure is the primary one."""
+
+import pytest
+
+from agentbench.scoring import FailureReason, Fault, StageName, Verdict, judge
+from agentbench.scoring.evidence import (
+    AgentEnding,
+    Ending,
+    Evidence,
+    ExceptionFact,
+    Finding,
+    Severity,
+)
+from agentbench.scoring.verdict import ChangeCounts, baseline_failure, baseline_warnings
+from tests.scoring.strategies import (
+    A,
+    B,
+    C,
+    D,
+    attempt,
+    case,
+    command,
+    expecting,
+    ran,
+    report,
+    stage,
+)
+
+FIXED = ran(case(A), case(B))
+STILL_FAILING = ran(case(A, "failed"), case(B))
+CRITICAL = Finding(rule="leak", severity=Severity.CRITICAL, where="final_test", what="seen")
+
+
+def stopped(ending: str, **more) -> Evidence:
+    return Evidence(agent=AgentEnding(ending), **more)
+
+
+def primary(verdict: Verdict) -> tuple[str | None, str | None]:
+    return verdict.failure_reason, verdict.fault
+
+
+def test_a_fixed_task_is_resolved_and_has_no_reason():
+    verdict = judge(expecting(), attempt(FIXED))
+    assert verdict.resolved
+    assert primary(verdict) == (None, None)
+    assert verdict.failures == ()
+    assert verdict.counts == ChangeCounts(fixed=1)
+
+
+def test_a_task_that_still_fails_is_not_resolved():
+    verdict = judge(expecting(), attempt(STILL_FAILING))
+    assert primary(verdict) == ("TESTS_FAILED", "agent")
+    assert verdict.detail == "1 of 2 tests failed"
+    assert verdict.counts == ChangeCounts(still_failing=1)
+
+
+@pytest.mark.parametrize("ending", ["step_limit", "time_limit", "tool_error", "llm_error"])
+def test_the_final_test_decides_however_the_agent_stopped(ending):
+    assert judge(expecting(), attempt(FIXED, agent_run=stopped(ending))).resolved
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "fault"),
+    [
+        ("submitted", "TESTS_FAILED", "agent"),
+        ("step_limit", "AGENT_GAVE_UP", "agent"),
+        ("time_limit", "TIMEOUT", "agent"),
+        ("tool_error", "TOOL_ERROR", "agent"),
+        ("llm_error", "LLM_ERROR", "infrastructure"),
+        ("crashed", "TESTS_FAILED", "agent"),
+    ],
+)
+def test_without_a_pass_precedence_picks_the_primary_reason(ending, code, fault):
+    verdict = judge(expecting(), attempt(STILL_FAILING, agent_run=stopped(ending)))
+    assert primary(verdict) == (code, fault)
+    assert FailureReason.TESTS_FAILED in {failure.reason for failure in verdict.failures}
+
+
+@pytest.mark.parametrize(
+    ("name", "evidence", "code"),
+    [
+        ("git_clone", Evidence(command=command(128)), "GIT_CLONE_FAILED"),
+        ("git_checkout", Evidence(command=command(1)), "GIT_CHECKOUT_FAILED"),
+        ("setup", Evidence(command=command(None, Ending.TIMED_OUT)), "SETUP_TIMEOUT"),
+        ("baseline_run", Evidence(command=command(0)), "BASELINE_NOT_FAILING"),
+    ],
+)
+def test_a_failure_before_the_agent_ends_the_attempt(name, evidence, code):
+    before = attempt(FIXED)[: list(StageName).index(StageName(name))]
+    verdict = judge(expecting(), [*before, stage(name, evidence)])
+    assert primary(verdict) == (code, "task")
+    assert all(test.final is None for test in verdict.tests)
+
+
+def test_no_final_test_rescues_an_attempt_whose_setup_failed():
+    verdict = judge(expecting(), attempt(FIXED, setup=Evidence(command=command(1))))
+    assert primary(verdict) == ("SETUP_FAILED", "task")
+
+
+def test_exit_0_without_a_report_is_an_internal_error():
+    verdict = judge(expecting(), attempt(Evidence(command=command(0))))
+    assert primary(verdict) == ("INTERNAL_ERROR", "agent")
+
+
+def test_exit_0_without_the_listed_ids_is_tests_failed():
+    verdict = judge(expecting(), attempt(ran(case(C))))
+    assert primary(verdict) == ("TESTS_FAILED", "agent")
+    assert verdict.detail == f"{A} not run and 1 more"
+    assert verdict.counts.unrun == 2
+
+
+@pytest.mark.parametrize(("exit_code", "outcome"), [(5, "no_tests"), (0, "passed")])
+@pytest.mark.parametrize("listed", [expecting(), expecting((), ())])
+def test_nothing_collected_is_no_tests_collected(exit_code, outcome, listed):
+    verdict = judge(listed, attempt(ran(exit_code=exit_code, outcome=outcome)))
+    assert primary(verdict) == ("NO_TESTS_COLLECTED", "agent")
+
+
+def test_a_skipped_test_to_fix_is_tests_failed():
+    verdict = judge(expecting(), attempt(ran(case(A, "skipped"), case(B))))
+    assert primary(verdict) == ("TESTS_FAILED", "agent")
+    assert verdict.detail == f"{A} not passed"
+    assert verdict.counts.still_failing == 1
+
+
+def test_unlisted_failing_tests_do_not_spoil_a_listed_task():
+    verdict = judge(expecting(), attempt(ran(case(A), case(B), case(C, "failed"))))
+    assert verdict.resolved
+    assert verdict.failures == ()
+
+
+def test_a_final_test_without_any_evidence_is_not_resolved():
+    verdict = judge(expecting(), attempt(Evidence()))
+    assert primary(verdict) == ("TESTS_FAILED", "agent")
+    assert verdict.detail == "no whole report of the final test"
+
+
+def test_an_exception_in_the_final_test_forbids_a_pass():
+    lost = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
+    final = FIXED.model_copy(update={"exception": lost})
+    assert primary(judge(expecting(), attempt(final))) == ("SANDBOX_ERROR", "infrastructure")
+
+
+def test_an_attempt_that_ends_without_a_word_is_unknown():
+    for stages in ((), attempt(FIXED)[:-1]):
+        verdict = judge(expecting(), stages)
+        assert primary(verdict) == ("UNKNOWN", "infrastructure")
+        assert not verdict.resolved
+
+
+def test_an_interrupt_by_the_user_is_not_the_agents():
+    ctrl_c = ExceptionFact(type_name="KeyboardInterrupt", message="", reason="INTERRUPTED")
+    stages = attempt(FIXED, agent_run=Evidence(exception=ctrl_c))[:-1]
+    assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "infrastructure")
+    own = ctrl_c.model_copy(update={"fault": "agent"})
+    stages = attempt(FIXED, agent_run=Evidence(exception=own))[:-1]
+    assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "agent")
+
+
+def test_a_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had_none():
+    no_pytest = ran(exit_code=1, outcome="spawn")
+    assert primary(judge(expecting(), attempt(no_pytest))) == ("INTERNAL_ERROR", "agent")
+    broken = judge(expecting(), attempt(no_pytest, no_pytest))
+    assert primary(broken) == ("INTERNAL_ERROR", "task")
+    gave_up = judge(expecting(), attempt(no_pytest, no_pytest, agent_run=stopped("step_limit")))
+    assert primary(gave_up) == ("AGENT_GAVE_UP", "agent")
+
+
+def test_a_critical_finding_quarantines_what_would_be_resolved():
+    verdict = judge(expecting(), attempt(FIXED.model_copy(update={"findings": (CRITICAL,)})))
+    assert (verdict.resolved, verdict.quarantined) == (False, True)
+    assert primary(verdict) == ("TESTS_FAILED", "agent")
+    assert verdict.detail == "quarantined: leak at final_test: seen"
+    assert verdict.counts.fixed == 1
+
+
+def test_a_critical_finding_of_any_stage_counts():
+    evidence = stopped("submitted", findings=(CRITICAL,))
+    assert judge(expecting(), attempt(FIXED, agent_run=evidence)).quarantined
+
+
+@pytest.mark.parametrize("severity", [Severity.INFO, Severity.WARNING])
+def test_a_lesser_finding_is_no_guilt(severity):
+    finding = CRITICAL.model_copy(update={"severity": severity})
+    final = FIXED.model_copy(update={"findings": (finding,)})
+    assert judge(expecting(), attempt(final)).resolved
+
+
+def test_what_is_not_resolved_anyway_is_not_quarantined():
+    final = STILL_FAILING.model_copy(update={"findings": (CRITICAL,)})
+    verdict = judge(expecting(), attempt(final))
+    assert not verdict.quarantined
+    assert verdict.detail == "1 of 2 tests failed"
+
+
+def test_internals_of_pytest_replaced_since_the_baseline_quarantine():
+    final = ran(case(A), case(B), internals_changed=("_pytest.runner", "x"))
+    usual = ran(case(A, "failed"), case(B), internals_changed=("x",))
+    verdict = judge(expecting(), attempt(final, usual))
+    assert verdict.quarantined
+    assert verdict.detail == "quarantined: internals of pytest were replaced: _pytest.runner"
+    harmless = ran(case(A), case(B), internals_changed=("x",))
+    assert judge(expecting(), attempt(harmless, usual)).resolved
+    assert judge(expecting(), attempt(harmless, Evidence())).quarantined
+
+
+def test_a_baseline_that_passes_all_tests_to_fix_is_not_failing():
+    passes = ran(case(A), case(B), case(C, "failed"))
+    failure = baseline_failure(expecting(), passes)
+    assert failure.reason is FailureReason.BASELINE_NOT_FAILING
+    assert failure.fault is Fault.TASK
+    assert primary(judge(expecting(), attempt(FIXED, passes))) == ("BASELINE_NOT_FAILING", "task")
+
+
+def test_a_baseline_that_fails_some_test_to_fix_is_valid():
+    assert baseline_failure(expecting(), STILL_FAILING) is None
+    assert baseline_failure(expecting([A, B], []), STILL_FAILING) is None
+    assert baseline_failure(expecting(), ran(case(A, "skipped"), case(C, "failed"))) is None
+    assert baseline_failure(expecting((), ()), STILL_FAILING) is None
+    assert baseline_failure(expecting(), Evidence(command=command(2))) is None
+
+
+@pytest.mark.parametrize(
+    ("baseline", "warnings"),
+    [
+        (STILL_FAILING, ()),
+        (
+            ran(case(B), exit_code=2),
+            (
+                "the baseline exited 2, where a failing test run exits 1",
+                "no fail_to_pass test ran in the baseline",
+            ),
+        ),
+        (ran(case(B), case(C, "failed")), ("no fail_to_pass test ran in the baseline",)),
+        (
+            ran(case(A, "skipped"), case(C, "failed")),
+            (
+                "no fail_to_pass test ran in the baseline",
+                f"skipped in the baseline, not failing: {A}",
+            ),
+        ),
+        (
+            ran(case(A), case(C, "failed")),
+            (f"passes before any fix, though listed as fail_to_pass: {A}",),
+        ),
+        (
+            Evidence(command=command(None, Ending.KILLED, signal=11)),
+            ("the baseline ended in killed", "no fail_to_pass test ran in the baseline"),
+        ),
+        (
+            Evidence(),
+            (
+                "the baseline exited None, where a failing test run exits 1",
+                "no fail_to_pass test ran in the baseline",
+            ),
+        ),
+    ],
+)
+def test_a_baseline_that_fails_for_the_wrong_reason_is_warned_of(baseline, warnings):
+    assert baseline_warnings(expecting([A, A]), baseline) == warnings
+
+
+def test_a_baseline_without_a_report_is_warned_of_where_it_says_what_to_keep():
+    (warning,) = baseline_warnings(expecting([], "baseline"), Evidence(command=command(1)))
+    assert warning.startswith("no report says which tests passed")
+    assert baseline_warnings(expecting([], "baseline"), STILL_FAILING) == ()
+    assert baseline_warnings(expecting([], []), Evidence(command=command(1))) == ()
+
+
+def test_the_verdict_shows_each_listed_test_once_from_baseline_to_final():
+    expected = expecting([A, A], [A, B, B])
+    verdict = judge(expected, attempt(ran(case(A), case(B, "failed"), case(C))))
+    shown = [(t.node_id, t.listed, t.baseline, t.final) for t in verdict.tests]
+    assert shown == [
+        (A, "fail_to_pass", "failed", "passed"),
+        (B, "pass_to_pass", "passed", "failed"),
+    ]
+    assert verdict.counts == ChangeCounts(fixed=1, regressed=1)
+
+
+def test_without_listed_tests_to_fix_the_verdict_shows_every_test():
+    before = ran(case(A, "failed"), case(C, "skipped"))
+    after = ran(case(A), case(C, "skipped"), case(D))
+    verdict = judge(expecting([], [B]), attempt(after, before))
+    shown = [(t.node_id, t.listed, t.baseline, t.final) for t in verdict.tests]
+    assert shown == [
+        (B, "pass_to_pass", None, None),
+        (A, None, "failed", "passed"),
+        (C, None, "skipped", "skipped"),
+        (D, None, None, "passed"),
+    ]
+    assert verdict.counts == ChangeCounts(fixed=2, unrun=1)
+
+
+def test_a_test_that_keeps_failing_is_counted_so():
+    verdict = judge(expecting((), ()), attempt(ran(case(A, "error"), case(B))))
+    assert verdict.counts == ChangeCounts(still_failing=1)
+
+
+def test_lack_of_memory_in_the_final_test_is_the_agents():
+    dead = command(137, Ending.OUT_OF_MEMORY)
+    final = Evidence(command=dead, report=report(case(B)), memory_limit_mib=256)
+    verdict = judge(expecting(), attempt(final))
+    assert primary(verdict) == ("SANDBOX_ERROR", "agent")
+    assert verdict.detail == "out of memory (limit 256 MiB)"
