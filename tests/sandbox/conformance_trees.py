@@ -45,11 +45,11 @@ def tree_of(sandbox: Sandbox, path: PurePosixPath) -> dict[str, tuple[int, bytes
             if info.issym():
                 found[name] = (LINK, info.linkname.encode())
             elif info.isdir():
-                found[name] = (FOLDER | info.mode, b"")
+                found[name] = (FOLDER | info.mode & 0o7777, b"")
             elif info.isreg():
                 file = tar.extractfile(info)
                 assert file is not None
-                found[name] = (info.mode, file.read())
+                found[name] = (info.mode & 0o7777, file.read())  # an engine adds the type
             else:
                 found[name] = (-1, info.type)
     return found

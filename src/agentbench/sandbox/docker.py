@@ -1,0 +1,226 @@
+"""The Docker back end: a container for each sandbox."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox import docker_snapshot, images
+from agentbench.sandbox.docker_archive import owned_folders, readable_copies
+from agentbench.sandbox.docker_container import Container
+from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker_labels import KIND, RECIPE, Owner
+from agentbench.sandbox.docker_options import (
+    HOME,
+    MOUNTS,
+    RESULTS,
+    WORKSPACE,
+    ContainerPlan,
+    places_of,
+    readable_inside,
+)
+from agentbench.sandbox.docker_sandbox import DockerSandbox
+from agentbench.sandbox.interface import (
+    ImageId,
+    Limits,
+    Promise,
+    ReadOnlyMount,
+    Sandbox,
+    SnapshotId,
+)
+from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
+
+_CA_MOUNT = "ca-certificates.crt"
+
+
+class DockerProvider:
+    """Opens sandboxes in containers of one engine. Safe to use from several threads at once."""
+
+    def __init__(self, engine: Engine, *, host_env: Mapping[str, str] | None = None) -> None:
+        self._engine = engine
+        self._host_env = os.environ if host_env is None else host_env
+        self._shares_files = engine.is_local  # believed until a mount turns out empty
+        self._owner = Owner.current()
+
+    @classmethod
+    def connect(
+        cls, *, base_url: str | None = None, host_env: Mapping[str, str] | None = None
+    ) -> "DockerProvider":
+        """A provider whose engine answers: the given one, DOCKER_HOST's or the usual one.
+
+        Raises:
+            UnavailableError: no engine answers, or it is too old; says what to start or install.
+        """
+        return cls(Engine.connect(base_url), host_env=host_env)
+
+    @property
+    def name(self) -> str:
+        """`docker`."""
+        return "docker"
+
+    @property
+    def promises(self) -> frozenset[Promise]:
+        """What the engine can keep with its kernel.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        facts = self._engine.facts
+        lacking = {
+            Promise.MEMORY_LIMIT: not facts.limits_memory,
+            Promise.TELLS_OOM: not facts.limits_memory,
+            Promise.PIDS_LIMIT: not facts.limits_pids,
+            Promise.CPU_LIMIT: not facts.limits_cpu,
+            Promise.UNPRIVILEGED: not facts.seccomp,
+        }
+        return frozenset(promise for promise in Promise if not lacking.get(promise))
+
+    def describe(self) -> Mapping[str, str]:
+        """The engine and how it isolates.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        facts = self._engine.facts
+        return {
+            "engine": f"docker {facts.version}",
+            "api": facts.api_version,
+            "system": f"{facts.operating_system} ({facts.architecture})",
+            "kernel": facts.kernel,
+            "storage": facts.storage_driver,
+            "cgroup": facts.cgroup_version,
+            "isolation": "container, no capabilities, no new privileges, seccomp",
+            "disk_limit": "each file only; volumes of this engine bear no quota",
+            "files": "shared" if self._shares_files else "copied in",
+        }
+
+    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+        """The id of an image by name (None: the default base image), or built from a Dockerfile.
+
+        Raises:
+            UnavailableError: it is not there and cannot be had; says how to get it.
+            SandboxError: the engine is lost.
+        """
+        return images.resolve(self._engine, image, dockerfile=dockerfile)
+
+    @contextmanager
+    def open(
+        self,
+        source: ImageId | SnapshotId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+    ) -> Iterator[Sandbox]:
+        """A fresh sandbox from an image or a snapshot; all of it is gone when the block ends.
+
+        Raises:
+            SandboxError: it could not be made.
+        """
+        plan, is_ours = self._plan(source, limits)
+        if network:
+            plan, mounts = self._with_network(plan, mounts)
+        with self._launched(plan, tuple(mounts)) as container:
+            if not is_ours:
+                self._give_folders_to_user(container)
+            yield DockerSandbox(self._engine, container, mounts=places_of(mounts), cancel=cancel)
+
+    def find(self, key: str) -> SnapshotId | None:
+        """The snapshot that was made under a key.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        return docker_snapshot.find(self._engine, key)
+
+    def discard(self, snapshot: SnapshotId) -> None:
+        """Forget a snapshot and free what it holds; a snapshot that is gone is no error.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        docker_snapshot.discard(self._engine, snapshot)
+
+    def _plan(self, source: str, limits: Limits) -> tuple[ContainerPlan, bool]:
+        image = self._engine.image(source)
+        plan = ContainerPlan(
+            image=source,
+            image_env=image.env,
+            limits=limits,
+            owner=self._owner,
+            holds_workspace=image.labels.get(KIND) == "snapshot",
+        )
+        return plan, RECIPE in image.labels
+
+    def _with_network(
+        self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]
+    ) -> tuple[ContainerPlan, Sequence[ReadOnlyMount]]:
+        env = forwarded(self._host_env)
+        bundle = ca_bundle(self._host_env)
+        if bundle is not None:
+            env |= ca_variables(str(MOUNTS / _CA_MOUNT))
+            mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
+        return replace(plan, network=True, env=env), mounts
+
+    @contextmanager
+    def _launched(
+        self, plan: ContainerPlan, mounts: tuple[ReadOnlyMount, ...]
+    ) -> Iterator[Container]:
+        container = self._place(plan, mounts)
+        try:
+            self._launch(container)
+            if not self._shares_files and container.plan.bound:
+                container.remove()
+                container = self._place(plan, mounts)
+                self._launch(container)
+            yield container
+        except BaseException:
+            with suppress(SandboxError):  # what went wrong first is what is to be told
+                container.remove()
+            raise
+        container.remove()
+
+    def _place(self, plan: ContainerPlan, mounts: tuple[ReadOnlyMount, ...]) -> Container:
+        """A container, not yet made, with each mount bound or copied in."""
+        bound = tuple(m for m in mounts if self._shares_files and readable_inside(m))
+        copied = tuple(m for m in mounts if m not in bound)
+        return Container(self._engine, replace(plan, bound=bound, copied=copied))
+
+    def _launch(self, container: Container) -> None:
+        """Start it and look whether its mounts are there; if not, the engine is elsewhere."""
+        try:
+            container.launch()
+        except SandboxError as fault:
+            if not container.plan.bound or "bind source path" not in str(fault):
+                raise
+            self._shares_files = False
+            return
+        if container.plan.bound and not all(map(container.sees, _probes(container.plan.bound))):
+            self._shares_files = False
+            return
+        if container.plan.copied:
+            with self._engine.speak("copy files into a container") as api:
+                api.put_archive(container.name, str(MOUNTS), readable_copies(container.plan.copied))
+
+    def _give_folders_to_user(self, container: Container) -> None:
+        """What our own images have anyway."""
+        with self._engine.speak("prepare a container of a foreign image") as api:
+            folders = owned_folders((WORKSPACE, RESULTS, HOME), {HOME / ".gitconfig": _GITCONFIG})
+            api.put_archive(container.name, "/", folders)
+
+
+_GITCONFIG = b"[safe]\n\tdirectory = *\n"  # mirrors are mounted from a host where others own them
+
+
+def _probes(mounts: Sequence[ReadOnlyMount]) -> Iterator[str]:
+    """One path inside for each mount that exists if the engine sees our files."""
+    for mount in mounts:
+        place = MOUNTS / mount.name
+        if not mount.source.is_dir():
+            yield str(place)
+        elif child := next((entry.name for entry in mount.source.iterdir()), None):
+            yield str(place / child)

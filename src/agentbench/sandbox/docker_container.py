@@ -1,0 +1,187 @@
+"""One container of ours: started with its keeper, emptied of processes, killed, removed."""
+
+import uuid
+from dataclasses import dataclass
+
+import tenacity
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker_engine import Engine, NotThereError
+from agentbench.sandbox.docker_keeper import Census, Keeper
+from agentbench.sandbox.docker_options import USER, ContainerPlan, create_container
+from agentbench.sandbox.docker_wire import Wire
+
+_DIES_WITHIN = 5.0  # seconds; then the container goes as a whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aftermath:
+    """What was found when all processes of a command had been ended."""
+
+    out_of_memory: bool = False
+    restarted: bool = False
+    peak_memory_bytes: int | None = None  # None also when an earlier command's was higher
+    cpu_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A command that the engine has started."""
+
+    id: str
+    wire: Wire
+
+
+class Container:
+    """A container, from before it exists until after it is gone."""
+
+    def __init__(self, engine: Engine, plan: ContainerPlan) -> None:
+        self.name = f"agentbench-{uuid.uuid4().hex}"  # known before it is there: can be removed
+        self.plan = plan
+        self._engine = engine
+        self._keeper: Keeper | None = None
+        self._last = Census(yes=False)
+        self.killed = False
+
+    def launch(self) -> None:
+        """Create and start it.
+
+        Raises:
+            SandboxError: the engine refuses, or the image has no shell.
+        """
+        cpus = self._engine.facts.cpus
+        with self._engine.speak(f"create a container of {self.plan.image}") as api:
+            create_container(api, self.name, self.plan, cpus)
+        self._start()
+
+    def begin(self, argv: list[str], env: dict[str, str]) -> Started:
+        """Start a program as the unprivileged user.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        self.require_alive()
+        with self._engine.speak("start a command") as api:
+            made = api.exec_create(
+                self.name,
+                argv,
+                user=USER,
+                environment={**self.plan.env, **env},
+                stdin=True,
+            )
+            wire = Wire(api.exec_start(made["Id"], socket=True))
+        return Started(id=str(made["Id"]), wire=wire)
+
+    def exit_code_of(self, started: Started) -> int | None:
+        """What the engine holds for a program's exit code.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        with self._engine.speak("see how a command ended") as api:
+            code = api.exec_inspect(started.id)["ExitCode"]
+        return None if code is None else int(code)
+
+    def signal(self, name: str) -> None:
+        """Send every process but init and the keeper a signal."""
+        if self._keeper is not None:
+            self._keeper.ask(name, patience=1.0)
+
+    def sees(self, path: str) -> bool:
+        """Whether a path exists in it."""
+        return self._keeper is not None and self._keeper.sees(path)
+
+    def end_processes(self) -> Aftermath:
+        """End every process but init and the keeper, if need be by starting it anew.
+
+        Raises:
+            SandboxError: it was killed or ended from outside, or the engine is lost.
+        """
+        if self._keeper is None:
+            raise SandboxError("the container does not run")
+        census = self._keeper.end_others(patience=_DIES_WITHIN)
+        if census is None:
+            return self._restart()
+        before, self._last = self._last, census
+        peak, cpu = census.peak_memory_bytes, census.cpu_nanoseconds
+        return Aftermath(
+            out_of_memory=census.oom_kills > before.oom_kills,
+            peak_memory_bytes=peak if (peak or 0) > (before.peak_memory_bytes or 0) else None,
+            cpu_seconds=None if cpu is None else (cpu - (before.cpu_nanoseconds or 0)) / 1e9,
+        )
+
+    def kill(self) -> None:
+        """End all of it, for good; its files stay.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        if not self.killed:
+            self.killed = True
+            self._kill()
+
+    def require_alive(self) -> None:
+        """Refuse to go on with a container that was killed.
+
+        Raises:
+            SandboxError: it was.
+        """
+        if self.killed:
+            raise SandboxError("the sandbox was killed: open a fresh one to run more commands")
+
+    def remove(self) -> None:
+        """Remove it with its volumes; one that is not there is no fault.
+
+        Raises:
+            SandboxError: the engine does not do it, several times over, or it is lost.
+        """
+        if self._keeper is not None:
+            self._keeper.close()
+        for attempt in tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(4),
+            wait=tenacity.wait_exponential(multiplier=0.1),
+            retry=tenacity.retry_if_exception_type(SandboxError),
+            reraise=True,
+        ):
+            with attempt:
+                remove_container(self._engine, self.name)
+
+    def _start(self) -> None:
+        with self._engine.speak("start a container") as api:
+            attached = api.attach_socket(self.name, {"stdin": 1, "stdout": 1, "stream": 1})
+            self._keeper = Keeper(Wire(attached))
+            api.start(self.name)
+        self._last = self._keeper.await_ready()
+
+    def _restart(self) -> Aftermath:
+        """Start it anew, since its keeper is dead or does not get its way."""
+        with self._engine.speak("look after a container that does not answer") as api:
+            state = api.inspect_container(self.name)["State"]
+        self.require_alive()
+        lacked_memory = bool(state["OOMKilled"])
+        if state["Running"]:
+            self._kill()
+        elif not lacked_memory:
+            raise SandboxError(f"container {self.name} was ended from outside")
+        if self._keeper is not None:
+            self._keeper.close()
+        self._start()
+        return Aftermath(out_of_memory=lacked_memory, restarted=True)
+
+    def _kill(self) -> None:
+        with self._engine.speak("kill a container") as api:
+            if api.inspect_container(self.name)["State"]["Running"]:
+                api.kill(self.name)
+
+
+def remove_container(engine: Engine, name: str) -> None:
+    """Remove a container with its anonymous volumes; one that is not there is no fault.
+
+    Raises:
+        SandboxError: the engine does not do it, or it is lost.
+    """
+    try:
+        with engine.speak("remove a container") as api:
+            api.remove_container(name, v=True, force=True)
+    except NotThereError:
+        return

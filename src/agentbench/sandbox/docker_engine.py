@@ -1,0 +1,174 @@
+"""The one door to the Docker SDK: a client for each thread, and errors in our own terms."""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import docker
+from docker.context import ContextAPI
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.utils import kwargs_from_env
+
+from agentbench.errors import SandboxError, UnavailableError
+
+Api = docker.APIClient
+OLDEST_API = (1, 41)  # engine 20.10
+REMEDY = (
+    "start it (`systemctl start docker`, or Docker Desktop), set DOCKER_HOST if it is elsewhere, "
+    "or use --sandbox bubblewrap"
+)
+_CALL_SECONDS = 120  # for one request; exec streams have waits of their own
+
+
+class NotThereError(SandboxError):
+    """The engine answers that it has no such container, image or path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFacts:
+    """What an engine says about itself and its machine."""
+
+    version: str
+    api_version: str
+    operating_system: str
+    architecture: str
+    kernel: str
+    storage_driver: str
+    cgroup_version: str
+    cpus: int
+    limits_memory: bool
+    limits_pids: bool
+    limits_cpu: bool
+    seccomp: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFacts:
+    """What an engine says about an image."""
+
+    id: str
+    env: tuple[str, ...]
+    labels: Mapping[str, str]
+
+
+class Engine:
+    """A Docker engine. Safe to use from several threads: each gets a client of its own."""
+
+    def __init__(self, base_url: str | None = None) -> None:
+        self.base_url = base_url or os.environ.get("DOCKER_HOST") or _host_of_context()
+        self._version = "auto"
+        self._clients = threading.local()
+
+    @classmethod
+    def connect(cls, base_url: str | None = None) -> "Engine":
+        """An engine that answers.
+
+        Raises:
+            UnavailableError: none does, or it is too old.
+        """
+        engine = cls(base_url)
+        try:
+            engine._version = str(engine._client().api_version)
+        except (DockerException, OSError) as fault:
+            where = engine.base_url or "its usual socket"
+            raise UnavailableError(
+                f"no Docker engine answers at {where} ({fault}): {REMEDY}"
+            ) from fault
+        if tuple(int(part) for part in engine._version.split(".")) < OLDEST_API:
+            raise UnavailableError(
+                f"the engine speaks API {engine._version}: install Docker 20.10 or newer"
+            )
+        return engine
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is reached by a socket of this machine and so may see this machine's files."""
+        return self.base_url is None or self.base_url.startswith(("unix://", "npipe://"))
+
+    @contextmanager
+    def speak(self, doing: str) -> Iterator[Api]:
+        """Calls to the engine, whose errors come out as ours.
+
+        Raises:
+            NotThereError: the engine has not got what it was asked for.
+            SandboxError: the engine refused, or it is lost.
+        """
+        try:
+            yield self._client()
+        except (NotFound, ImageNotFound) as fault:
+            raise NotThereError(f"cannot {doing}: {_explain(fault)}") from fault
+        except (DockerException, OSError) as fault:
+            raise SandboxError(f"cannot {doing}: {_explain(fault)}") from fault
+
+    @cached_property
+    def facts(self) -> EngineFacts:
+        """What it says about itself.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        with self.speak("ask the engine about itself") as api:
+            info = api.info()
+        return EngineFacts(
+            version=str(info.get("ServerVersion", "unknown")),
+            api_version=self._version,
+            operating_system=str(info.get("OperatingSystem", "unknown")),
+            architecture=str(info.get("Architecture", "unknown")),
+            kernel=str(info.get("KernelVersion", "unknown")),
+            storage_driver=str(info.get("Driver", "unknown")),
+            cgroup_version=str(info.get("CgroupVersion", "1")),
+            cpus=int(info.get("NCPU") or 1),
+            limits_memory=bool(info.get("MemoryLimit")),
+            limits_pids=bool(info.get("PidsLimit")),
+            limits_cpu=bool(info.get("CpuCfsQuota")),
+            seccomp=any("seccomp" in option for option in info.get("SecurityOptions") or ()),
+        )
+
+    def image(self, name: str) -> ImageFacts:
+        """An image that is there, by its name or id.
+
+        Raises:
+            NotThereError: it is not.
+            SandboxError: the engine is lost.
+        """
+        with self.speak(f"find the image {name}") as api:
+            found = api.inspect_image(name)  # type: ignore[no-untyped-call]  # the stubs' gap
+        config = found.get("Config") or {}
+        return ImageFacts(
+            id=str(found["Id"]),
+            env=tuple(config.get("Env") or ()),
+            labels=MappingProxyType(dict(config.get("Labels") or {})),
+        )
+
+    def _client(self) -> Api:
+        client: Api | None = getattr(self._clients, "api", None)
+        if client is None:
+            client = Api(
+                base_url=self.base_url,
+                version=self._version,
+                timeout=_CALL_SECONDS,
+                tls=kwargs_from_env().get("tls", False),
+            )
+            self._clients.api = client
+        return client
+
+
+def _host_of_context() -> str | None:
+    """The engine that `docker context use` chose, which the SDK leaves out of account."""
+    try:
+        context = ContextAPI.get_current_context()
+    except (DockerException, OSError, ValueError):
+        return None  # an unreadable file of the docker command's is not our fault to report
+    host = getattr(context, "Host", None)
+    return str(host) if host else None
+
+
+def _explain(fault: Exception) -> str:
+    text = str(fault.explanation or fault) if isinstance(fault, APIError) else str(fault)
+    if "no space left on device" in text.lower():
+        return f"the engine's disk is full ({text}); `docker system df` shows what uses it"
+    return text

@@ -1,0 +1,155 @@
+"""One command in a container: the shell around it, its streams, and how it is seen to end.
+
+A shell of ours, `WRAPPER`, runs the command as its child and closes both streams with a mark that
+bears the exit code; then it stops and waits to be killed. Three things rest on this. All output
+has arrived when both marks have (an engine that ends a stream early loses none unnoticed). The
+command has ended although a daemon of it holds the streams open. And nothing is said before
+our first line has gone in: the SDK throws away what arrives together with the engine's answer.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, auto
+from threading import Event
+
+from agentbench.sandbox.capture import Capture
+from agentbench.sandbox.docker_wire import Wire
+from agentbench.sandbox.interface import Command, Stream
+
+WRAPPER = r"""
+ab_mark=$1 ab_size=$2 ab_folder=$3 ab_path=$4
+shift 4
+read -r ab_go || exit 125
+trap : TERM HUP INT QUIT USR1 USR2
+{ echo 500 > /proc/self/oom_score_adj; } 2> /dev/null # so the keeper is the last to go
+if [ "$ab_size" -gt 0 ]; then
+  head -c "$ab_size" > "/tmp/.input-$ab_mark" && exec 3< "/tmp/.input-$ab_mark" || exit 125
+  rm -f "/tmp/.input-$ab_mark"
+else
+  exec 3< /dev/null
+fi
+(
+  cd "$ab_folder" || exit 126
+  unset OLDPWD PWD SHLVL
+  PATH=${ab_path:-$PATH}
+  exec "$@" <&3 3<&-
+)
+ab_code=$?
+printf '\0%s:%03d\n' "$ab_mark" "$ab_code"
+printf '\0%s:%03d\n' "$ab_mark" "$ab_code" >&2
+kill -s STOP $$
+"""
+_LOOK_EVERY = 0.1  # seconds between two looks at the clock and at the cancel event
+
+
+class Stop(Enum):
+    """Why nobody listens to a command any longer."""
+
+    MARKED = auto()  # it ended and said so on both streams
+    CUT_OFF = auto()  # the connection ended before that
+    DEADLINE = auto()
+    CANCELLED = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a command said."""
+
+    stdout: Capture
+    stderr: Capture
+
+
+class Execution:
+    """A command that is about to run in a container, or runs."""
+
+    def __init__(self, command: Command, folder: str) -> None:
+        mark = secrets.token_hex(8)
+        self._command = command
+        self._channels = {stream: _Channel(command.output_cap, mark) for stream in Stream}
+        self.argv: Sequence[str] = (
+            *("/bin/sh", "-c", WRAPPER, "sh"),
+            *(mark, str(len(command.stdin)), folder, command.env.get("PATH", "")),
+            *command.argv,
+        )
+        # The shell needs a PATH of its own, so the command's is an argument of it.
+        self.env = {name: value for name, value in command.env.items() if name != "PATH"}
+        self._started = time.monotonic()
+
+    @property
+    def duration(self) -> timedelta:
+        """Since it began."""
+        return timedelta(seconds=time.monotonic() - self._started)
+
+    @property
+    def exit_code(self) -> int | None:
+        """What it ended with, once it has said so."""
+        return self._channels[Stream.STDOUT].exit_code
+
+    @property
+    def output(self) -> Output:
+        """What it has said so far."""
+        return Output(
+            stdout=self._channels[Stream.STDOUT].capture,
+            stderr=self._channels[Stream.STDERR].capture,
+        )
+
+    def begin(self, wire: Wire) -> None:
+        """Let it run, and hand it its input."""
+        self._started = time.monotonic()
+        wire.send(b"go\n" + self._command.stdin, self._command.timeout.total_seconds())
+
+    def listen(self, wire: Wire, seconds: float, cancel: Event | None = None) -> Stop:
+        """Take in what it says, until it has ended or for so many seconds."""
+        deadline = time.monotonic() + seconds
+        while not wire.ended:
+            if cancel is not None and cancel.is_set():
+                return Stop.CANCELLED
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return Stop.DEADLINE
+            for stream, data in wire.receive(min(left, _LOOK_EVERY)):
+                self._take(stream, self._channels[stream].feed(data))
+            if all(channel.exit_code is not None for channel in self._channels.values()):
+                return Stop.MARKED
+        for stream, channel in self._channels.items():
+            self._take(stream, channel.rest())
+        return Stop.CUT_OFF
+
+    def _take(self, stream: Stream, data: bytes) -> None:
+        if data:
+            self._channels[stream].capture.feed(data)
+            if self._command.sink is not None:
+                self._command.sink(stream, data)
+
+
+class _Channel:
+    """One stream, up to the mark that ends it."""
+
+    def __init__(self, cap: int, mark: str) -> None:
+        self.capture = Capture(cap)
+        self.exit_code: int | None = None
+        self._mark = re.compile(rb"\0" + mark.encode() + rb":(\d{3})\n")
+        self._mark_size = len(mark) + 6
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """What of it belongs to the command; what may be the mark's begin waits for the rest."""
+        if self.exit_code is not None:
+            return b""
+        data, self._held = self._held + data, b""
+        if found := self._mark.search(data):
+            self.exit_code = int(found[1])
+            return data[: found.start()]
+        start = data.rfind(b"\0", max(0, len(data) - self._mark_size))
+        if start >= 0:
+            data, self._held = data[:start], data[start:]
+        return data
+
+    def rest(self) -> bytes:
+        """What waited in vain."""
+        rest, self._held = self._held, b""
+        return rest

@@ -1,0 +1,203 @@
+"""A sandbox in a container: runs commands, moves trees, remembers a state."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import PurePosixPath
+from threading import Event, Lock
+from typing import assert_never
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker_archive import owned_by_user
+from agentbench.sandbox.docker_container import Aftermath, Container, Started
+from agentbench.sandbox.docker_engine import Engine, NotThereError
+from agentbench.sandbox.docker_exec import Execution, Stop
+from agentbench.sandbox.docker_options import RESULTS, WORKSPACE
+from agentbench.sandbox.docker_snapshot import remember
+from agentbench.sandbox.interface import Command, SnapshotId
+from agentbench.scoring.evidence import CommandResult, Ending
+
+_GRACE = 1.0  # seconds between TERM and KILL
+_DRAIN = 2.0  # seconds for output that was under way when its writers died
+_LONGEST_STRING = 128 * 1024  # of an argument or a variable: Linux' MAX_ARG_STRLEN
+
+
+class DockerSandbox:
+    """The `Sandbox` of one container. Commands run one at a time, from whatever thread."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        container: Container,
+        *,
+        mounts: Mapping[str, PurePosixPath],
+        cancel: Event | None,
+    ) -> None:
+        self._engine = engine
+        self._container = container
+        self._mounts = mounts
+        self._cancel = cancel
+        self._lock = Lock()
+
+    @property
+    def workspace(self) -> PurePosixPath:
+        """Where the task's repository lives."""
+        return WORKSPACE
+
+    @property
+    def results(self) -> PurePosixPath:
+        """An empty folder that commands may write to."""
+        return RESULTS
+
+    def mounted(self, name: str) -> PurePosixPath:
+        """The path inside of the mount that bears this name.
+
+        Raises:
+            KeyError: nothing of that name was mounted.
+        """
+        return self._mounts[name]
+
+    def run(self, command: Command) -> CommandResult:
+        """Run to its end, to its deadline or to the limit; every process of it is dead after.
+
+        Raises:
+            SandboxError: the engine or the container is lost, or it was killed before.
+            KeyboardInterrupt: the run was cancelled; the command's processes are dead.
+        """
+        if _too_long(command):
+            text = "argument list too long\n"
+            return CommandResult(
+                argv=command.argv,
+                ending=Ending.EXITED,
+                exit_code=126,
+                duration=timedelta(),
+                stderr=text,
+            )
+        with self._lock:
+            self._container.require_alive()
+            execution = Execution(command, str(command.cwd or WORKSPACE))
+            started = self._container.begin(list(execution.argv), execution.env)
+            with started.wire:
+                return self._attend(execution, started, command)
+
+    def kill(self) -> None:
+        """End every process, for good. The files stay readable.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        self._container.kill()
+
+    @contextmanager
+    def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
+        """The tree under a path as a plain tar stream, member names relative to that path.
+
+        Raises:
+            SandboxError: the sandbox is lost, or there is no such folder.
+        """
+        doing = f"read {path}"
+        with self._engine.speak(doing) as api:
+            stream, _ = api.get_archive(self._container.name, f"{path}/.", chunk_size=1 << 20)
+        with closing(stream):
+            yield self._guarded(stream, doing)
+
+    def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
+        """Unpack a plain tar under a folder; all members will belong to the sandbox's user.
+
+        Raises:
+            SandboxError: the sandbox is lost, or the tree does not fit on its disk.
+        """
+        self._container.require_alive()
+        owned = owned_by_user(tar)
+        try:
+            self._put(path, owned)
+        except NotThereError:
+            self.run(Command(argv=("mkdir", "-p", str(path)), timeout=timedelta(minutes=1), env={}))
+            self._put(path, owned)
+
+    def snapshot(self, key: str) -> SnapshotId:
+        """Remember the installed environment and the workspace under a key.
+
+        Raises:
+            SandboxError: the sandbox is lost, or it was killed before.
+        """
+        with self._lock:
+            self._container.require_alive()
+            return remember(self._engine, self._container, key)
+
+    def _put(self, path: PurePosixPath, tar: bytes) -> None:
+        with self._engine.speak(f"write to {path}") as api:
+            api.put_archive(self._container.name, str(path), tar)
+
+    def _guarded(self, stream: Iterator[bytes], doing: str) -> Iterator[bytes]:
+        with self._engine.speak(doing):
+            yield from stream
+
+    def _attend(self, execution: Execution, started: Started, command: Command) -> CommandResult:
+        try:
+            execution.begin(started.wire)
+            stop = execution.listen(started.wire, command.timeout.total_seconds(), self._cancel)
+            if stop is Stop.DEADLINE:
+                self._container.signal("TERM")
+                execution.listen(started.wire, _GRACE, self._cancel)
+        finally:
+            duration = execution.duration
+            aftermath = self._container.end_processes()
+        match stop:
+            case Stop.CANCELLED:
+                raise KeyboardInterrupt
+            case Stop.DEADLINE:
+                execution.listen(started.wire, _DRAIN)
+                code = None
+            case Stop.MARKED:
+                code = execution.exit_code
+            case Stop.CUT_OFF:
+                code = self._code_of_cut_off(execution, started, aftermath)
+            case _:
+                assert_never(stop)
+        return _result(command, execution, code, duration, aftermath)
+
+    def _code_of_cut_off(self, execution: Execution, started: Started, aftermath: Aftermath) -> int:
+        """The exit code of a command whose shell did not live to tell it."""
+        if aftermath.restarted:
+            return 137
+        code = self._container.exit_code_of(started)
+        if code is None or code <= 128:  # the shell itself never started, or did not get so far
+            said = execution.output.stdout.text().strip() or f"exit code {code}"
+            raise SandboxError(f"the engine lost a command or could not start it: {said}")
+        return code
+
+
+def _result(
+    command: Command,
+    execution: Execution,
+    code: int | None,
+    duration: timedelta,
+    aftermath: Aftermath,
+) -> CommandResult:
+    number = code - 128 if code is not None and 128 < code <= 128 + 64 else None
+    ending = Ending.EXITED if number is None else Ending.KILLED
+    if aftermath.out_of_memory and code != 0:
+        ending = Ending.OUT_OF_MEMORY
+    if code is None:
+        ending = Ending.TIMED_OUT
+    output = execution.output
+    return CommandResult(
+        argv=command.argv,
+        ending=ending,
+        exit_code=code,
+        signal=number,
+        duration=duration,
+        stdout=output.stdout.text(),
+        stderr=output.stderr.text(),
+        truncated=output.stdout.truncated or output.stderr.truncated,
+        output_bytes=output.stdout.total + output.stderr.total,
+        peak_memory_bytes=aftermath.peak_memory_bytes,
+        cpu_seconds=aftermath.cpu_seconds,
+    )
+
+
+def _too_long(command: Command) -> bool:
+    """Whether the kernel would refuse it; the engine would not say so as a shell does."""
+    variables = (f"{name}={value}" for name, value in command.env.items())
+    return any(len(text.encode()) >= _LONGEST_STRING for text in (*command.argv, *variables))

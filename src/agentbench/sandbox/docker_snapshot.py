@@ -1,0 +1,111 @@
+"""States of sandboxes, kept as images: one image a key, whole or not there.
+
+The workspace is a volume, which a commit leaves out; so it is put into the image's own
+/workspace, from where the engine fills the fresh volume of every container made from it. That is
+quicker than to send a tar at each opening (20 MB in 2,000 files: 0.7 s against 1.2 s), and works
+the same with an engine elsewhere.
+"""
+
+import uuid
+from contextlib import closing, suppress
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker_container import Container, remove_container
+from agentbench.sandbox.docker_engine import Api, Engine, NotThereError
+from agentbench.sandbox.docker_labels import forget_owner, labels_of
+from agentbench.sandbox.docker_options import WORKSPACE
+from agentbench.sandbox.interface import SnapshotId
+
+_REPOSITORY = "agentbench/snapshot"
+_WIPE = f"rm -rf {WORKSPACE} && mkdir {WORKSPACE}"
+_WIPE_SECONDS = 120
+
+
+def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
+    """Keep the environment and the workspace of a container under a key.
+
+    Raises:
+        SandboxError: the engine or the container is lost.
+    """
+    replaced = _image_of(engine, key)
+    holder = f"agentbench-{uuid.uuid4().hex}"
+    with engine.speak("remember the environment") as api:
+        environment = str(api.commit(container.name, pause=False)["Id"])
+    try:
+        with engine.speak("remember the workspace") as api:
+            _make_holder(api, holder, environment, container)
+            stream, _ = api.get_archive(container.name, f"{WORKSPACE}/.", chunk_size=1 << 20)
+            with closing(stream):
+                api.put_archive(holder, str(WORKSPACE), stream)
+            api.commit(holder, _REPOSITORY, key, pause=False, changes=_changes())
+    except BaseException:
+        with suppress(SandboxError), engine.speak("forget an unfinished snapshot") as api:
+            remove_container(engine, holder)
+            api.remove_image(environment)
+        raise
+    remove_container(engine, holder)
+    if replaced is not None:
+        _remove_image(engine, replaced)
+    return SnapshotId(f"{_REPOSITORY}:{key}")
+
+
+def find(engine: Engine, key: str) -> SnapshotId | None:
+    """The snapshot that was made under a key.
+
+    Raises:
+        SandboxError: the engine is lost.
+    """
+    found = _image_of(engine, key)
+    return None if found is None else SnapshotId(f"{_REPOSITORY}:{key}")
+
+
+def discard(engine: Engine, snapshot: SnapshotId) -> None:
+    """Forget a snapshot; one that is gone is no error.
+
+    Raises:
+        SandboxError: the engine is lost.
+    """
+    with suppress(NotThereError), engine.speak(f"discard {snapshot}") as api:
+        api.remove_image(snapshot, force=True)
+
+
+def _make_holder(api: Api, name: str, image: str, origin: Container) -> None:
+    """A container without volumes whose /workspace is an empty folder of its own."""
+    api.create_container(
+        image,
+        name=name,
+        user="0:0",
+        entrypoint=["/bin/sh", "-c", _WIPE],
+        command=[],
+        network_disabled=True,
+        labels=labels_of("sandbox", origin.plan.owner),
+        host_config={
+            "NetworkMode": "none",
+            "CapDrop": ["ALL"],
+            "CapAdd": ["DAC_OVERRIDE", "FOWNER"],  # to remove what belongs to the user
+            "SecurityOpt": ["no-new-privileges"],
+            "LogConfig": {"Type": "none"},
+        },
+    )
+    if origin.plan.holds_workspace:
+        api.start(name)
+        api.wait(name, timeout=_WIPE_SECONDS)
+
+
+def _changes() -> list[str]:
+    labels = {**labels_of("snapshot"), **forget_owner()}
+    described = " ".join(f'{name}="{value}"' for name, value in labels.items())
+    return [f"LABEL {described}", "ENTRYPOINT []", "CMD []"]
+
+
+def _image_of(engine: Engine, key: str) -> str | None:
+    try:
+        return engine.image(f"{_REPOSITORY}:{key}").id
+    except NotThereError:
+        return None
+
+
+def _remove_image(engine: Engine, image: str) -> None:
+    """Remove an image that lost its name; while a sandbox uses it, it is left to the reaper."""
+    with suppress(SandboxError), engine.speak("remove a snapshot that was replaced") as api:
+        api.remove_image(image)

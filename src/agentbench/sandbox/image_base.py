@@ -1,0 +1,152 @@
+"""What the base image is built on: python-slim from a registry, or a Debian made here."""
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker_engine import Engine, NotThereError
+from agentbench.sandbox.docker_labels import KIND, OURS
+
+Progress = Callable[[str], None]
+"""Is told, in a line of text, what is going on."""
+
+SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie"}
+"""The Debian that brings a Python."""
+
+_PACKAGES = "ca-certificates,git,python3,python3-pip,python3-venv"
+_LEFT_OUT = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*")
+_MADE_AT = "1735689600"  # so that the same packages give the same image
+_FIRST_WORD_SECONDS = 20.0  # for a registry to begin to answer
+_BOOTSTRAP_SECONDS = 1800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """An image to build on."""
+
+    kind: str  # part of the recipe's hash
+    python: str
+    fetch: Callable[[Engine, Progress], str]
+    """Makes it be there and returns its name; raises SandboxError or OSError with the reason."""
+
+
+def bases_for(python: str | None, default: str) -> tuple[Base, ...]:
+    """The ways to a base with this Python, best one first; None: with whatever can be had."""
+    slim = python or default
+    suite = SUITES.get(python) if python else _suite_of_host()
+    ways = [Base(kind=f"slim-{slim}", python=slim, fetch=lambda e, p: _slim(e, p, slim))]
+    if suite is not None:
+        version = next(version for version, name in SUITES.items() if name == suite)
+        ways.append(
+            Base(
+                kind=f"debian-{suite}",
+                python=version,
+                fetch=lambda e, p: _debian(e, p, suite),
+            )
+        )
+    return tuple(ways)
+
+
+def pull(engine: Engine, image: str, progress: Progress) -> None:
+    """Get an image from a registry that begins to answer soon.
+
+    Raises:
+        SandboxError: it does not, or it has not got the image.
+    """
+    heard, done = threading.Event(), threading.Event()
+    faults: list[str] = []
+
+    def work() -> None:
+        repository, _, tag = (
+            image.partition(":") if ":" in image.rpartition("/")[2] else (image, "", "")
+        )
+        try:
+            with engine.speak(f"pull {image}") as api:
+                for line in api.pull(repository, tag=tag or "latest", stream=True, decode=True):
+                    heard.set()
+                    if "error" in line:
+                        faults.append(str(line["error"]))
+        except SandboxError as fault:
+            faults.append(str(fault))
+        heard.set()
+        done.set()
+
+    progress(f"pulling {image}")
+    # In a thread that may be left behind: the SDK pulls without any time-out.
+    threading.Thread(target=work, daemon=True).start()
+    if not heard.wait(_FIRST_WORD_SECONDS):
+        raise SandboxError(f"no registry answered for {image} in {_FIRST_WORD_SECONDS:.0f} s")
+    done.wait()
+    if faults:
+        raise SandboxError(f"{image} cannot be pulled: {faults[-1]}")
+
+
+def _slim(engine: Engine, progress: Progress, python: str) -> str:
+    image = f"python:{python}-slim"
+    try:
+        engine.image(image)
+    except NotThereError:
+        pull(engine, image, progress)
+    return image
+
+
+def _debian(engine: Engine, progress: Progress, suite: str) -> str:
+    name = f"agentbench/debian:{suite}"
+    try:
+        engine.image(name)
+    except NotThereError:
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder, "root.tar")
+            progress(f"making a Debian {suite}; it takes about a minute")
+            _bootstrap(suite, archive)
+            with engine.speak(f"import {name}") as api:
+                api.import_image_from_file(
+                    str(archive),
+                    repository="agentbench/debian",
+                    tag=suite,
+                    changes=[f"LABEL {OURS}=1 {KIND}=base"],
+                )
+    return name
+
+
+def _bootstrap(suite: str, archive: Path) -> None:
+    """Write the tar of a root file system.
+
+    Raises:
+        SandboxError: no tool for it is installed, or the one that is fails.
+    """
+    if tool := shutil.which("mmdebstrap"):
+        excludes = [f"--dpkgopt=path-exclude={pattern}" for pattern in _LEFT_OUT]
+        _call([tool, "--variant=minbase", f"--include={_PACKAGES}", *excludes, suite, str(archive)])
+    elif tool := shutil.which("debootstrap"):
+        root = archive.with_suffix("")
+        _call([tool, "--variant=minbase", f"--include={_PACKAGES}", suite, str(root)])
+        _call(["tar", "--numeric-owner", "-C", str(root), "-cf", str(archive), "."])
+    else:
+        raise SandboxError("neither mmdebstrap nor debootstrap is installed")
+
+
+def _call(command: list[str]) -> None:
+    env = {**os.environ, "SOURCE_DATE_EPOCH": _MADE_AT}
+    try:
+        subprocess.run(
+            command, check=True, capture_output=True, text=True, env=env, timeout=_BOOTSTRAP_SECONDS
+        )
+    except (subprocess.SubprocessError, OSError) as fault:
+        said = getattr(fault, "stderr", "") or str(fault)
+        raise SandboxError(f"{Path(command[0]).name} failed: {said[-500:]}") from fault
+
+
+def _suite_of_host() -> str:
+    try:
+        codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        codename = ""
+    return codename if codename in SUITES.values() else "bookworm"

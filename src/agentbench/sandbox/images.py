@@ -1,0 +1,214 @@
+"""Images that sandboxes start from: the base image of ours, a task's own, or any other."""
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.docker_engine import Engine, NotThereError
+from agentbench.sandbox.docker_labels import KIND, PYTHON, RECIPE, labels_of
+from agentbench.sandbox.image_base import Base, Progress, bases_for, pull
+from agentbench.sandbox.image_recipe import build_context, recipe_hash
+from agentbench.sandbox.interface import ImageId
+
+REPOSITORY = "agentbench/python"
+_DEFAULT_PYTHON = "3.12"  # where a registry has them all
+_BUILD_SECONDS = 1800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseImage:
+    """A base image that is there."""
+
+    name: str
+    python: str
+    id: ImageId
+    size_bytes: int
+    recipe: str
+
+
+def list_images(engine: Engine) -> tuple[BaseImage, ...]:
+    """The base images that are there, newest Python first.
+
+    Raises:
+        SandboxError: the engine is lost.
+    """
+    with engine.speak("list images") as api:
+        found = api.images(REPOSITORY, filters={"label": f"{KIND}=base-image"})
+    images = [_base_image(summary) for summary in found if summary.get("RepoTags")]
+    return tuple(sorted(images, key=lambda image: _version_key(image.python), reverse=True))
+
+
+def build(
+    engine: Engine, python: str | None = None, *, progress: Progress = lambda _line: None
+) -> BaseImage:
+    """Make the base image, unless it is there as the recipe has it.
+
+    Without a version it gets whatever Python this machine can come by.
+
+    Raises:
+        UnavailableError: it cannot be made; names what was tried, in this order.
+        SandboxError: the engine is lost.
+    """
+    bases = bases_for(python, _DEFAULT_PYTHON)
+    there = {image.recipe: image for image in list_images(engine)}
+    for base in bases:
+        if (image := there.get(recipe_hash(base.kind))) is not None:
+            progress(f"{image.name} is there and up to date")
+            return image
+    faults: list[str] = []
+    for base in bases:
+        try:
+            name = base.fetch(engine, progress)
+        except SandboxError as fault:
+            faults.append(f"{base.kind}: {fault}")
+            continue
+        return _build_on(engine, base, name, progress)
+    wanted = f"Python {python}" if python else "any Python"
+    tried = "\n  ".join(faults)
+    raise UnavailableError(
+        f"no base image with {wanted} can be made. Tried:\n  {tried}\n"
+        "Let the engine reach a registry, or install mmdebstrap."
+    )
+
+
+def resolve(engine: Engine, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+    """The id of an image by name (None: the default base image), or built from a Dockerfile.
+
+    Raises:
+        UnavailableError: it is not there and cannot be had; says how to get it.
+        SandboxError: the engine is lost.
+    """
+    if dockerfile is not None:
+        return _of_dockerfile(engine, dockerfile)
+    if image is None:
+        return _default(engine)
+    if (found := _id_of(engine, image)) is not None:
+        return found
+    if image.startswith(f"{REPOSITORY}:"):
+        version = image.rpartition(":")[2]
+        there = ", ".join(known.python for known in list_images(engine)) or "none yet"
+        raise UnavailableError(
+            f"there is no image {image} (Python versions that are there: {there}): "
+            f"run `agentbench images build --python {version}`"
+        )
+    try:
+        pull(engine, image, lambda _line: None)
+    except SandboxError as fault:
+        raise UnavailableError(
+            f"the image {image} is not on this machine and cannot be had ({fault}): "
+            f"`docker load` it, or log in to its registry and `docker pull {image}`"
+        ) from fault
+    if (found := _id_of(engine, image)) is None:
+        raise UnavailableError(f"the image {image} was pulled and is not there")
+    return found
+
+
+def _default(engine: Engine) -> ImageId:
+    images = list_images(engine)
+    if not images:
+        raise UnavailableError("there is no base image yet: run `agentbench images build`")
+    return images[0].id
+
+
+def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
+    tag = f"agentbench/task:{_hash_of(dockerfile)}"
+    if (found := _id_of(engine, tag)) is not None:
+        return found
+    with engine.speak(f"build {dockerfile}") as api:
+        lines = api.build(
+            path=str(dockerfile.parent),
+            dockerfile=dockerfile.name,
+            tag=tag,
+            labels=labels_of("task-image"),
+            rm=True,
+            forcerm=True,
+            decode=True,
+            timeout=_BUILD_SECONDS,
+        )
+        _follow(lines, str(dockerfile))
+    if (found := _id_of(engine, tag)) is None:
+        raise UnavailableError(f"{dockerfile} was built and its image is not there")
+    return found
+
+
+def _build_on(engine: Engine, base: Base, name: str, progress: Progress) -> BaseImage:
+    recipe = recipe_hash(base.kind)
+    tag = f"{REPOSITORY}:{base.python}"
+    context = io.BytesIO(build_context(base.python))
+    progress(f"building {tag} on {name}")
+    labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
+    with engine.speak(f"build {tag}") as api:
+        lines = api.build(
+            fileobj=context,
+            custom_context=True,
+            buildargs={"BASE": name},
+            tag=tag,
+            labels=labels,
+            rm=True,
+            forcerm=True,
+            decode=True,
+            timeout=_BUILD_SECONDS,
+        )
+        _follow(lines, tag)
+    for image in list_images(engine):
+        if image.name == tag:
+            progress(f"{tag} is ready")
+            return image
+    raise UnavailableError(f"{tag} was built and is not there")
+
+
+def _follow(lines: Iterable[Mapping[str, object]], what: str) -> None:
+    """Read a build to its end.
+
+    Raises:
+        UnavailableError: it failed; with what it said last.
+    """
+    said = ""
+    for line in lines:
+        said = (said + str(line.get("stream", "")))[-2000:]
+        if "error" in line:
+            raise UnavailableError(f"{what} cannot be built: {line['error']}\n{said.strip()}")
+
+
+def _id_of(engine: Engine, image: str) -> ImageId | None:
+    try:
+        return ImageId(engine.image(image).id)
+    except NotThereError:
+        return None
+
+
+def _hash_of(dockerfile: Path) -> str:
+    """Names the content of a Dockerfile's whole folder."""
+    digest = hashlib.sha256(dockerfile.name.encode())
+    for path in _files_under(dockerfile.parent):
+        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+        name = path.relative_to(dockerfile.parent).as_posix()
+        digest.update(f"\0{name}\0{path.lstat().st_mode:o}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _files_under(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or path.is_file():
+            yield path
+
+
+def _base_image(summary: Mapping[str, object]) -> BaseImage:
+    labels = summary.get("Labels")
+    tags = summary.get("RepoTags")
+    named: Mapping[str, str] = labels if isinstance(labels, dict) else {}
+    name = str(tags[0]) if isinstance(tags, list) else ""
+    return BaseImage(
+        name=name,
+        python=named.get(PYTHON, name.rpartition(":")[2]),
+        id=ImageId(str(summary["Id"])),
+        size_bytes=int(str(summary.get("Size", 0))),
+        recipe=named.get(RECIPE, ""),
+    )
+
+
+def _version_key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
