@@ -1,3 +1,36 @@
 """agentbench tells whether a coding agent fixed a bug, why not, and that nobody cheated."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentbench.runs.door import run_attempt, run_tasks
+    from agentbench.runs.record import AttemptRecord
+    from agentbench.runs.run import RunOptions
+    from agentbench.tasks.load import load_tasks
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "AttemptRecord",
+    "RunOptions",
+    "__version__",
+    "load_tasks",
+    "run_attempt",
+    "run_tasks",
+]
+
+_HOMES = {
+    "AttemptRecord": "runs.record",
+    "RunOptions": "runs.run",
+    "load_tasks": "tasks.load",
+    "run_attempt": "runs.door",
+    "run_tasks": "runs.door",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = vars(import_module(f"{__name__}.{_HOMES[name]}"))[name]
+    return value

@@ -45,6 +45,7 @@ class UnavailableError(AgentbenchError):
     """What attempts run in is not there; the message says what to start or install."""
 
     exit_code = 69
+    failure_reason = "SANDBOX_ERROR"
 
 
 class AttemptError(AgentbenchError):

@@ -1,0 +1,119 @@
+"""From what `--agent` says to an agent."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from agentbench.agents.command import CommandAgent
+from agentbench.agents.interface import Agent, AgentOutcome, Budget, ModelDoor
+from agentbench.agents.noop import NoopAgent
+from agentbench.agents.oracle import OracleAgent
+from agentbench.errors import UsageError
+from agentbench.sandbox.interface import Sandbox
+from agentbench.tasks.problem import Problem, TaskId
+
+_GROUP = "agentbench.agents"
+# What the body of somebody's module may well raise; anything else is shown with its traceback.
+_IMPORT_FAILURES = (
+    ImportError,
+    SyntaxError,
+    NameError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    OSError,
+    RuntimeError,
+)
+BUILT_IN = {
+    "oracle": "applies the reference solution: proves a task solvable",
+    "noop": "changes nothing: proves a task not already solved",
+    "command": "any command in the sandbox, given with --agent-command",
+}
+"""The agents that come with agentbench, and what each is."""
+
+
+SolveFunction = Callable[[Problem, Sandbox, Budget, ModelDoor | None], AgentOutcome]
+
+
+class FunctionAgent:
+    """A function `(problem, sandbox, budget, model) -> AgentOutcome` as an agent of that name."""
+
+    def __init__(self, name: str, function: SolveFunction) -> None:
+        self.name = name
+        self._function = function
+
+    def solve(
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
+    ) -> AgentOutcome:
+        """Call the function."""
+        return self._function(problem, sandbox, budget, model)
+
+
+def choose_agent(
+    name: str, *, patches: Mapping[TaskId, bytes], command: str | None = None
+) -> Agent:
+    """The agent of a name: built in, an entry point, or `package.module:attribute`.
+
+    Raises:
+        UsageError: there is no such agent, or it cannot be imported.
+    """
+    if command is not None and name != "command":
+        raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
+    if name == "oracle":
+        return OracleAgent(patches)
+    if name == "noop":
+        return NoopAgent()
+    if name == "command":
+        if not command:
+            raise UsageError("--agent command needs --agent-command '…'")
+        return CommandAgent(command)
+    for point in entry_points(group=_GROUP, name=name):
+        return _as_agent(point.name, point.load())
+    if ":" in name:
+        return _as_agent(name, _imported(name))
+    known = ", ".join(available_agents())
+    raise UsageError(f"--agent {name}: no such agent; known: {known}, or package.module:attribute")
+
+
+def available_agents() -> Mapping[str, str]:
+    """Every agent that can be named here, with a line about each."""
+    own = {point.name: f"from {point.value}" for point in entry_points(group=_GROUP)}
+    return {**BUILT_IN, **own}
+
+
+def _imported(path: str) -> object:
+    module_name, _, attribute = path.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as `python -m` would: the user's agent is often a local file
+    try:
+        module = importlib.import_module(module_name)
+    except _IMPORT_FAILURES as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UsageError(f"--agent {path}: cannot import {module_name}: {what}") from error
+    value: object = module
+    for part in attribute.split("."):
+        value = getattr(value, part, None)
+    if value is None:
+        raise UsageError(f"--agent {path}: {module_name} has no attribute {attribute!r}")
+    return value
+
+
+def _as_agent(name: str, value: object) -> Agent:
+    if inspect.isclass(value):
+        try:
+            value = value()
+        except TypeError as error:
+            raise UsageError(f"--agent {name}: the class needs arguments: {error}") from error
+    if callable(getattr(value, "solve", None)):
+        return FunctionAgent(name, value.solve)  # type: ignore[attr-defined]  # checked above
+    if callable(value):
+        return FunctionAgent(name, value)
+    raise UsageError(
+        f"--agent {name}: expected an object with solve(problem, sandbox, budget, model), a class "
+        f"of such, or such a function; found {type(value).__name__}"
+    )

@@ -1,0 +1,63 @@
+"""The agent that is a command line, run in the sandbox."""
+
+import shlex
+
+from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
+from agentbench.sandbox.archive import tar_of_file
+from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
+from agentbench.tasks.problem import Problem
+
+_LAST_LINES = 5
+
+
+class CommandAgent:
+    """Runs a shell command in the workspace.
+
+    The instruction is on its stdin, in the file that `$AGENTBENCH_INSTRUCTION` names, and in
+    place of `{instruction}` in the command, quoted for the shell.
+    """
+
+    name = "command"
+
+    def __init__(self, command: str) -> None:
+        self._command = command
+
+    def solve(
+        self,
+        problem: Problem,
+        sandbox: Sandbox,
+        budget: Budget,
+        model: ModelDoor | None,  # noqa: ARG002 - the protocol's
+    ) -> AgentOutcome:
+        """Run the command to its end or to the end of the budget."""
+        instruction = problem.instruction.encode()
+        sandbox.write_tree(sandbox.results, tar_of_file("instruction.md", instruction))
+        line = self._command.replace("{instruction}", shlex.quote(problem.instruction))
+        result = sandbox.run(
+            Command(
+                argv=("sh", "-c", line),
+                timeout=budget.remaining(),
+                env={"AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md"},
+                stdin=instruction,
+            )
+        )
+        return _outcome(result)
+
+
+def _outcome(result: CommandResult) -> AgentOutcome:
+    if result.ok:
+        return AgentOutcome(ending=AgentEnding.SUBMITTED, command=result, steps=1)
+    if result.ending is Ending.TIMED_OUT:
+        seconds = result.duration.total_seconds()
+        detail = f"the agent was still running after {seconds:.0f} s"
+        return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=result, steps=1)
+    how = "exited" if result.signal is None else "was killed by signal"
+    number = result.exit_code if result.signal is None else result.signal
+    detail = f"agent {how} {number}{_last_lines(result)}"
+    return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
+
+
+def _last_lines(result: CommandResult) -> str:
+    lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
+    return f": {' | '.join(line.strip() for line in lines)}" if lines else ""

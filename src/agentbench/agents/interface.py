@@ -1,0 +1,87 @@
+"""What an agent is: something that gets a problem and a sandbox, and stops in a known way.
+
+class Patient:
+    name = "patient"
+
+    def solve(self, problem, sandbox, budget, model):
+        sandbox.run(Command(argv=("sh", "-c", "…"), timeout=budget.remaining()))
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+from agentbench.sandbox.interface import Sandbox
+from agentbench.scoring.evidence import AgentEnding, CommandResult
+from agentbench.tasks.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What an agent may spend; `remaining` is the time that is left of it."""
+
+    timeout: timedelta
+    max_steps: int
+    max_cost_usd: float
+    clock: Callable[[], float] = time.monotonic
+    started: float = field(default_factory=time.monotonic)
+
+    def remaining(self) -> timedelta:
+        """The time left, never below zero."""
+        spent = timedelta(seconds=self.clock() - self.started)
+        return max(self.timeout - spent, timedelta(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an agent's model calls came to; `cost_usd` is None when no price is known."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOutcome:
+    """How an agent stopped, and what it did on the way."""
+
+    ending: AgentEnding
+    detail: str = ""
+    command: CommandResult | None = None  # of an agent that is one command
+    steps: int = 0
+    tool_calls: int = 0
+    tool_errors_recovered: int = 0
+    test_runs: int = 0
+    usage: Usage | None = None
+
+
+class ModelDoor(Protocol):
+    """The one way to a model that a sandbox has."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+
+class Agent(Protocol):
+    """Something that tries to solve a problem in a sandbox."""
+
+    @property
+    def name(self) -> str:
+        """What records and reports call it."""
+
+    def solve(
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
+    ) -> AgentOutcome:
+        """Work in the sandbox's workspace until done or out of budget.
+
+        Raises:
+            LLMError: the model failed for good.
+            ToolError: a tool failed for good.
+            SandboxError: the sandbox is lost.
+        """

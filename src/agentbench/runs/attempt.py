@@ -1,0 +1,246 @@
+"""One attempt: walk the pipeline once, judge what came of it, make the record."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
+
+from agentbench.agents.interface import Agent, ModelDoor
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.runs.record import AttemptRecord, RunId
+from agentbench.runs.recording import AttemptIdentity, make_record
+from agentbench.runs.stage_log import StageLog
+from agentbench.sandbox.interface import ImageId, SandboxProvider, Stream
+from agentbench.scoring.classification import classify, exception_fact
+from agentbench.scoring.evidence import Evidence, StageName, StageResult
+from agentbench.scoring.verdict import baseline_failure, judge
+from agentbench.stages.baseline_run import expected_tests
+from agentbench.stages.interface import Stage, StageContext
+from agentbench.stages.pipeline import PIPELINE, PREPARATION
+from agentbench.stages.preparation import (
+    CachedBaseline,
+    PreparationCache,
+    Prepared,
+    baseline_key,
+    preparation_key,
+)
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task import Task
+
+_LOCK_POLL = 0.2  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What all attempts of a run share."""
+
+    provider: SandboxProvider
+    mirrors: Mirrors
+    cache: PreparationCache
+    cancel: Event
+    timeout_scale: float = 1.0
+    use_cache: bool = True
+    model: ModelDoor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one attempt leaves its files, and which attempt it is."""
+
+    folder: Path
+    run_id: RunId
+    attempt: int
+    retry_of: int | None = None
+    queued_at: float | None = None  # time.monotonic() when it could have started
+
+
+def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptRecord:
+    """Run one attempt to its verdict. How it ends is in the record, never an exception."""
+    started_at, started = datetime.now(UTC), time.monotonic()
+    walker = _Walker(task, agent, workshop, place)
+    results = walker.walk()
+    verdict = judge(expected_tests(task), results)
+    identity = AttemptIdentity(
+        run_id=place.run_id,
+        attempt=place.attempt,
+        retry_of=place.retry_of,
+        agent=agent.name,
+        started_at=started_at,
+        total=timedelta(seconds=time.monotonic() - started),
+        queue_wait=timedelta(seconds=started - (place.queued_at or started)),
+    )
+    return make_record(
+        identity=identity,
+        context=walker.context,
+        results=results,
+        verdict=verdict,
+        folder=place.folder,
+    )
+
+
+class _Walker:
+    """Goes through the pipeline; knows what may be taken from the cache."""
+
+    def __init__(self, task: Task, agent: Agent, workshop: Workshop, place: Place) -> None:
+        self._task = task
+        self._workshop = workshop
+        self._place = place
+        self._key: str | None = None
+        self._results: list[StageResult] = []
+        self.context = StageContext(
+            task=task,
+            agent=agent,
+            model=workshop.model,
+            provider=workshop.provider,
+            mirrors=workshop.mirrors,
+            cancel=workshop.cancel,
+            timeout_scale=workshop.timeout_scale,
+            sink=_nowhere,
+            save=self._save,
+            keep_snapshot=self._keep_snapshot,
+        )
+
+    def walk(self) -> tuple[StageResult, ...]:
+        """Every stage until one ends the attempt."""
+        preparing = [stage for stage in PIPELINE if stage.name in PREPARATION]
+        judging = [stage for stage in PIPELINE if stage.name not in PREPARATION]
+        try:
+            with self._prepared(), ExitStack() as resources:
+                self.context.resources = resources
+                ready = all(self._take(stage) for stage in preparing)
+                if ready:
+                    self._complete_preparation()
+            if ready:
+                all(self._take(stage) for stage in judging)
+        finally:
+            self._forget_preparation()
+        return tuple(self._results)
+
+    def _take(self, stage: Stage) -> bool:
+        """Run one stage, or take it from the cache; false when the attempt ends with it."""
+        if any(result.stage is stage.name for result in self._results):
+            return True
+        cached = self._cached_baseline() if stage.name is StageName.BASELINE_RUN else None
+        result = cached if cached is not None else self._run(stage)
+        self._results.append(result)
+        if stage.name is StageName.BASELINE_RUN:
+            failed = baseline_failure(expected_tests(self._task), result.evidence) is not None
+            if not failed and cached is None:
+                self._keep_baseline(result)
+            return not failed
+        if stage.name is StageName.AGENT_RUN:
+            return self.context.change is not None
+        return classify(stage.name, result.evidence) is None
+
+    def _run(self, stage: Stage) -> StageResult:
+        started_at, started = datetime.now(UTC), time.monotonic()
+        with StageLog(self._place.folder / "stages" / f"{stage.name}.log") as log:
+            self.context.sink = log.write
+            try:
+                if self._workshop.cancel.is_set():
+                    raise KeyboardInterrupt  # noqa: TRY301 - the same way as from a sandbox
+                self._resolve_image()
+                evidence = stage.run(self.context)
+            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - see below
+                # The one place where an exception becomes a reason: a lost sandbox, our own
+                # Ctrl-C, or a fault of ours. Every one is kept as evidence of its stage.
+                evidence = Evidence(exception=exception_fact(stage.name, error))
+                log.write(Stream.STDERR, f"{type(error).__name__}: {error}\n".encode())
+        return StageResult(
+            stage=stage.name,
+            evidence=evidence,
+            started_at=started_at,
+            duration=timedelta(seconds=time.monotonic() - started),
+        )
+
+    def _resolve_image(self) -> None:
+        if self.context.image is None:
+            self.context.image = resolve_image(self._task, self._workshop.provider)
+
+    @contextmanager
+    def _prepared(self) -> Iterator[None]:
+        """Hold the preparation's lock; whoever comes second finds it made."""
+        try:
+            self._resolve_image()
+        except (UnavailableError, SandboxError):
+            yield  # git_clone will meet the same, and record it
+            return
+        image, cache = self.context.image, self._workshop.cache
+        assert image is not None
+        self._key = preparation_key(self._task, image, self._workshop.provider)
+        if not self._workshop.use_cache:
+            self._key = f"once-{uuid4().hex}"
+            yield
+            return
+        with self._locked(self._key):
+            found = cache.load(self._key)
+            if found is not None:
+                self.context.prepared, results = found
+                self._results.extend(results)
+            yield
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        lock = FileLock(self._workshop.cache.lock_path(key))
+        while not self._workshop.cancel.is_set():
+            try:
+                lock.acquire(timeout=_LOCK_POLL)
+                break
+            except Timeout:
+                continue
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _keep_snapshot(self, context: StageContext) -> Prepared:
+        assert context.sandbox is not None
+        assert self._key is not None  # git_clone needs the image that it is made of
+        return self._workshop.cache.keep(self._key, context.sandbox)
+
+    def _forget_preparation(self) -> None:
+        if not self._workshop.use_cache and self._key is not None:
+            self._workshop.cache.forget(self._key)
+
+    def _complete_preparation(self) -> None:
+        fresh = [result for result in self._results if not result.cached]
+        if self._workshop.use_cache and self._key is not None and len(fresh) == len(PREPARATION):
+            self._workshop.cache.keep_results(self._key, fresh)
+
+    def _cached_baseline(self) -> StageResult | None:
+        if self._key is None or not self._workshop.use_cache:
+            return None
+        found = self._workshop.cache.load_baseline(baseline_key(self._task, self._key))
+        if found is not None:
+            self._save("baseline.json", found.report)
+            return found.result
+        return None
+
+    def _keep_baseline(self, result: StageResult) -> None:
+        report = self._place.folder / "baseline.json"
+        if self._workshop.use_cache and self._key is not None and report.is_file():
+            kept = CachedBaseline(result=result, report=report.read_bytes())
+            self._workshop.cache.keep_baseline(baseline_key(self._task, self._key), kept)
+
+    def _save(self, name: str, content: bytes) -> None:
+        (self._place.folder / name).write_bytes(content)
+
+
+def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
+    """The image that a task's sandboxes start from.
+
+    Raises:
+        UnavailableError: it is not there and cannot be had.
+    """
+    environment = task.environment
+    return provider.resolve_image(environment.image, dockerfile=environment.dockerfile)
+
+
+def _nowhere(stream: Stream, chunk: bytes) -> None:
+    del stream, chunk

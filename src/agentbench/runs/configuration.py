@@ -1,0 +1,56 @@
+"""What a run was asked to do: everything that `resume` needs to go on with it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from agentbench.runs.record import SCHEMA_VERSION, RunId
+from agentbench.schema import Schema
+from agentbench.tasks.problem import TaskId
+
+
+class RunEnding(StrEnum):
+    """How a run ended; one that was killed says nothing (`null` in run.json)."""
+
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+
+
+class TaskEntry(Schema):
+    """One task of a run."""
+
+    id: TaskId
+    folder: str
+    digest: str
+
+
+class RunConfiguration(Schema):
+    """`run.json`."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    run_id: RunId
+    agentbench_version: str
+    agent: str
+    agent_command: str | None = None
+    model: str | None = None
+    attempts: int = 1
+    jobs: int
+    sandbox: str  # the one that was chosen
+    sandbox_reason: str
+    sandbox_facts: dict[str, str] = Field(default_factory=dict)
+    sandbox_lacks: tuple[str, ...] = ()
+    timeout_scale: float = 1.0
+    retries: int = 2
+    use_cache: bool = True
+    max_cost_usd: float | None = None
+    integrity_controls: str | None = None
+    shuffle_seed: int | None = None
+    tasks: tuple[TaskEntry, ...]
+    catalogue_commit: str | None = None  # of the git repository that the tasks lie in
+    catalogue_dirty: bool | None = None
+    host: dict[str, str] = Field(default_factory=dict)
+    started_at: datetime
+    ended_at: datetime | None = None
+    ending: RunEnding | None = None

@@ -1,0 +1,176 @@
+"""From the results of an attempt's stages to its record."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from agentbench.agents.interface import Usage
+from agentbench.runs.record import (
+    AgentRecord,
+    AttemptRecord,
+    EnvironmentRecord,
+    PatchRecord,
+    RunId,
+    StageRecord,
+    TimingRecord,
+    UsageRecord,
+)
+from agentbench.sandbox.interface import Promise
+from agentbench.scoring.evidence import Evidence, StageName, StageResult
+from agentbench.scoring.verdict import Verdict
+from agentbench.stages.baseline_run import expected_tests
+from agentbench.stages.interface import StageContext
+from agentbench.stages.pipeline import PIPELINE
+
+_KEPT_OUTPUT = 2_000  # characters of each stream of a deciding command; the log has the rest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptIdentity:
+    """Which attempt it is, of whom, and how long it took."""
+
+    run_id: RunId
+    attempt: int
+    retry_of: int | None
+    agent: str
+    started_at: datetime
+    total: timedelta
+    queue_wait: timedelta
+
+
+def make_record(
+    *,
+    identity: AttemptIdentity,
+    context: StageContext,
+    results: Sequence[StageResult],
+    verdict: Verdict,
+    folder: Path,
+) -> AttemptRecord:
+    """Put together everything that is known of an attempt."""
+    task, outcome = context.task, context.outcome
+    return AttemptRecord(
+        run_id=identity.run_id,
+        task_id=task.id,
+        attempt=identity.attempt,
+        retry_of=identity.retry_of,
+        agent=identity.agent,
+        model=context.model.model if context.model else None,
+        task_digest=task.digest,
+        started_at=identity.started_at,
+        resolved=verdict.resolved,
+        quarantined=verdict.quarantined,
+        failure_reason=verdict.failure_reason,
+        fault=verdict.fault,
+        detail=verdict.detail,
+        failures=verdict.failures,
+        expected=expected_tests(task),
+        stages=tuple(_stage_record(result, context, folder) for result in results),
+        tests=verdict.tests,
+        counts=verdict.counts,
+        findings=tuple(f for result in results for f in result.evidence.findings),
+        warnings=tuple(w for result in results for w in result.evidence.warnings),
+        patch=_patch_record(context, folder),
+        agent_run=AgentRecord.of(outcome) if outcome else None,
+        usage=_usage_record(outcome.usage) if outcome and outcome.usage else None,
+        timing=_timing(identity, results),
+        environment=_environment(context),
+    )
+
+
+def _stage_record(result: StageResult, context: StageContext, folder: Path) -> StageRecord:
+    command = result.evidence.command
+    log = f"stages/{result.stage}.log"
+    timeouts = {stage.name: stage.timeout for stage in PIPELINE}
+    return StageRecord(
+        name=result.stage,
+        started_at=result.started_at,
+        duration_s=result.duration.total_seconds(),
+        cached=result.cached,
+        ending=command.ending if command else None,
+        exit_code=command.exit_code if command else None,
+        signal=command.signal if command else None,
+        output_bytes=command.output_bytes if command else 0,
+        truncated=command.truncated if command else False,
+        peak_memory_bytes=command.peak_memory_bytes if command else None,
+        cpu_seconds=command.cpu_seconds if command else None,
+        timeout_s=timeouts[result.stage](context).total_seconds(),
+        log=log if (folder / log).is_file() else None,
+        evidence=_compact(result.evidence),
+    )
+
+
+def _compact(evidence: Evidence) -> Evidence:
+    """Evidence without the bulk of its output: judging needs the end of it at most."""
+    command = evidence.command
+    if command is None:
+        return evidence
+    short = command.model_copy(
+        update={
+            "stdout": command.stdout[-_KEPT_OUTPUT:],
+            "stderr": command.stderr[-_KEPT_OUTPUT:],
+        }
+    )
+    return evidence.model_copy(update={"command": short})
+
+
+def _patch_record(context: StageContext, folder: Path) -> PatchRecord | None:
+    path = folder / "patch.diff"
+    if context.change is None or not path.is_file():
+        return None
+    content = path.read_bytes()
+    lines = content.splitlines()
+    return PatchRecord(
+        path="patch.diff",
+        sha256=hashlib.sha256(content).hexdigest(),
+        files=len(context.change.files),
+        insertions=_count(lines, b"+", b"+++ "),
+        deletions=_count(lines, b"-", b"--- "),
+        dropped=context.change.dropped,
+    )
+
+
+def _count(lines: Iterable[bytes], sign: bytes, header: bytes) -> int:
+    return sum(line.startswith(sign) and not line.startswith(header) for line in lines)
+
+
+def _usage_record(usage: Usage) -> UsageRecord:
+    return UsageRecord(
+        requests=usage.requests,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cost_usd=usage.cost_usd,
+    )
+
+
+def _timing(identity: AttemptIdentity, results: Sequence[StageResult]) -> TimingRecord:
+    own = {result.stage: result.evidence.own_seconds for result in results}
+    agent = own.get(StageName.AGENT_RUN, 0.0)
+    tests = own.get(StageName.BASELINE_RUN, 0.0) + own.get(StageName.FINAL_TEST, 0.0)
+    setup = own.get(StageName.SETUP, 0.0)
+    total = identity.total.total_seconds()
+    return TimingRecord(
+        total_s=total,
+        agent_s=agent,
+        tests_s=tests,
+        setup_s=setup,
+        overhead_s=max(total - agent - tests - setup, 0.0),
+        queue_wait_s=identity.queue_wait.total_seconds(),
+    )
+
+
+def _environment(context: StageContext) -> EnvironmentRecord:
+    provider, limits = context.provider, context.limits
+    return EnvironmentRecord(
+        sandbox=provider.name,
+        facts=dict(provider.describe()),
+        lacks=tuple(promise.value for promise in Promise if promise not in provider.promises),
+        image=context.image,
+        snapshot=context.prepared.snapshot if context.prepared else None,
+        cpus=limits.cpus,
+        memory_mib=limits.memory_mib,
+        pids=limits.pids,
+        disk_mib=limits.disk_mib,
+    )

@@ -1,0 +1,70 @@
+"""A stage's log: its output as it came, each chunk with its time, head and tail kept."""
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from agentbench.sandbox.interface import Stream
+
+CAP = 10 * 1024 * 1024
+"""Bytes kept of a log: half from the head, half from the tail."""
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+class StageLog:
+    """Writes the head of the output at once, and the tail, bounded in memory, at the end.
+
+    Control characters are made visible, so that showing the log cannot steer a terminal.
+    """
+
+    def __init__(
+        self, path: Path, *, cap: int = CAP, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("wb")
+        self._half = cap // 2
+        self._clock = clock
+        self._started = clock()
+        self._written = 0
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._cut = 0
+
+    def __enter__(self) -> "StageLog":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._cut:
+            self._file.write(b"\n[... %d bytes left out ...]\n" % self._cut)
+        for line in self._tail:
+            self._file.write(line)
+        self._file.close()
+
+    def write(self, stream: Stream, chunk: bytes) -> None:
+        """Take one chunk of output; an `OutputSink`."""
+        elapsed = self._clock() - self._started
+        head = f"[{elapsed:9.3f} {stream.value}] ".encode()
+        text = _CONTROL.sub(lambda found: b"\\x%02x" % found.group(0)[0], chunk)
+        line = head + text + (b"" if text.endswith(b"\n") else b"\n")
+        if self._file.closed:
+            return  # a stray thread of an agent that was given up
+        if self._written < self._half and not self._tail:
+            self._file.write(line[: self._half])
+            self._written += len(line)
+            self._cut += max(len(line) - self._half, 0)
+            return
+        self._tail.append(line[-self._half :])
+        self._tail_bytes += len(self._tail[-1])
+        while self._tail_bytes > self._half and len(self._tail) > 1:
+            gone = self._tail.popleft()
+            self._tail_bytes -= len(gone)
+            self._cut += len(gone)

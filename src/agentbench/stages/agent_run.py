@@ -1,0 +1,130 @@
+"""agent_run: the agent works in its own sandbox; then its work is taken out."""
+
+import time
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from datetime import timedelta
+from threading import Thread
+
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.pytest_results.run import reporter_mounts
+from agentbench.sandbox.interface import Sandbox
+from agentbench.scoring.classification import exception_fact
+from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, StageName
+from agentbench.stages.agent_sandbox import AgentSandbox
+from agentbench.stages.interface import StageContext
+from agentbench.stages.verification.extraction import Change, read_change
+from agentbench.stages.verification.patch_text import render_patch
+from agentbench.stages.verification.protection import JudgedChange, Protection, protect
+from agentbench.tasks.overlay import overlay_of
+
+_GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
+_POLL = 0.1  # seconds
+
+
+def agent_run(context: StageContext) -> Evidence:
+    """Let the agent work, end its sandbox, and take out what it changed.
+
+    Raises:
+        SandboxError: the sandbox could not be made or is lost.
+        KeyboardInterrupt: the run was cancelled.
+    """
+    assert context.prepared is not None  # made by setup
+    started = time.monotonic()
+    with context.provider.open(
+        context.prepared.snapshot,
+        limits=context.limits,
+        network=False,
+        mounts=reporter_mounts(),
+        cancel=context.cancel,
+    ) as sandbox:
+        evidence = _solve(context, sandbox)
+        own_seconds = time.monotonic() - started
+        sandbox.kill()
+        with sandbox.read_tree(sandbox.workspace) as chunks:
+            change = read_change(chunks, context.prepared.base, context.prepared.content)
+    context.change = _judged(context, change)
+    return evidence.model_copy(update={"findings": change.findings, "own_seconds": own_seconds})
+
+
+def _solve(context: StageContext, sandbox: Sandbox) -> Evidence:
+    limits = context.task.problem.limits
+    budget = Budget(
+        timeout=context.scaled(limits.timeout_s),
+        max_steps=limits.max_steps,
+        max_cost_usd=limits.max_cost_usd,
+    )
+    outcome = _in_thread(context, AgentSandbox(sandbox, budget, context.sink), budget)
+    memory = context.task.environment.memory_mib
+    if isinstance(outcome, ExceptionFact):
+        return Evidence(exception=outcome, memory_limit_mib=memory)
+    context.outcome = outcome
+    return Evidence(
+        command=outcome.command,
+        agent=outcome.ending,
+        agent_detail=outcome.detail,
+        memory_limit_mib=memory,
+    )
+
+
+def _in_thread(
+    context: StageContext, sandbox: AgentSandbox, budget: Budget
+) -> AgentOutcome | ExceptionFact:
+    """Call the agent in a thread of its own: Python code that hangs cannot be ended otherwise."""
+    future: Future[AgentOutcome | ExceptionFact] = Future()
+
+    def work() -> None:
+        try:
+            agent = context.agent
+            outcome = agent.solve(context.task.problem, sandbox, budget, context.model)
+            future.set_result(_checked(outcome, budget))
+        except BaseException as error:  # noqa: BLE001 - somebody's agent may raise anything
+            future.set_result(_exception_of(context, error))
+
+    Thread(target=work, name=f"agent-{context.task.id}", daemon=True).start()
+    deadline = time.monotonic() + (budget.remaining() + _GRACE).total_seconds()
+    while time.monotonic() < deadline:
+        try:
+            return future.result(timeout=_POLL)
+        except FutureTimeoutError:
+            if context.cancel.is_set():
+                raise KeyboardInterrupt from None
+    detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
+    return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail)
+
+
+def _checked(outcome: object, budget: Budget) -> AgentOutcome | ExceptionFact:
+    if not isinstance(outcome, AgentOutcome):
+        error = TypeError(f"solve() must return an AgentOutcome, found {type(outcome).__name__}")
+        return exception_fact(StageName.AGENT_RUN, error)
+    over = outcome.ending is AgentEnding.SUBMITTED and not budget.remaining()
+    if over:
+        detail = f"the agent used up its {budget.timeout.total_seconds():.0f} s"
+        return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=outcome.command)
+    return outcome
+
+
+def _exception_of(context: StageContext, error: BaseException) -> ExceptionFact:
+    if context.cancel.is_set():
+        error = KeyboardInterrupt()
+    fact = exception_fact(StageName.AGENT_RUN, error)
+    if isinstance(error, KeyboardInterrupt) and not context.cancel.is_set():
+        return fact.model_copy(update={"fault": "agent"})  # not our Ctrl-C: its own doing
+    return fact
+
+
+def _judged(context: StageContext, change: Change) -> JudgedChange:
+    prepared, task = context.prepared, context.task
+    assert prepared is not None
+    hidden = overlay_of(task.answer_key.tests_patch, context.mirrors.of(task.source)).files
+    listed = (node_id.partition("::")[0] for node_id in task.answer_key.fail_to_pass)
+    protection = Protection(
+        test_paths=(*task.problem.test_paths, *listed),
+        patterns=task.answer_key.protected,
+        hidden=frozenset(hidden),
+    )
+    judged = protect(change, protection, prepared.base, prepared.content)
+    context.save("patch.diff", render_patch(judged.files, prepared.content))
+    if judged.dropped:
+        context.save("patch.raw.diff", render_patch(change.files, prepared.content))
+    return judged

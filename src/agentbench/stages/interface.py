@@ -1,0 +1,72 @@
+"""What a stage is, and what stages of one attempt hand on to each other."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import timedelta
+from threading import Event
+
+from agentbench.agents.interface import Agent, AgentOutcome, ModelDoor
+from agentbench.sandbox.interface import (
+    ImageId,
+    Limits,
+    OutputSink,
+    Sandbox,
+    SandboxProvider,
+)
+from agentbench.scoring.evidence import Evidence, StageName
+from agentbench.stages.preparation import Prepared
+from agentbench.stages.verification.protection import JudgedChange
+from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.task import Task
+
+SaveArtifact = Callable[[str, bytes], None]
+"""Keeps a file of an attempt under a name relative to its folder."""
+
+
+@dataclass(slots=True, kw_only=True)
+class StageContext:
+    """One attempt under way: what it was given, and what its stages have made so far."""
+
+    task: Task
+    agent: Agent
+    model: ModelDoor | None
+    provider: SandboxProvider
+    mirrors: Mirrors
+    cancel: Event
+    timeout_scale: float
+    sink: OutputSink  # of the stage that runs now
+    save: SaveArtifact
+    keep_snapshot: Callable[["StageContext"], Prepared]  # set-up hands its sandbox over with it
+    resources: ExitStack = field(default_factory=ExitStack)
+
+    image: ImageId | None = None
+    mirror: Mirror | None = None
+    sandbox: Sandbox | None = None  # the one that git_clone, git_checkout and setup share
+    prepared: Prepared | None = None
+    outcome: AgentOutcome | None = None
+    change: JudgedChange | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """What the task's sandboxes may use."""
+        environment = self.task.environment
+        return Limits(
+            cpus=environment.cpus,
+            memory_mib=environment.memory_mib,
+            pids=environment.pids,
+            disk_mib=environment.disk_mib,
+        )
+
+    def scaled(self, seconds: float) -> timedelta:
+        """A time limit of the task, scaled by `--timeout-scale`."""
+        return timedelta(seconds=seconds * self.timeout_scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One row of the pipeline."""
+
+    name: StageName
+    run: Callable[[StageContext], Evidence]
+    timeout: Callable[[StageContext], timedelta]
