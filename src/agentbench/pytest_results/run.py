@@ -14,7 +14,7 @@ from agentbench.tasks.pytest_command import PytestCommand
 LAUNCHER_MOUNT = "agentbench_pytest"
 JSON_REPORT_MOUNT = "pytest_jsonreport"
 
-STREAM_FILE = "stream.jsonl"
+STREAM_FILE = "stream.jsonl"  # this and the next are named by the launcher
 JSON_REPORT_FILE = "report.json"
 JUNIT_FILE = "junit.xml"
 
@@ -102,9 +102,6 @@ def _launcher(sandbox: Sandbox, request: PytestRequest, results: PurePosixPath) 
 
 def _reports(results: PurePosixPath) -> Iterator[str]:
     yield "-ra"  # not -rA: that prints the output of every passed test again
-    yield "--json-report"
-    yield f"--json-report-file={results / JSON_REPORT_FILE}"
-    yield "--json-report-verbosity=-1"  # keeps its path out of the text
     yield f"--junitxml={results / JUNIT_FILE}"
     yield from ("-o", "junit_family=xunit1")  # names the file of a test
 

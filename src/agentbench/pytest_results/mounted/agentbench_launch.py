@@ -104,7 +104,8 @@ def main() -> int:
     )
     _restore_paths(pytest, as_module=options.as_module)
     sys.argv[1:] = options.args
-    code = int(pytest.main(options.args, plugins=[reporter.Reporter(stream, json_report)]))
+    watcher = reporter.Reporter(stream, json_report, str(options.results / "report.json"))
+    code = int(pytest.main(options.args, plugins=[watcher]))
     stream.put("exit", code=code)
     return code
 

@@ -8,6 +8,7 @@ controller has this plugin.
 from __future__ import annotations
 
 import importlib
+import os
 import time
 
 import pytest
@@ -94,9 +95,10 @@ def watched() -> list[Watched]:
 class Reporter:
     """Hooks of one session; registers pytest-json-report beside itself."""
 
-    def __init__(self, stream: object, json_report: object) -> None:
+    def __init__(self, stream: object, json_report: object, json_report_file: str) -> None:
         self._put = stream.put
         self._json_report = json_report
+        self._json_report_file = json_report_file
         self._clock = time.perf_counter
         self._started = self._clock()
         self._watched = watched()
@@ -107,6 +109,13 @@ class Reporter:
         if plugin is self:
             manager.register(self._json_report, "pytest_jsonreport")
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: object) -> None:
+        """Ask for the JSON report here: workers of xdist, without the plugin, get all arguments."""
+        config.option.json_report = True
+        config.option.json_report_file = self._json_report_file
+        config.option.json_report_verbosity = -1  # keeps its path out of the text
+
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self) -> object:
         """Record a conftest that cannot be imported: pytest exits 4 and reports no collector."""
@@ -115,7 +124,8 @@ class Reporter:
         if kind is not None and kind.__name__ == "ConftestImportFailure":
             cause = getattr(error, "cause", None) or error.excinfo[1]
             message = f"{type(cause).__name__}: {cause}"
-            self._put("collect_error", file=str(error.path), message=_cut(message))
+            file = os.path.relpath(str(error.path))
+            self._put("collect_error", file=file, message=_cut(message))
 
     def pytest_collectreport(self, report: object) -> None:
         """Record collectors that failed or were skipped as a whole."""

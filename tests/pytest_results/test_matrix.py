@@ -1,0 +1,95 @@
+"""Real runs of real pytest versions, each told as what it was."""
+
+import shlex
+from datetime import timedelta
+
+import pytest
+
+from agentbench.pytest_results.run import PytestRequest
+from agentbench.pytest_results.tools import execute_tests
+from agentbench.scoring.evidence import ReportSource
+from agentbench.tasks.pytest_command import PytestCommand
+from tests.pytest_results.interpreters import PYTEST_VERSIONS, find_python, requirements
+from tests.pytest_results.scenarios import SCENARIOS
+
+ROWS = [(scenario, version) for scenario in SCENARIOS for version in scenario.versions]
+
+
+def request_for(scenario):
+    options = ("-p", "no:cacheprovider", *shlex.split(scenario.options))
+    command = PytestCommand(as_module=True, options=options)
+    return PytestRequest(
+        command=command,
+        targets=scenario.targets,
+        timeout=timedelta(seconds=60),
+        **scenario.extra,
+    )
+
+
+@pytest.mark.parametrize(
+    ("scenario", "version"), ROWS, ids=[f"{row.name}, {version}" for row, version in ROWS]
+)
+def test_a_run_is_told_as_what_it_was(open_sandbox, scenario, version):
+    sandbox = open_sandbox(scenario.files, *requirements(version))
+    run = execute_tests(sandbox, request_for(scenario))
+    result = run.result
+
+    assert result.outcome is scenario.outcome, result.text_output
+    assert {case.node_id: case.outcome for case in result.tests} == scenario.tests
+    assert result.exit_code == scenario.exit_code
+    assert result.complete is scenario.complete
+    assert result.source is ReportSource.STREAM
+    assert result.versions.pytest == version
+    assert tuple(error.file for error in result.collection_errors) == scenario.errors
+    for node_id, part in scenario.messages.items():
+        (case,) = [case for case in result.tests if case.node_id == node_id]
+        assert part in case.message
+    if scenario.collected is not None:
+        assert result.summary.collected == scenario.collected
+    assert_counts_add_up(result)
+    assert run.facts.internals_changed == ()
+
+
+def assert_counts_add_up(result):
+    summary = result.summary
+    words = [case.outcome for case in result.tests]
+    assert summary.total == len(words)
+    assert summary.errors == words.count("error") + len(result.collection_errors)
+    for word in ("passed", "failed", "skipped", "xfailed", "xpassed", "unfinished"):
+        assert getattr(summary, word) == words.count(word)
+
+
+def test_python_3_8_with_pytest_4_6_is_understood(open_sandbox):
+    if find_python("3.8") is None:
+        pytest.skip("no Python 3.8 on this machine")
+    everything = SCENARIOS[0]
+    sandbox = open_sandbox(everything.files, "pytest==4.6.11", python="3.8")
+    result = execute_tests(sandbox, request_for(everything)).result
+
+    assert result.outcome is everything.outcome
+    assert {case.node_id: case.outcome for case in result.tests} == everything.tests
+    assert (result.versions.pytest, result.versions.python[:3]) == ("4.6.11", "3.8")
+
+
+def test_python_3_7_is_understood(open_sandbox):
+    if find_python("3.7") is None:
+        pytest.skip("no Python 3.7 on this machine")
+    everything = SCENARIOS[0]
+    sandbox = open_sandbox(everything.files, "pytest==7.4.4", python="3.7")
+    result = execute_tests(sandbox, request_for(everything)).result
+
+    assert {case.node_id: case.outcome for case in result.tests} == everything.tests
+
+
+def test_the_deadline_keeps_what_was_known(open_sandbox):
+    hanging = "import time\ndef test_a(): pass\ndef test_b(): time.sleep(60)\n"
+    sandbox = open_sandbox({"test_m.py": hanging}, *requirements(PYTEST_VERSIONS[-1]))
+    request = PytestRequest(
+        command=PytestCommand(as_module=True), timeout=timedelta(seconds=3), targets=("test_m.py",)
+    )
+    result = execute_tests(sandbox, request).result
+
+    assert result.outcome == "timeout"
+    assert [case.outcome for case in result.tests] == ["passed", "unfinished"]
+    assert result.tests[1].message == "the run ended before this test did"
+    assert not result.complete
