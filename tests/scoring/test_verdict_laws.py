@@ -24,7 +24,7 @@ NOT_PASSED = [outcome for outcome in CaseOutcome if outcome is not CaseOutcome.P
 
 
 @given(expectations, attempts())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_verdict_is_consistent_in_itself(expected, stages):
     verdict = judge(expected, stages)
     assert verdict.resolved == (verdict.failure_reason is None) == (verdict.fault is None)
@@ -34,7 +34,7 @@ def test_a_verdict_is_consistent_in_itself(expected, stages):
 
 
 @given(expectations, attempts())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_the_primary_reason_is_that_of_lowest_precedence(expected, stages):
     verdict = judge(expected, stages)
     reasons = [failure.reason for failure in verdict.failures]
@@ -58,7 +58,7 @@ def test_turning_a_passed_listed_test_into_anything_else_never_resolves(run, spo
 
 
 @given(expectations, attempts(), st.sampled_from([A, B]), st.sampled_from(NOT_PASSED))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_no_unresolved_attempt_is_resolved_by_a_test_that_stops_passing(
     expected, stages, spoilt, new
 ):
@@ -89,7 +89,7 @@ UNTESTED = [s for s in StageName if s not in {StageName.BASELINE_RUN, StageName.
 
 
 @given(expectations, attempts(), st.sampled_from(UNTESTED), evidences)
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_one_more_failure_never_raises_the_primary_number(expected, stages, name, evidence):
     """A baseline or a final test would change what is expected and seen, not only what failed."""
     before = judge(expected, stages)
@@ -100,7 +100,6 @@ def test_one_more_failure_never_raises_the_primary_number(expected, stages, name
 
 
 @given(expectations, attempts())
-@settings(max_examples=200)
 def test_an_attempt_judged_again_from_its_json_gives_the_same_verdict(expected, stages):
     verdict = judge(expected, stages)
     read = [StageResult.model_validate_json(result.model_dump_json()) for result in stages]

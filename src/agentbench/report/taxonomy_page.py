@@ -1,0 +1,178 @@
+"""The failure taxonomy for a reader: docs/failure_taxonomy.md and `agentbench explain`.
+
+`python -m agentbench.report.taxonomy_page` prints the page.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from agentbench.report import taxonomy_prose as prose
+from agentbench.scoring import FailureReason, Fault, StageName
+
+_MEANINGS = {
+    0: "Tests passed",
+    1: "Tests ran but failed",
+    2: "User interrupted (Ctrl+C)",
+    3: "pytest internal error",
+    4: "Command line usage error",
+    5: "No tests found",
+    124: "GNU timeout killed process",
+    137: "SIGKILL (OOM or timeout)",
+}
+_OTHER = 255
+_UNEXPECTED = "Unexpected exit code"
+
+_CAVEATS = {
+    0: "In final_test, 0 counts only with a whole report in which the expected tests passed.",
+    2: "A failed collector in pytest's report makes it INTERNAL_ERROR, whatever the exit code.",
+    124: "Where our own deadline fired, the record says so: ending timed_out.",
+    137: "Where the kernel's OOM killer fired, it is SANDBOX_ERROR (out of memory) instead.",
+}
+
+_SCENARIOS = (
+    ("Valid baseline (tests fail)", 1, StageName.BASELINE_RUN),
+    ("Invalid task (tests pass)", 0, StageName.BASELINE_RUN),
+    ("pip install fails", 1, StageName.SETUP),
+    ("Setup takes too long", 124, StageName.SETUP),
+    ("Tests hang forever", 124, StageName.AGENT_RUN),
+    ("Bad git URL", 128, StageName.GIT_CLONE),
+    ("git clone hangs", 124, StageName.GIT_CLONE),
+)
+
+_STAGE_RULES = (
+    "- `git_clone`: non-zero → `GIT_CLONE_FAILED`",
+    "- `git_checkout`: non-zero → `GIT_CHECKOUT_FAILED`",
+    "- `setup`: non-zero → `SETUP_FAILED`",
+    "- `baseline_run`: 0 → `BASELINE_NOT_FAILING`, non-zero → `None` (a valid baseline)",
+    "- `agent_run`, `final_test`: pytest's exit codes, as above",
+)
+
+
+def render_taxonomy_page() -> str:
+    """The whole of docs/failure_taxonomy.md."""
+    parts = (
+        prose.TITLE,
+        prose.OVERVIEW,
+        "## Failure codes\n",
+        _codes(),
+        "## Precedence rules\n",
+        prose.PRECEDENCE,
+        _precedence(),
+        "## Exit code mappings\n\n### From pytest's exit code\n",
+        _exit_codes(),
+        prose.MAPPING,
+        "\n".join(_STAGE_RULES) + "\n",
+        "## Failure scenarios and expected codes\n",
+        _scenarios(),
+        prose.USAGE,
+        prose.FAULTS,
+        _faults(),
+        prose.OVERRIDES,
+        prose.DECISIONS,
+        prose.RESOLVED,
+    )
+    return "\n".join(parts)
+
+
+def explain_reason(reason: FailureReason) -> str:
+    """All that the taxonomy says about a reason, as plain text of a few lines."""
+    retried = "retried" if reason.fault is Fault.INFRASTRUCTURE else "not retried"
+    lines = [
+        f"{reason.value}: {reason.description}",
+        f"  typical cause  {reason.typical_cause}",
+        f"  precedence     {reason.precedence} of {len(FailureReason)} ({reason.rationale})",
+        f"  fault          {reason.fault.value} ({retried}), unless the evidence says otherwise",
+    ]
+    sources = _sources(reason)
+    label = "exit codes"
+    for source in sources or ["none stands for it: other evidence does"]:
+        lines.append(f"  {label:<13}  {source}")
+        label = ""
+    return "\n".join(lines)
+
+
+def explain_exit_code(code: int, stage: str | None = None) -> str:
+    """What an exit code stands for in a stage, or in each of them, as plain text.
+
+    Raises:
+        ValueError: there is no such stage.
+    """
+    meaning = _MEANINGS.get(code, _UNEXPECTED)
+    lines = [f"Exit code {code}; from pytest or GNU timeout: {meaning}"]
+    for name in StageName if stage is None else (stage,):
+        reason = FailureReason.from_stage(name, code)
+        said = "no failure" if reason is None else f"{reason.value}: {reason.description}"
+        lines.append(f"  {name:<12}  {said}")
+    if code in _CAVEATS:
+        lines.append(_CAVEATS[code])
+    return "\n".join(lines)
+
+
+def _sources(reason: FailureReason) -> list[str]:
+    """The exit codes that give a reason, stage by stage; stages that agree share a line."""
+    stages_by_codes: dict[str, list[str]] = {}
+    for stage in StageName:
+        codes = _codes_of(reason, stage)
+        if codes:
+            stages_by_codes.setdefault(codes, []).append(stage.value)
+    return [f"{codes} in {', '.join(stages)}" for codes, stages in stages_by_codes.items()]
+
+
+def _codes_of(reason: FailureReason, stage: StageName) -> str:
+    given = [code for code in _MEANINGS if FailureReason.from_stage(stage, code) is reason]
+    others = FailureReason.from_stage(stage, _OTHER) is reason
+    if others and 1 in given:
+        return "any but 0, 124, 137"
+    return ", ".join([*map(str, given), *(["any other"] if others else [])])
+
+
+def _codes() -> str:
+    rows = ((f"`{r.value}`", r.description, r.typical_cause) for r in FailureReason)
+    return _table(("Code", "Description", "Typical cause"), rows)
+
+
+def _precedence() -> str:
+    ordered = sorted(FailureReason, key=lambda reason: reason.precedence)
+    rows = ((str(r.precedence), f"`{r.value}`", r.rationale) for r in ordered)
+    return _table(("Precedence", "Code", "Rationale"), rows)
+
+
+def _exit_codes() -> str:
+    rows = [(str(code), _pytest_reason(code), meaning) for code, meaning in _MEANINGS.items()]
+    rows.append(("other", _pytest_reason(_OTHER), _UNEXPECTED))
+    return _table(("Exit code", "FailureReason", "Meaning"), rows)
+
+
+def _pytest_reason(code: int) -> str:
+    return _shown(FailureReason.from_pytest_exit_code(code))
+
+
+def _scenarios() -> str:
+    rows = [
+        (what, str(code), stage.value, _shown(FailureReason.from_stage(stage, code)))
+        for what, code, stage in _SCENARIOS
+    ]
+    rows.append(("User presses Ctrl+C", "2", "any", _shown(FailureReason.INTERRUPTED)))
+    rows.append(("Docker fails to start", "varies", "any", _shown(FailureReason.SANDBOX_ERROR)))
+    return _table(("Scenario", "Exit code", "Stage", "Expected FailureReason"), rows)
+
+
+def _faults() -> str:
+    rows = (
+        (fault.value, ", ".join(f"`{r.value}`" for r in FailureReason if r.fault is fault))
+        for fault in Fault
+    )
+    return _table(("Fault", "By default"), rows)
+
+
+def _shown(reason: FailureReason | None) -> str:
+    return "`None`" if reason is None else f"`{reason.value}`"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render_taxonomy_page())

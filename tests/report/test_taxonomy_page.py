@@ -1,0 +1,154 @@
+"""The page is what the enum says, the committed file is the page, and `explain` agrees."""
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentbench.report.taxonomy_page import (
+    explain_exit_code,
+    explain_reason,
+    render_taxonomy_page,
+)
+from agentbench.scoring import FailureReason, StageName
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "failure_taxonomy.md"
+COMMAND = "python -m agentbench.report.taxonomy_page > docs/failure_taxonomy.md"
+
+ROWS = [
+    "| `SETUP_FAILED` | Setup command failed | Missing dependency, broken pip install |",
+    "| 1 | `GIT_CLONE_FAILED` | Can't even get the code |",
+    "| 15 | `UNKNOWN` | Catch-all |",
+    "| 0 | `None` | Tests passed |",
+    "| 1 | `TESTS_FAILED` | Tests ran but failed |",
+    "| 2 | `INTERRUPTED` | User interrupted (Ctrl+C) |",
+    "| 3 | `INTERNAL_ERROR` | pytest internal error |",
+    "| 4 | `INTERNAL_ERROR` | Command line usage error |",
+    "| 5 | `NO_TESTS_COLLECTED` | No tests found |",
+    "| 124 | `TIMEOUT` | GNU timeout killed process |",
+    "| 137 | `TIMEOUT` | SIGKILL (OOM or timeout) |",
+    "| other | `UNKNOWN` | Unexpected exit code |",
+    "| Valid baseline (tests fail) | 1 | baseline_run | `None` |",
+    "| Invalid task (tests pass) | 0 | baseline_run | `BASELINE_NOT_FAILING` |",
+    "| pip install fails | 1 | setup | `SETUP_FAILED` |",
+    "| Setup takes too long | 124 | setup | `SETUP_TIMEOUT` |",
+    "| Tests hang forever | 124 | agent_run | `TIMEOUT` |",
+    "| Bad git URL | 128 | git_clone | `GIT_CLONE_FAILED` |",
+    "| User presses Ctrl+C | 2 | any | `INTERRUPTED` |",
+    "| git clone hangs | 124 | git_clone | `TIMEOUT` |",
+    "| Docker fails to start | varies | any | `SANDBOX_ERROR` |",
+    "| infrastructure | `SANDBOX_ERROR`, `LLM_ERROR`, `INTERRUPTED`, `UNKNOWN` |",
+]
+
+
+def test_the_committed_page_is_current():
+    current = COMMITTED.read_text(encoding="utf-8") == render_taxonomy_page()
+    assert current, f"docs/failure_taxonomy.md is stale; run: {COMMAND}"
+
+
+def test_the_module_prints_the_page_and_nothing_else():
+    printed = subprocess.run(
+        [sys.executable, "-m", "agentbench.report.taxonomy_page"],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert printed.stdout.decode() == render_taxonomy_page()
+    assert printed.stderr == b""
+
+
+def test_the_page_says_how_it_is_made():
+    assert COMMAND in render_taxonomy_page()
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_page_has_the_row(row):
+    assert row in render_taxonomy_page().splitlines()
+
+
+def test_each_reason_has_its_row_in_each_of_the_three_tables():
+    lines = render_taxonomy_page().splitlines()
+    for reason in FailureReason:
+        assert f"| `{reason}` | {reason.description} | {reason.typical_cause} |" in lines
+        assert f"| {reason.precedence} | `{reason}` | {reason.rationale} |" in lines
+        rows = [line for line in lines if line.startswith(f"| {reason.fault} |")]
+        assert f"`{reason}`" in rows[0]
+
+
+def test_the_sections_stand_in_order():
+    heads = [line for line in render_taxonomy_page().splitlines() if line.startswith("## ")]
+    assert heads == [
+        "## Overview",
+        "## Failure codes",
+        "## Precedence rules",
+        "## Exit code mappings",
+        "## Failure scenarios and expected codes",
+        "## Usage examples",
+        "## Faults",
+        "## Decisions",
+        "## What counts as resolved",
+    ]
+
+
+def test_the_stage_rules_on_the_page_are_what_from_stage_does():
+    page = render_taxonomy_page()
+    for stage in (StageName.GIT_CLONE, StageName.GIT_CHECKOUT, StageName.SETUP):
+        assert f"- `{stage}`: non-zero → `{FailureReason.from_stage(stage, 1)}`" in page
+    zero = FailureReason.from_stage(StageName.BASELINE_RUN, 0)
+    assert f"- `baseline_run`: 0 → `{zero}`, non-zero → `None`" in page
+
+
+def test_the_examples_on_the_page_run():
+    examples = doctest.DocTestParser().get_doctest(
+        render_taxonomy_page(), {}, "failure_taxonomy.md", None, 0
+    )
+    assert len(examples.examples) >= 8
+    assert doctest.DocTestRunner(verbose=False).run(examples).failed == 0
+
+
+@pytest.mark.parametrize("reason", FailureReason)
+def test_a_reason_is_explained_by_all_that_is_known_of_it(reason):
+    text = explain_reason(reason)
+    assert text.startswith(f"{reason.value}: {reason.description}\n")
+    assert f"{reason.precedence} of 15 ({reason.rationale})" in text
+    assert reason.typical_cause in text
+    assert f"{reason.fault.value} ({'' if reason.fault == 'infrastructure' else 'not '}re" in text
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("SETUP_TIMEOUT", "  exit codes     124, 137 in setup"),
+        ("SETUP_FAILED", "  exit codes     any but 0, 124, 137 in setup"),
+        ("INTERNAL_ERROR", "  exit codes     3, 4 in agent_run, final_test"),
+        ("UNKNOWN", "  exit codes     any other in agent_run, final_test"),
+        ("BASELINE_NOT_FAILING", "  exit codes     0 in baseline_run"),
+        ("LLM_ERROR", "  exit codes     none stands for it: other evidence does"),
+    ],
+)
+def test_a_reason_names_the_exit_codes_that_give_it(reason, line):
+    assert line in explain_reason(FailureReason(reason)).splitlines()
+
+
+def test_an_exit_code_is_explained_for_every_stage():
+    lines = explain_exit_code(137).splitlines()
+    assert lines[0] == "Exit code 137; from pytest or GNU timeout: SIGKILL (OOM or timeout)"
+    assert "  setup         SETUP_TIMEOUT: Setup exceeded timeout" in lines
+    assert "  final_test    TIMEOUT: Run command exceeded timeout" in lines
+    assert "OOM killer" in lines[-1]
+    assert len(lines) == 1 + len(StageName) + 1
+
+
+def test_an_exit_code_is_explained_for_one_stage():
+    assert explain_exit_code(1, "baseline_run").splitlines() == [
+        "Exit code 1; from pytest or GNU timeout: Tests ran but failed",
+        "  baseline_run  no failure",
+    ]
+    assert "UNKNOWN: Unexpected error" in explain_exit_code(99, StageName.FINAL_TEST)
+
+
+def test_an_unknown_stage_is_refused():
+    with pytest.raises(ValueError, match="'tests' is not a stage"):
+        explain_exit_code(1, "tests")
