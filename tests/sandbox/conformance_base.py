@@ -44,7 +44,8 @@ class Conformance:
     """One sandbox a class for what leaves no trace, a fresh one for the rest."""
 
     @pytest.fixture(scope="class")
-    def sandbox(self, provider: SandboxProvider, image: ImageId) -> Iterator[Sandbox]:
+    @classmethod
+    def sandbox(cls, provider: SandboxProvider, image: ImageId) -> Iterator[Sandbox]:
         with provider.open(image, limits=LIMITS, network=False) as opened:
             yield opened
 

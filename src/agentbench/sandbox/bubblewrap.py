@@ -1,0 +1,273 @@
+"""The back end without a container engine: namespaces by bubblewrap, the machine's own Python.
+
+A sandbox is a private folder with rooms in it; every command runs in namespaces of its own, over
+binds of those rooms, as a user without privileges, behind a seccomp filter. A start costs some
+12 ms. There are no images: a virtual environment of this Python stands in for one.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from threading import Event
+from typing import Self
+
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox import bwrap_profile as profile
+from agentbench.sandbox.base_environment import BaseEnvironments, make_environment
+from agentbench.sandbox.bwrap_profile import Bind
+from agentbench.sandbox.bwrap_program import BwrapProgram, find_bwrap, remedy_for
+from agentbench.sandbox.bwrap_runner import BwrapRunner
+from agentbench.sandbox.cgroup import ControlGroup, Hierarchy, find_hierarchy, make_group
+from agentbench.sandbox.folder_sandbox import FolderSandbox, View
+from agentbench.sandbox.host_python import HostPython, host_python
+from agentbench.sandbox.interface import (
+    Command,
+    ImageId,
+    Limits,
+    Promise,
+    ReadOnlyMount,
+    Sandbox,
+    SnapshotId,
+)
+from agentbench.sandbox.mount_stage import mount_stage
+from agentbench.sandbox.network_environment import certificate_files, network_environment
+from agentbench.sandbox.rooms import Rooms, furnished
+from agentbench.sandbox.sandbox_user import sandbox_user
+from agentbench.sandbox.seccomp import seccomp_filter
+from agentbench.sandbox.snapshot_store import SnapshotStore
+
+_COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the kernel, for RLIMIT_NPROC
+_PROBED_WITHIN = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BubblewrapProvider:
+    """Opens sandboxes made of namespaces; get one by `connect`."""
+
+    program: BwrapProgram
+    python: HostPython
+    cache: Path  # of this back end alone
+    hierarchy: Hierarchy | None
+    environ: Mapping[str, str]  # the harness's own, for what a network needs
+
+    @classmethod
+    def connect(cls, *, cache_dir: Path, environ: Mapping[str, str] | None = None) -> Self:
+        """Find bwrap and try the very profile that attempts will run in.
+
+        Raises:
+            UnavailableError: it does not work here; says what to do.
+        """
+        made = cls(
+            program=find_bwrap(sandbox_user(), mount_stage()),
+            python=host_python(),
+            cache=cache_dir / "bubblewrap",
+            hierarchy=find_hierarchy(),
+            environ=os.environ if environ is None else environ,
+        )
+        for provider in (made, replace(made, hierarchy=None)):
+            try:
+                provider._probe()
+            except OSError:  # the control groups that were found refuse to be used
+                continue
+            return provider
+        raise UnavailableError(f"{made.cache} cannot be written: choose another cache folder")
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line and on records."""
+        return "bubblewrap"
+
+    @property
+    def promises(self) -> frozenset[Promise]:
+        """All of them, but for limits where no control group can be made."""
+        limited = frozenset[str]() if self.hierarchy is None else frozenset(self.hierarchy.parents)
+        gaps = set[Promise]()
+        if "memory" not in limited:
+            gaps |= {Promise.MEMORY_LIMIT, Promise.TELLS_OOM}
+        counted = self.program.user is None and _kernel() >= _COUNTS_PROCESSES_BY_NAMESPACE
+        if "pids" not in limited and not counted:
+            gaps.add(Promise.PIDS_LIMIT)
+        if "cpu" not in limited:
+            gaps.add(Promise.CPU_LIMIT)
+        if seccomp_filter() is None:
+            gaps.add(Promise.UNPRIVILEGED)
+        return frozenset(Promise) - gaps
+
+    def describe(self) -> Mapping[str, str]:
+        """Versions and what the walls are made of."""
+        groups = "none"
+        if self.hierarchy is not None:
+            groups = f"v{self.hierarchy.version}: {' '.join(self.hierarchy.parents)}"
+        return {
+            "backend": self.name,
+            "bubblewrap": self.program.version,
+            "kernel": platform.release(),
+            "python": self.python.full_version,
+            "control_groups": groups,
+            "seccomp": "none" if seccomp_filter() is None else "own filter",
+        }
+
+    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+        """The environment of this machine's Python; made, without a network, the first time.
+
+        Raises:
+            UnavailableError: another image was asked for, or the environment cannot be made.
+        """
+        return self._environments.resolve(image, dockerfile, self._make_environment)
+
+    @contextmanager
+    def open(
+        self,
+        source: ImageId | SnapshotId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+    ) -> Iterator[Sandbox]:
+        """A fresh sandbox; all of it is gone when the block ends.
+
+        Raises:
+            SandboxError: it could not be made.
+        """
+        with ExitStack() as keep:
+            try:
+                rooms = keep.enter_context(self._furnished())
+                self._fill(source, rooms)
+                wanted = _Wanted(limits=limits, network=network, mounts=tuple(mounts))
+                sandbox = self._sandbox(rooms, wanted, cancel or Event(), keep)
+            except OSError as fault:
+                raise SandboxError(f"no sandbox could be made: {fault}") from fault
+            keep.callback(sandbox.kill)
+            yield sandbox
+
+    def find(self, key: str) -> SnapshotId | None:
+        """The snapshot that was made under a key."""
+        return self._snapshots.find(key)
+
+    def discard(self, snapshot: SnapshotId) -> None:
+        """Forget a snapshot."""
+        self._snapshots.discard(snapshot)
+
+    @property
+    def _snapshots(self) -> SnapshotStore:
+        return self._store("snapshot")
+
+    @property
+    def _environments(self) -> BaseEnvironments:
+        return BaseEnvironments(store=self._store("image"), python=self.python, back_end=self.name)
+
+    def _store(self, noun: str) -> SnapshotStore:
+        return SnapshotStore(
+            folder=self.cache / f"{noun}s", prefix=f"{self.name}-{noun}", owner=self.program.user
+        )
+
+    def _furnished(self) -> AbstractContextManager[Rooms]:
+        return furnished(self.cache / "live", "", self.program.user)
+
+    def _fill(self, source: str, rooms: Rooms) -> None:
+        stores = (self._store("image"), self._snapshots)
+        store = next((store for store in stores if store.holds(source)), None)
+        if store is None:
+            raise SandboxError(f"{source} is nothing that {self.name} made")
+        store.restore(source, rooms, relocate=False)
+
+    def _sandbox(
+        self, rooms: Rooms, wanted: "_Wanted", cancel: Event, keep: ExitStack
+    ) -> FolderSandbox:
+        group = self._group(wanted.limits, rooms, keep)
+        mounts = {mount.name: profile.MOUNTS / mount.name for mount in wanted.mounts}
+        binds = self._binds(rooms, wanted)
+        arguments = profile.bind_arguments(binds, self.program.stage, keep)
+        environment = dict(profile.BASE_ENVIRONMENT)
+        if wanted.network:
+            environment |= network_environment(self.environ)
+        runner = BwrapRunner(
+            program=self.program,
+            arguments=(*profile.system_arguments(network=wanted.network), *arguments),
+            environment=environment,
+            limits=wanted.limits,
+            network=wanted.network,
+            group=group,
+        )
+        view = View(
+            workspace=profile.WORKSPACE,
+            results=profile.RESULTS,
+            home=profile.HOME,
+            tmp=PurePosixPath("/tmp"),
+            python=PurePosixPath(self.python.executable),
+            mounts=mounts,
+        )
+        save = _saver(self._snapshots, rooms)
+        return FolderSandbox(rooms=rooms, view=view, runner=runner, save=save, cancel=cancel)
+
+    def _binds(self, rooms: Rooms, wanted: "_Wanted") -> list[Bind]:
+        shown = [
+            Bind(source=rooms.workspace, target=profile.WORKSPACE, writable=True),
+            Bind(source=rooms.results, target=profile.RESULTS, writable=True),
+            Bind(source=rooms.home, target=profile.HOME, writable=True),
+            Bind(source=rooms.tmp, target=PurePosixPath("/tmp"), writable=True),
+            Bind(source=rooms.venv, target=profile.VENV, writable=True),
+            *profile.python_binds(self.python),
+            *(Bind(source=m.source, target=profile.MOUNTS / m.name) for m in wanted.mounts),
+        ]
+        if wanted.network:
+            files = certificate_files(self.environ)
+            shown += [Bind(source=file.resolve(), target=PurePosixPath(file)) for file in files]
+        return shown
+
+    def _group(self, limits: Limits, rooms: Rooms, keep: ExitStack) -> ControlGroup | None:
+        if self.hierarchy is None:
+            return None
+        group = make_group(self.hierarchy, f"{os.getpid()}-{rooms.root.name}", limits)
+        keep.callback(group.remove)
+        return group
+
+    def _probe(self) -> None:
+        """Run nothing, in the very profile that attempts run in.
+
+        Raises:
+            UnavailableError: bwrap refused; says what to do.
+            OSError: a folder or a control group cannot be made.
+        """
+        with ExitStack() as keep:
+            rooms = keep.enter_context(self._furnished())
+            wanted = _Wanted(limits=Limits(), network=False, mounts=())
+            sandbox = self._sandbox(rooms, wanted, Event(), keep)
+            try:
+                result = sandbox.run(Command(argv=("true",), timeout=_PROBED_WITHIN))
+            except SandboxError as fault:
+                raise UnavailableError(f"{fault}\n{remedy_for(str(fault))}") from fault
+            if not result.ok:
+                said = f"{result.ending} {result.exit_code} {result.stderr}".strip()
+                raise UnavailableError(f"bubblewrap ran `true` and got {said}")
+
+    def _make_environment(self, key: str) -> None:
+        with ExitStack() as keep:
+            rooms = keep.enter_context(self._furnished())
+            wanted = _Wanted(limits=Limits(), network=False, mounts=())
+            sandbox = self._sandbox(rooms, wanted, Event(), keep)
+            make_environment(sandbox, self.python, rooms, profile.VENV, self.program.user)
+            self._store("image").save(key, rooms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What `open` was asked for."""
+
+    limits: Limits
+    network: bool
+    mounts: tuple[ReadOnlyMount, ...]
+
+
+def _saver(store: SnapshotStore, rooms: Rooms) -> Callable[[str], SnapshotId]:
+    return lambda key: store.save(key, rooms)
+
+
+def _kernel() -> tuple[int, ...]:
+    release = platform.release().split("-")[0].split(".")
+    return tuple(int(part) for part in release[:2] if part.isdigit())

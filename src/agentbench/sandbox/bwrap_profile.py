@@ -1,0 +1,157 @@
+"""What a sandbox of bubblewrap is made of: namespaces, the file system view, the filter."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agentbench.sandbox.host_python import HostPython
+from agentbench.sandbox.mount_stage import MountStage
+from agentbench.sandbox.seccomp import seccomp_filter
+
+WORKSPACE = PurePosixPath("/workspace")
+RESULTS = PurePosixPath("/results")
+HOME = PurePosixPath("/home/agentbench")
+VENV = PurePosixPath("/opt/venv")
+MOUNTS = PurePosixPath("/agentbench")
+INSIDE_ID = 1000  # the user's number inside, as in our images
+
+BASE_ENVIRONMENT = {
+    "PATH": f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin",
+    "HOME": str(HOME),
+    "LANG": "C.UTF-8",
+    "VIRTUAL_ENV": str(VENV),
+}
+
+_WALLS = (
+    "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv "
+    f"--cap-drop ALL --uid {INSIDE_ID} --gid {INSIDE_ID} --hostname agentbench"
+).split()
+_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr on most systems
+_SYSTEM_FILES = [
+    "alternatives",
+    "ca-certificates",
+    "crypto-policies",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "magic",
+    "mime.types",
+    "pki",
+    "protocols",
+    "services",
+    "ssl",
+    "timezone",
+]
+_NETWORK_FILES = ("hosts", "nsswitch.conf", "resolv.conf", "pip.conf")
+_OWN_FILES = {
+    "/etc/passwd": f"root:x:0:0::/root:/bin/sh\nagentbench:x:{INSIDE_ID}:{INSIDE_ID}::{HOME}:/bin/sh\n"
+    "nobody:x:65534:65534::/nonexistent:/bin/false\n",
+    "/etc/group": f"root:x:0:\nagentbench:x:{INSIDE_ID}:\nnogroup:x:65534:\n",
+    # A mirror that is mounted belongs to another user, which git would else refuse.
+    "/etc/gitconfig": "[safe]\n\tdirectory = *\n",
+}
+_LOCAL_FILES = {
+    "/etc/hosts": "127.0.0.1 localhost agentbench\n::1 localhost\n",
+    "/etc/nsswitch.conf": "hosts: files\n",
+}
+_LAST = ("--remount-ro", "/dev", "--remount-ro", "/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bind:
+    """A path of this machine at a place inside."""
+
+    source: Path
+    target: PurePosixPath
+    writable: bool = False
+
+
+def system_arguments(*, network: bool) -> list[str]:
+    """The walls, the kernel's file systems and the system's programs."""
+    arguments = [*_WALLS, *(["--share-net"] if network else [])]
+    arguments += ["--ro-bind", "/usr", "/usr"]
+    for name in _MERGED:
+        path = Path("/", name)
+        if path.is_symlink():
+            arguments += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            arguments += ["--ro-bind", str(path), str(path)]
+    for name in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
+        if _may_be_shown(Path("/etc", name)):
+            arguments += ["--ro-bind", str(Path("/etc", name).resolve()), f"/etc/{name}"]
+    arguments += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--tmpfs", "/run"]
+    return [*arguments, "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]
+
+
+def python_binds(python: HostPython) -> list[Bind]:
+    """What the interpreter needs beyond /usr: its prefix, under every name that it goes by."""
+    names = dict.fromkeys((python.prefix, python.prefix.resolve()))
+    return [
+        Bind(source=python.prefix, target=PurePosixPath(name))
+        for name in names
+        if not name.is_relative_to("/usr")
+    ]
+
+
+def bind_arguments(binds: Iterable[Bind], stage: MountStage | None, keep: ExitStack) -> list[str]:
+    """The binds, by way of the stage where there is one.
+
+    Raises:
+        OSError: a source is not there.
+    """
+    arguments: list[str] = []
+    for bind in binds:
+        source = bind.source
+        if stage is not None:
+            source = stage.show(source)
+            keep.callback(stage.hide, source)
+        option = "--bind" if bind.writable else "--ro-bind"
+        arguments += [option, str(source), str(bind.target)]
+    return arguments
+
+
+def data_arguments(*, network: bool, keep: ExitStack) -> tuple[list[str], list[int]]:
+    """Files of our making inside, and the filter of system calls."""
+    arguments: list[str] = []
+    descriptors: list[int] = []
+    for path, text in (_OWN_FILES if network else _OWN_FILES | _LOCAL_FILES).items():
+        descriptors.append(memory_file(text.encode(), keep))
+        arguments += ["--perms", "0444", "--file", str(descriptors[-1]), path]
+    if (filter_ := seccomp_filter()) is not None:
+        descriptors.append(memory_file(filter_, keep))
+        arguments += ["--seccomp", str(descriptors[-1])]
+    return [*arguments, *_LAST], descriptors
+
+
+def command_arguments(environment: Mapping[str, str], folder: PurePosixPath) -> bytes:
+    """Where and with what environment to start, as `--args` reads it."""
+    words = ["--chdir", str(folder)]
+    for name, value in environment.items():
+        words += ["--setenv", name, value]
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def started(argv: Sequence[str]) -> tuple[str, ...]:
+    """The argv that makes a missing program exit 127 and a locked one 126; bwrap itself says 1."""
+    if "=" in argv[0]:  # env would take it for a variable
+        return ("/usr/bin/nice", "-n", "0", "--", *argv)
+    return ("/usr/bin/env", "--", *argv)
+
+
+def memory_file(content: bytes, keep: ExitStack) -> int:
+    """A descriptor that reads as this content, once."""
+    descriptor = os.memfd_create("agentbench", os.MFD_CLOEXEC)
+    keep.callback(os.close, descriptor)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _may_be_shown(path: Path) -> bool:
+    """Whether it exists and holds no credentials: a pip.conf may name a user in an address."""
+    if path.name == "pip.conf":
+        return path.is_file() and os.access(path, os.R_OK) and "@" not in path.read_text()
+    return path.exists()

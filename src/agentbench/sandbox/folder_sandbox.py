@@ -1,0 +1,171 @@
+"""A sandbox whose files are folders of this machine; how commands start is handed in."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from threading import Condition, Event, get_ident
+from typing import Protocol
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.interface import Command, SnapshotId
+from agentbench.sandbox.rooms import Rooms
+from agentbench.sandbox.trees import UNPACK, open_below, tar_stream
+from agentbench.scoring.evidence import CommandResult
+
+_UNPACKS_WITHIN = timedelta(minutes=10)
+_DIES_WITHIN = 10.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Where commands see the rooms and the mounts."""
+
+    workspace: PurePosixPath
+    results: PurePosixPath
+    home: PurePosixPath
+    tmp: PurePosixPath
+    python: PurePosixPath  # the interpreter that nothing in the sandbox can change
+    mounts: Mapping[str, PurePosixPath]
+
+    def room_of(self, path: PurePosixPath, rooms: Rooms) -> tuple[Path, tuple[str, ...]]:
+        """The folder of this machine that holds a path, and the way on from there.
+
+        Raises:
+            SandboxError: the path lies in no room, or has `..` in it.
+        """
+        for seen, room in (
+            (self.workspace, rooms.workspace),
+            (self.results, rooms.results),
+            (self.home, rooms.home),
+            (self.tmp, rooms.tmp),
+        ):
+            if path.is_relative_to(seen) and ".." not in path.parts:
+                return room, path.relative_to(seen).parts
+        raise SandboxError(f"{path} lies in no folder that the sandbox may write to")
+
+
+class Runner(Protocol):
+    """Starts commands of one sandbox and sees them dead."""
+
+    def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
+        """Run to the end, or until `stop` says so.
+
+        Raises:
+            SandboxError: it could not be started as the sandbox demands.
+        """
+
+
+@dataclass(slots=True, kw_only=True)
+class FolderSandbox:
+    """The `Sandbox` of bubblewrap and process."""
+
+    rooms: Rooms
+    view: View
+    runner: Runner
+    save: Callable[[str], SnapshotId]
+    cancel: Event
+    _killed: Event = field(default_factory=Event)
+    _idle: Condition = field(default_factory=Condition)
+    _running: list[int] = field(default_factory=list)  # threads in `run`
+
+    @property
+    def workspace(self) -> PurePosixPath:
+        """Where the task's repository lives."""
+        return self.view.workspace
+
+    @property
+    def results(self) -> PurePosixPath:
+        """An empty folder for what commands report."""
+        return self.view.results
+
+    def mounted(self, name: str) -> PurePosixPath:
+        """The path of a mount.
+
+        Raises:
+            KeyError: nothing of that name was mounted.
+        """
+        return self.view.mounts[name]
+
+    def run(self, command: Command) -> CommandResult:
+        """Run a command; every process of it is dead after.
+
+        Raises:
+            SandboxError: the sandbox was killed, or could not be set up.
+            KeyboardInterrupt: the run was cancelled.
+        """
+        self._refuse_if_over()
+        with self._counted():
+            result = self.runner.run(command, self._is_over)
+        self._refuse_if_over()
+        return result
+
+    def kill(self) -> None:
+        """End every process, for good; returns when they are dead."""
+        self._killed.set()
+        with self._idle:
+            own = get_ident()  # a sink may kill: then its own command ends right after
+            self._idle.wait_for(lambda: set(self._running) <= {own}, _DIES_WITHIN)
+
+    @contextmanager
+    def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
+        """The tree under a path as a plain tar stream.
+
+        Raises:
+            SandboxError: there is no such folder.
+        """
+        room, parts = self.view.room_of(path, self.rooms)
+        try:
+            folder = open_below(room, parts)
+        except OSError as fault:
+            raise SandboxError(f"{path} cannot be read: {fault.strerror}") from fault
+        try:
+            yield tar_stream(folder)
+        finally:
+            os.close(folder)
+
+    def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
+        """Unpack a plain tar under a folder, as the sandbox's own user.
+
+        Raises:
+            SandboxError: it does not fit, leads elsewhere, or the sandbox was killed.
+        """
+        argv = (str(self.view.python), "-I", "-S", "-c", UNPACK, str(path))
+        result = self.run(Command(argv=argv, timeout=_UNPACKS_WITHIN, stdin=tar))
+        if not result.ok:
+            why = (result.stderr.strip() or result.ending).splitlines()[-1]
+            raise SandboxError(f"{path} cannot be written: {why}")
+
+    def snapshot(self, key: str) -> SnapshotId:
+        """Remember the workspace and the environment under a key.
+
+        Raises:
+            SandboxError: the sandbox was killed, or the disk is full.
+        """
+        self._refuse_if_over()
+        try:
+            return self.save(key)
+        except OSError as fault:
+            raise SandboxError(f"no snapshot {key}: {fault}") from fault
+
+    def _is_over(self) -> bool:
+        return self._killed.is_set() or self.cancel.is_set()
+
+    def _refuse_if_over(self) -> None:
+        if self.cancel.is_set():
+            raise KeyboardInterrupt
+        if self._killed.is_set():
+            raise SandboxError("the sandbox was killed")
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._idle:
+            self._running.append(get_ident())
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._running.remove(get_ident())
+                self._idle.notify_all()
