@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from threading import Lock
 
@@ -104,6 +105,21 @@ class RunStore:
                 retry += 1
             else:
                 return folder, retry
+
+    def folder_of(self, record: AttemptRecord) -> Path:
+        """Where an attempt's files are."""
+        retry = f".retry-{record.retry_of}" if record.retry_of else ""
+        return self.folder / "attempts" / record.task_id / f"{record.attempt}{retry}"
+
+    def rescored_folder(self, record: AttemptRecord) -> Path:
+        """Make a folder for a record that was judged again, beside the attempt's own."""
+        first = self.folder_of(record)
+        for number in count(1):
+            folder = first.with_name(f"{first.name}.rescored-{number}")
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                return folder
+        raise AssertionError  # pragma: no cover - count() does not end
 
     def append(self, record: AttemptRecord, folder: Path) -> None:
         """Keep a record: indented in its folder, and as one line that is on disk on return."""

@@ -1,0 +1,50 @@
+"""`agentbench` and `python -m agentbench`: the program, with its exit codes."""
+
+import sys
+import tempfile
+import traceback
+from types import TracebackType
+
+from agentbench.errors import AgentbenchError
+
+_BUG = 70
+
+
+def main() -> None:
+    """Run the command line; an error of ours becomes one clear line and its exit code."""
+    sys.excepthook = _report_bug
+    from agentbench.cli.app import app
+
+    try:
+        app(prog_name="agentbench")
+    except AgentbenchError as error:
+        if "--debug" in sys.argv:
+            traceback.print_exc()
+        _say(f"agentbench: {error}")
+        sys.exit(error.exit_code)
+
+
+def _report_bug(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Say that it is our fault, and where the traceback is."""
+    text = "".join(traceback.format_exception(kind, error, trace))
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="agentbench-bug-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as target:
+        target.write(text)
+    if "--debug" in sys.argv:
+        _say(text)
+    _say(
+        f"agentbench: a bug in agentbench: {kind.__name__}: {error}\n"
+        f"The traceback is in {target.name}; please report it."
+    )
+    raise SystemExit(_BUG)  # the interpreter would exit 1 after a hook that returns
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""`agentbench images`."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from agentbench.cli import options
+
+images = typer.Typer(
+    help="The base images that Docker sandboxes start from.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@images.command("build")
+def build_images(
+    python: Annotated[
+        str | None, typer.Option("--python", help="A Python version like 3.12; default: any.")
+    ] = None,
+    debug: options.Debug = False,
+) -> None:
+    """Build the base image, from a registry where one answers, else from Debian's packages.
+
+    Example: agentbench images build
+    """
+    from agentbench.sandbox.docker_engine import Engine
+    from agentbench.sandbox.images import build
+
+    del debug  # read by the program itself
+    image = build(Engine.connect(), python, progress=lambda line: typer.echo(line, err=True))
+    typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
+
+
+@images.command("list")
+def show_images(as_json: options.Json = False, debug: options.Debug = False) -> None:
+    """List the base images that are there.
+
+    Example: agentbench images list
+    """
+    from agentbench.sandbox.docker_engine import Engine
+    from agentbench.sandbox.images import list_images
+
+    del debug  # read by the program itself
+    found = list_images(Engine.connect())
+    if as_json:
+        rows = [
+            {"name": each.name, "python": each.python, "id": each.id, "size": each.size_bytes}
+            for each in found
+        ]
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    for each in found:
+        typer.echo(f"{each.name:<28} Python {each.python:<8} {each.size_bytes / 2**20:7.0f} MiB")
+    if not found:
+        typer.echo("no base image yet; make one: agentbench images build", err=True)

@@ -1,0 +1,94 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Controls(StrEnum):
+    """What `--integrity-controls` takes."""
+
+    OFF = "off"
+    SAMPLE = "sample"
+    FULL = "full"
+
+
+class SandboxName(StrEnum):
+    """What `--sandbox` takes."""
+
+    AUTO = "auto"
+    DOCKER = "docker"
+    BUBBLEWRAP = "bubblewrap"
+    PROCESS = "process"
+
+
+Tasks = Annotated[
+    list[Path], typer.Argument(help="Task folders, folders of task folders, or suite files.")
+]
+Sandbox = Annotated[
+    SandboxName,
+    typer.Option("--sandbox", help="What attempts run in; auto takes the strongest there is."),
+]
+RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where results go.")]
+RunName = Annotated[
+    str, typer.Argument(help="A run's folder, its id, or 'last'.", metavar="RUN", show_default=True)
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the last line.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="A line for every attempt.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")]
+Jobs = Annotated[
+    str, typer.Option("-j", "--jobs", help="Attempts at a time; auto fits cores and memory.")
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Ignore environment snapshots and cached baselines.")
+]
+Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks whose id fits this glob.")]
+Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks that bear this tag.")]
+Limit = Annotated[int | None, typer.Option("--limit", help="At most so many tasks.", min=1)]
+TimeoutScale = Annotated[
+    float, typer.Option("--timeout-scale", help="Multiplies every stage's time limit.")
+]
+
+Agent = Annotated[
+    str,
+    typer.Option("-a", "--agent", help="oracle, noop, command, or package.module:attribute."),
+]
+AgentCommand = Annotated[
+    str | None,
+    typer.Option("--agent-command", help="With --agent command: the shell command to run."),
+]
+Model = Annotated[str | None, typer.Option("-m", "--model", help="For agents that use one.")]
+Attempts = Annotated[int, typer.Option("-k", "--attempts", help="Attempts per task.", min=1)]
+RunId = Annotated[
+    str | None, typer.Option("--run-id", help="The run's name; default: time-ordered.")
+]
+Shuffle = Annotated[int | None, typer.Option("--shuffle", help="Shuffle the tasks with this seed.")]
+Retries = Annotated[
+    int, typer.Option("--retries", help="For infrastructure failures alone.", min=0)
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", help="Start no attempt once so many USD are spent.", min=0),
+]
+FailUnder = Annotated[
+    float | None,
+    typer.Option("--fail-under", help="Exit 1 below this resolved rate.", min=0, max=1),
+]
+IntegrityControls = Annotated[
+    Controls | None,
+    typer.Option("--integrity-controls", help="Overrides the tasks' own setting."),
+]
+AllowUnsandboxed = Annotated[
+    bool,
+    typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox."),
+]
+Repeat = Annotated[
+    int, typer.Option("--repeat", help="How often each is run, to find flaky tests.", min=1)
+]
+WriteIds = Annotated[
+    bool,
+    typer.Option("--write-ids", help="Fill in fail_to_pass and pass_to_pass by running."),
+]

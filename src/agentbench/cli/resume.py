@@ -1,0 +1,30 @@
+"""`agentbench resume`."""
+
+from pathlib import Path
+
+import typer
+
+from agentbench.cli import options
+
+
+def resume(
+    run: options.RunName = "last",
+    runs_dir: options.RunsDir = Path("runs"),
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Go on with an interrupted run: finished attempts are kept, the others are made again.
+
+    Example: agentbench resume last
+    """
+    from agentbench.cli.outcome import carry_out
+    from agentbench.runs.run import resume_run
+    from agentbench.runs.store import find_run
+
+    del debug  # read by the program itself
+    resumed = resume_run(find_run(run, runs_dir))
+    if not quiet:
+        typer.echo(f"{len(resumed.planned)} attempts to make", err=True)
+    carry_out(resumed, as_json=as_json, quiet=quiet, verbose=verbose)

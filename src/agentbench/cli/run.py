@@ -1,0 +1,80 @@
+"""`agentbench run`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from agentbench.cli import options
+
+if TYPE_CHECKING:
+    from agentbench.runs.configuration import RunConfiguration
+
+
+def run(
+    tasks: options.Tasks,
+    agent: options.Agent = "oracle",
+    agent_command: options.AgentCommand = None,
+    model: options.Model = None,
+    attempts: options.Attempts = 1,
+    jobs: options.Jobs = "auto",
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    runs_dir: options.RunsDir = Path("runs"),
+    run_id: options.RunId = None,
+    filter_glob: options.Filter = None,
+    tag: options.Tag = None,
+    limit: options.Limit = None,
+    shuffle: options.Shuffle = None,
+    retries: options.Retries = 2,
+    no_cache: options.NoCache = False,
+    timeout_scale: options.TimeoutScale = 1.0,
+    max_cost: options.MaxCost = None,
+    fail_under: options.FailUnder = None,
+    integrity_controls: options.IntegrityControls = None,
+    allow_unsandboxed: options.AllowUnsandboxed = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Run every task under TASKS with one agent, and judge what it did.
+
+    Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
+    """
+    from agentbench.cli.outcome import carry_out
+    from agentbench.cli.selection import number_of_jobs, select_tasks
+    from agentbench.runs.places import default_cache_dir
+    from agentbench.runs.run import RunOptions, start_run
+
+    del debug  # read by the program itself
+    cache_dir = default_cache_dir()
+    chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
+    run_options = RunOptions(
+        agent=agent,
+        agent_command=agent_command,
+        model=model,
+        attempts=attempts,
+        jobs=number_of_jobs(jobs),
+        sandbox=sandbox.value,
+        runs_dir=runs_dir,
+        run_id=run_id,
+        retries=retries,
+        use_cache=not no_cache,
+        timeout_scale=timeout_scale,
+        max_cost_usd=max_cost,
+        shuffle_seed=shuffle,
+        integrity_controls=integrity_controls.value if integrity_controls else None,
+        allow_unsandboxed=allow_unsandboxed,
+        cache_dir=cache_dir,
+    )
+    started = start_run(chosen, run_options)
+    _announce(started.configuration, quiet=quiet)
+    carry_out(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
+
+
+def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
+    if quiet:
+        return
+    typer.echo(f"sandbox: {configuration.sandbox} ({configuration.sandbox_reason})", err=True)
+    if configuration.agent == "oracle":
+        typer.echo("agent: oracle (the reference solution, not an agent)", err=True)

@@ -1,0 +1,57 @@
+"""`agentbench tasks`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentbench.cli import options
+
+tasks = typer.Typer(help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@tasks.callback()
+def _group() -> None:
+    """The task catalogue."""
+
+
+@tasks.command("list")
+def list_tasks(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Where tasks are; default: tasks/.")
+    ] = None,
+    filter_glob: options.Filter = None,
+    tag: options.Tag = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """List tasks: id, title, tags, and how many tests decide.
+
+    Example: agentbench tasks list tasks/ --tag easy
+    """
+    from agentbench.cli.selection import select_tasks
+    from agentbench.runs.places import default_cache_dir
+
+    del debug  # read by the program itself
+    found = select_tasks(
+        paths or [Path("tasks")], cache_dir=default_cache_dir(), glob=filter_glob, tag=tag
+    )
+    if as_json:
+        rows = [
+            {
+                "id": task.id,
+                "title": task.problem.title,
+                "tags": task.problem.tags,
+                "folder": str(task.folder),
+                "digest": task.digest,
+                "fail_to_pass": len(task.answer_key.fail_to_pass),
+            }
+            for task in found
+        ]
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    width = max(len(task.id) for task in found)
+    for task in found:
+        tags = ", ".join(task.problem.tags)
+        typer.echo(f"{task.id:<{width}}  {task.problem.title}  [{tags}]")

@@ -1,0 +1,90 @@
+"""`agentbench validate`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from agentbench.cli import options
+from agentbench.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from agentbench.runs.validation import TaskProof
+    from agentbench.tasks.task import Task
+
+
+def validate(
+    tasks: options.Tasks,
+    repeat: options.Repeat = 2,
+    write_ids: options.WriteIds = False,
+    jobs: options.Jobs = "auto",
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    runs_dir: options.RunsDir = Path("runs"),
+    filter_glob: options.Filter = None,
+    tag: options.Tag = None,
+    limit: options.Limit = None,
+    no_cache: options.NoCache = False,
+    timeout_scale: options.TimeoutScale = 1.0,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
+
+    Example: agentbench validate tasks/ --repeat 3
+    """
+    from agentbench.cli.proving import fill_in_ids, prove_tasks
+    from agentbench.cli.selection import number_of_jobs, select_tasks
+    from agentbench.runs.places import default_cache_dir
+    from agentbench.runs.run import RunOptions
+
+    del debug  # read by the program itself
+    cache_dir = default_cache_dir()
+    run_options = RunOptions(
+        attempts=repeat,
+        jobs=number_of_jobs(jobs),
+        sandbox=sandbox.value,
+        runs_dir=runs_dir,
+        use_cache=not no_cache,
+        timeout_scale=timeout_scale,
+        cache_dir=cache_dir,
+    )
+
+    def chosen() -> list["Task"]:
+        return select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
+
+    if write_ids:
+        fill_in_ids(chosen(), run_options, quiet=quiet, verbose=verbose)
+    proofs = prove_tasks(chosen(), run_options, quiet=quiet, verbose=verbose)
+    if as_json:
+        typer.echo(json.dumps([_row(proof) for proof in proofs], indent=1))
+    else:
+        _print(proofs)
+    valid = sum(proof.valid for proof in proofs)
+    typer.echo(f"{valid} of {len(proofs)} tasks are valid", err=True)
+    if valid < len(proofs):
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _row(proof: "TaskProof") -> dict[str, object]:
+    return {
+        "id": proof.task_id,
+        "valid": proof.valid,
+        "runs": proof.runs,
+        "faults": proof.faults,
+        "flaky": proof.flaky,
+    }
+
+
+def _print(proofs: "list[TaskProof]") -> None:
+    from agentbench.report.harmless import harmless
+
+    width = max(len(proof.task_id) for proof in proofs)
+    for proof in proofs:
+        flaky = "flaky" if proof.flaky else "not flaky"
+        word = "valid" if proof.valid else "INVALID"
+        typer.echo(f"{proof.task_id:<{width}}  {word:<7}  {proof.runs} runs, {flaky}")
+        for fault in (*proof.faults, *(f"flaky: {node_id}" for node_id in proof.flaky)):
+            typer.echo(f"  {harmless(fault, limit=300)}")

@@ -1,0 +1,127 @@
+"""One attempt for a person: its stages, the reason and why, the tests, the patch."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentbench.report.harmless import harmless
+from agentbench.report.rows import verdict_word
+from agentbench.runs.record import AttemptRecord, StageRecord
+from agentbench.scoring.evidence import CaseOutcome
+
+_LISTED = 40  # tests of one kind that are named
+_PATCH_LINES = 200
+
+
+def render_attempt(record: AttemptRecord, folder: Path) -> str:
+    """The page of an attempt; `folder` holds its patch and logs."""
+    return "\n".join(_lines(record, folder)) + "\n"
+
+
+def _lines(record: AttemptRecord, folder: Path) -> Iterator[str]:
+    yield f"{record.task_id}, attempt {record.attempt} of {harmless(record.agent)}"
+    yield f"{verdict_word(record)}{_because(record)}"
+    yield ""
+    yield from _stages(record)
+    yield from _candidates(record)
+    yield from _agent(record)
+    yield from _tests(record)
+    yield from _notes(record)
+    yield from _patch(record, folder)
+    yield f"files: {folder}"
+
+
+def _because(record: AttemptRecord) -> str:
+    if record.failure_reason is None:
+        return ""
+    reason = record.failure_reason
+    return f": {reason} ({reason.description}; fault: {record.fault}): {harmless(record.detail)}"
+
+
+def _stages(record: AttemptRecord) -> Iterator[str]:
+    yield "stages"
+    for stage in record.stages:
+        yield f"  {stage.name:<13} {stage.duration_s:7.2f} s  {_how(stage)}"
+    yield (
+        f"  total {record.timing.total_s:.2f} s, of which agent {record.timing.agent_s:.2f}, "
+        f"tests {record.timing.tests_s:.2f}, set-up {record.timing.setup_s:.2f}, "
+        f"harness {record.timing.overhead_s:.2f}"
+    )
+    yield ""
+
+
+def _how(stage: StageRecord) -> str:
+    if stage.evidence.exception is not None:
+        said = stage.evidence.exception
+        return harmless(f"{said.type_name}: {said.message}", limit=200)
+    if stage.ending is None:
+        agent = stage.evidence.agent
+        return agent.value if agent is not None else "nothing to do"
+    code = f" {stage.exit_code}" if stage.exit_code is not None else ""
+    return f"{stage.ending.value}{code}{' (cached)' if stage.cached else ''}"
+
+
+def _candidates(record: AttemptRecord) -> Iterator[str]:
+    if not record.failures:
+        return
+    yield "why: of these the one with the lowest precedence number is the reason"
+    for failure in sorted(record.failures, key=lambda f: f.reason.precedence):
+        detail = harmless(failure.detail, limit=200)
+        yield f"  {failure.reason.precedence:>2} {failure.reason} in {failure.stage}: {detail}"
+    yield ""
+
+
+def _agent(record: AttemptRecord) -> Iterator[str]:
+    agent = record.agent_run
+    if agent is None:
+        return
+    detail = f": {harmless(agent.detail, limit=400)}" if agent.detail else ""
+    yield f"agent: {agent.ending.value}, {agent.steps} steps, {agent.tool_calls} tool calls{detail}"
+    yield ""
+
+
+def _tests(record: AttemptRecord) -> Iterator[str]:
+    counts = record.counts
+    yield (
+        f"tests: {counts.fixed} fixed, {counts.still_failing} still failing, "
+        f"{counts.regressed} regressed, {counts.unrun} not run"
+    )
+    telling = [
+        test
+        for test in record.tests
+        if test.final is not CaseOutcome.PASSED or test.baseline is not CaseOutcome.PASSED
+    ]
+    for test in telling[:_LISTED]:
+        before = test.baseline.value if test.baseline else "absent"
+        after = test.final.value if test.final else "absent"
+        yield f"  {harmless(test.node_id)}: {before} -> {after}"
+    if len(telling) > _LISTED:
+        yield f"  … and {len(telling) - _LISTED} more"
+    yield ""
+
+
+def _notes(record: AttemptRecord) -> Iterator[str]:
+    for finding in record.findings:
+        where = harmless(finding.where)
+        what = harmless(finding.what)
+        yield f"finding ({finding.severity.value}) {finding.rule} at {where}: {what}"
+    for warning in record.warnings:
+        yield f"warning: {harmless(warning)}"
+    if record.findings or record.warnings:
+        yield ""
+
+
+def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
+    patch = record.patch
+    if patch is None:
+        return
+    yield f"patch: {patch.files} files, +{patch.insertions} -{patch.deletions}"
+    for dropped in patch.dropped:
+        yield f"  not judged: {harmless(dropped.path)}: {dropped.why}"
+    path = folder / patch.path
+    if not path.is_file():
+        return
+    lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+    yield from (f"  {harmless(line, limit=300)}" for line in lines[:_PATCH_LINES])
+    if len(lines) > _PATCH_LINES:
+        yield f"  … {len(lines) - _PATCH_LINES} more lines in {path}"
+    yield ""

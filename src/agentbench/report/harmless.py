@@ -1,0 +1,26 @@
+"""Text from an agent or its tests, made safe to show at a terminal or in a table."""
+
+import re
+import unicodedata
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
+
+
+def harmless(text: str, *, limit: int | None = None, newlines: bool = False) -> str:
+    """A text without escape sequences, with every other control character made visible.
+
+    `newlines` keeps line ends and tabs; `limit` cuts to so many characters, with an ellipsis.
+    """
+    kept = {"\n", "\t"} if newlines else set()
+    shown = "".join(
+        char if char in kept or not _controls(char) else f"\\u{ord(char):04x}"
+        for char in _ESCAPES.sub("", text)
+    )
+    if limit is not None and len(shown) > limit:
+        return f"{shown[: limit - 1]}…"
+    return shown
+
+
+def _controls(char: str) -> bool:
+    # Cc: control; Cf: format (bidirectional overrides); Cs: lone surrogates; Zl, Zp: line ends.
+    return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}

@@ -1,0 +1,60 @@
+"""One row per attempt: the columns that every tabular report shows."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from agentbench.report.harmless import harmless
+from agentbench.runs.record import AttemptRecord
+
+
+class Row(NamedTuple):
+    """An attempt as a row of text."""
+
+    task: str
+    attempt: str
+    agent: str
+    verdict: str
+    reason: str
+    fault: str
+    tests: str
+    seconds: str
+    cost: str
+    detail: str
+
+
+HEADER = Row(
+    "task", "attempt", "agent", "verdict", "reason", "fault", "tests", "seconds", "cost", "detail"
+)
+
+
+def rows_of(records: Sequence[AttemptRecord]) -> list[Row]:
+    """A row for each record, by task and attempt."""
+    ordered = sorted(records, key=lambda record: (record.task_id, record.attempt))
+    return [_row(record) for record in ordered]
+
+
+def verdict_word(record: AttemptRecord) -> str:
+    """`resolved`, `quarantined` or `failed`."""
+    if record.resolved:
+        return "resolved"
+    return "quarantined" if record.quarantined else "failed"
+
+
+def _row(record: AttemptRecord) -> Row:
+    counts = record.counts
+    usage = record.usage
+    cost = "" if usage is None else "?" if usage.cost_usd is None else f"{usage.cost_usd:.4f}"
+    regressed = f", {counts.regressed} regressed" if counts.regressed else ""
+    unrun = f", {counts.unrun} not run" if counts.unrun else ""
+    return Row(
+        task=record.task_id,
+        attempt=str(record.attempt),
+        agent=harmless(record.agent),
+        verdict=verdict_word(record),
+        reason=record.failure_reason.value if record.failure_reason else "",
+        fault=record.fault.value if record.fault else "",
+        tests=f"{counts.fixed} fixed, {counts.still_failing} failing{regressed}{unrun}",
+        seconds=f"{record.timing.total_s:.1f}",
+        cost=cost,
+        detail=harmless(record.detail),
+    )
