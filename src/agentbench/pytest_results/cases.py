@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from agentbench.pytest_results.model import CaseResult
-from agentbench.pytest_results.session import Phase, PhaseOutcome, Session, When
+from agentbench.pytest_results.session import CLEAN, Phase, PhaseOutcome, Session, When
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 
 _CUT_OFF = "the run ended before this test did"
@@ -11,13 +11,21 @@ _CUT_OFF = "the run ended before this test did"
 
 def cases_of(session: Session) -> tuple[CaseResult, ...]:
     """Every test that began, and what was told without phases: files skipped as a whole."""
-    cases = [fold(node_id, phases) for node_id, phases in session.phases.items()]
+    durations = session.durations
+    cases = [
+        fold(node_id, phases, durations.get(node_id, 0.0))
+        for node_id, phases in session.phases.items()
+    ]
     told = [case for node_id, case in session.told.items() if node_id not in session.phases]
     return (*cases, *told)
 
 
-def fold(node_id: NodeId, phases: list[Phase]) -> CaseResult:
+def fold(node_id: NodeId, phases: tuple[Phase, ...], duration: float = 0.0) -> CaseResult:
     """The result of one test, however often it ran."""
+    if phases == CLEAN:
+        return CaseResult(
+            node_id=node_id, outcome=CaseOutcome.PASSED, duration=duration, phases=(1, 1, 1)
+        )
     own = [phase for phase in phases if not phase.is_subtest]
     outcome, decisive = _judge(phases, own)
     failed = outcome in (CaseOutcome.FAILED, CaseOutcome.ERROR)
@@ -25,14 +33,20 @@ def fold(node_id: NodeId, phases: list[Phase]) -> CaseResult:
     return CaseResult(
         node_id=node_id,
         outcome=outcome,
-        duration=sum(phase.duration for phase in own),
+        duration=duration,
         message=_CUT_OFF if outcome is CaseOutcome.UNFINISHED else message,
         traceback=decisive.traceback if failed and decisive is not None else None,
         phases=(_number(own, When.SETUP), _number(own, When.CALL), _number(own, When.TEARDOWN)),
     )
 
 
-def _judge(phases: list[Phase], own: list[Phase]) -> tuple[CaseOutcome, Phase | None]:
+def passed(phases: tuple[Phase, ...]) -> bool:
+    """Whether a test passed, no more and no less."""
+    own = [phase for phase in phases if not phase.is_subtest]
+    return phases == CLEAN or _judge(phases, own)[0] is CaseOutcome.PASSED
+
+
+def _judge(phases: tuple[Phase, ...], own: list[Phase]) -> tuple[CaseOutcome, Phase | None]:
     failed = [phase for phase in phases if phase.outcome is PhaseOutcome.FAILED]
     in_call = [phase for phase in failed if phase.when is When.CALL]
     if failed:

@@ -15,7 +15,7 @@ from agentbench.pytest_results.session import Session
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
 JUNIT_LIMIT = 64 * 1024 * 1024
-"""Bytes of the largest junit file that is read."""
+"""Characters of the largest junit file that is read."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SUMMARY = re.compile(r"^=+ short test summary info =+$")
@@ -29,12 +29,12 @@ _TEXT_WORDS = {
 }
 
 
-def read_junit(data: bytes) -> Session | None:
+def read_junit(xml: str) -> Session | None:
     """What a junit file tells, or None when it is not one. It is written when a session ends."""
-    if len(data) > JUNIT_LIMIT or b"<!" in data.split(b"<testsuite", 1)[0]:
+    if len(xml) > JUNIT_LIMIT or "<!" in xml.split("<testsuite", 1)[0]:
         return None
     try:
-        root = ElementTree.fromstring(data.decode("utf-8", "replace"))
+        root = ElementTree.fromstring(xml)
     except (ElementTree.ParseError, ValueError):
         return None
     session = Session(source=ReportSource.JUNIT, started=True, finished=True)

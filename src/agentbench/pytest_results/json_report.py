@@ -5,10 +5,18 @@ from typing import Any
 from agentbench.pytest_results import untrusted
 from agentbench.pytest_results.longrepr import error_line, skip_reason
 from agentbench.pytest_results.model import CollectionError, JsonObject
-from agentbench.pytest_results.session import Phase, PhaseOutcome, Session, When, phase_words
+from agentbench.pytest_results.session import (
+    PASSED,
+    Phase,
+    PhaseOutcome,
+    Session,
+    When,
+    phase_words,
+)
 from agentbench.scoring.evidence import NodeId, ReportSource
 
-_CRASHED_WORKER = "???"  # what xdist calls the phase in which a worker died
+_STAGES = (*PASSED, "???")  # the last is what xdist calls the phase in which a worker died
+_XFAIL_WORDS = ("xfailed", "xpassed")
 
 
 def read_json_report(report: JsonObject) -> Session:
@@ -45,22 +53,24 @@ def _read_collector(session: Session, collector: dict[str, Any]) -> None:
 
 
 def _read_test(session: Session, test: dict[str, Any]) -> None:
-    phases = session.begin(NodeId(untrusted.text(test.get("nodeid"))))
-    outcome = test.get("outcome")
-    for when in (*When, _CRASHED_WORKER):
-        stage = test.get(when)
-        if isinstance(stage, dict):
-            phases.append(_read_stage(when, stage, expected_to_fail=outcome in _XFAIL_WORDS))
-
-
-_XFAIL_WORDS = ("xfailed", "xpassed")
+    plain = test.get("outcome") not in _XFAIL_WORDS
+    phases: list[Phase] = []
+    duration = 0.0
+    for word in _STAGES:
+        stage = test.get(word)
+        if not isinstance(stage, dict):
+            continue
+        duration += untrusted.seconds(stage.get("duration"))
+        if plain and stage.get("outcome") == "passed" and word in PASSED:
+            phases.append(PASSED[word])
+        else:
+            phases.append(_read_stage(word, stage, expected_to_fail=not plain))
+    node_id = NodeId(untrusted.text(test.get("nodeid")))
+    session.add(node_id, *phases, duration=duration)
 
 
 def _read_stage(word: str, stage: dict[str, Any], *, expected_to_fail: bool) -> Phase:
     when, outcome = phase_words(word, stage.get("outcome"))
-    phase = Phase(when=when, outcome=outcome, duration=untrusted.seconds(stage.get("duration")))
-    if outcome is PhaseOutcome.PASSED and not expected_to_fail:
-        return phase
     longrepr = untrusted.text(stage.get("longrepr"))
     crash = stage.get("crash")
     message = untrusted.text(crash.get("message")) if isinstance(crash, dict) else ""
@@ -70,7 +80,6 @@ def _read_stage(word: str, stage: dict[str, Any], *, expected_to_fail: bool) -> 
     return Phase(
         when=when,
         outcome=outcome,
-        duration=phase.duration,
         message=message or None,
         traceback=longrepr or None,
         expected_to_fail=expected_to_fail and when is not When.TEARDOWN,

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 
-from agentbench.pytest_results.cases import cases_of, fold
+from agentbench.pytest_results.cases import cases_of, passed
 from agentbench.pytest_results.model import CaseResult, PytestResult, Summary
 from agentbench.pytest_results.outcome import Ended, decide
 from agentbench.pytest_results.session import Session
@@ -48,9 +48,7 @@ def merge(stream: Session, report: Session) -> Session:
     stream.json_report = report.json_report
     for node_id, told in stream.phases.items():
         reported = report.phases.get(node_id)
-        if reported is None or fold(node_id, told).outcome is not CaseOutcome.PASSED:
-            continue
-        if fold(node_id, reported).outcome is not CaseOutcome.PASSED:
+        if reported is not None and passed(told) and not passed(reported):
             stream.phases[node_id] = reported
     return stream
 

@@ -40,7 +40,7 @@ def _ensure_alive(sandbox: Sandbox) -> None:
         next(iter(chunks), None)
 
 
-def _named_files(chunks: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
+def _named_files(chunks: Iterator[bytes]) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     try:
         with tarfile.open(fileobj=_Chunks(chunks), mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
@@ -52,7 +52,7 @@ def _named_files(chunks: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
                     seen.add(name)
                     file = archive.extractfile(member)
                     if file is not None:
-                        yield name, file.read()
+                        yield name, file.read().decode("utf-8", "replace")
     except (tarfile.TarError, ValueError, EOFError):
         return  # torn, or past the limit: what was read before stands
 

@@ -20,8 +20,7 @@ def serialize_pytest_results(
     A negative exit code is a signal, as `subprocess` tells it.
     """
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
-    files = ReportFiles(json_report=_read(json_report_path))
-    session = session_of(files, text_output)
+    session = session_of(ReportFiles(json_report=_read(json_report_path)), text_output)
     return as_dict(
         result_of(session, Ended(ending=ending, exit_code=exit_code), text_output=text_output)
     )
@@ -33,12 +32,10 @@ def as_dict(result: PytestResult) -> JsonObject:
     return result.model_dump(mode="json", exclude={"json_report"}) | report
 
 
-def _read(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
+def _read(path: Path | None) -> str | None:
     try:
-        with path.open("rb") as file:
-            data = file.read(REPORT_LIMIT + 1)
+        if path is None or not path.is_file() or path.stat().st_size > REPORT_LIMIT:
+            return None
+        return path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return None
-    return data if len(data) <= REPORT_LIMIT else None

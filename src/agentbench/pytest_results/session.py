@@ -30,11 +30,19 @@ class Phase:
 
     when: When
     outcome: PhaseOutcome
-    duration: float = 0.0
     message: str | None = None
     traceback: str | None = None
     expected_to_fail: bool = False
     is_subtest: bool = False
+
+
+PASSED = {when.value: Phase(when=when, outcome=PhaseOutcome.PASSED) for when in When}
+"""The phases that have nothing to tell, by their word: shared, for most phases are such."""
+
+CLEAN = tuple(PASSED.values())
+"""The phases of a test that passed at its first run."""
+
+_OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
 
 
 def phase_words(when: object, outcome: object) -> tuple[When, PhaseOutcome]:
@@ -42,13 +50,9 @@ def phase_words(when: object, outcome: object) -> tuple[When, PhaseOutcome]:
 
     xdist says '???' for the phase in which a worker died, and plugins may invent outcomes.
     """
-    if isinstance(when, str) and when in _WHEN and isinstance(outcome, str):
-        return _WHEN[when], _OUTCOMES.get(outcome, PhaseOutcome.FAILED)
+    if isinstance(when, str) and when in PASSED and isinstance(outcome, str):
+        return PASSED[when].when, _OUTCOMES.get(outcome, PhaseOutcome.FAILED)
     return When.CALL, PhaseOutcome.FAILED
-
-
-_WHEN = {when.value: when for when in When}
-_OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,7 +60,10 @@ class Session:
     """A session as it was told; filled while its report is read."""
 
     source: ReportSource
-    phases: dict[NodeId, list[Phase]] = field(default_factory=dict)  # of every test that began
+    phases: dict[NodeId, tuple[Phase, ...]] = field(
+        default_factory=dict
+    )  # of tests that began
+    durations: dict[NodeId, float] = field(default_factory=dict)  # of all phases of a test
     told: dict[NodeId, CaseResult] = field(default_factory=dict)  # results without phases
     collected: dict[NodeId, None] = field(default_factory=dict)  # an ordered set
     collected_count: int | None = None  # where the ids are not told
@@ -73,9 +80,11 @@ class Session:
     internals_changed: list[str] = field(default_factory=list)
     json_report: JsonObject = field(default_factory=dict)
 
-    def begin(self, node_id: NodeId) -> list[Phase]:
-        """The phases that were reported for a test so far; the test counts as begun."""
-        return self.phases.setdefault(node_id, [])
+    def add(self, node_id: NodeId, *phases: Phase, duration: float = 0.0) -> None:
+        """Add phases of a test and what they took; without any, the test counts as begun."""
+        known = self.phases.get(node_id)
+        self.phases[node_id] = phases if known is None else known + phases
+        self.durations[node_id] = self.durations.get(node_id, 0.0) + duration
 
     def tell(self, case: CaseResult) -> None:
         """Take a result over as it is; of two for one test the one that did not pass stays."""

@@ -1,6 +1,7 @@
 """Chooses what to believe: the stream, else pytest-json-report, else junit, text, exit code."""
 
 from dataclasses import dataclass
+from io import StringIO
 
 from agentbench.pytest_results import fallback, untrusted
 from agentbench.pytest_results.json_report import read_json_report
@@ -14,15 +15,15 @@ from agentbench.scoring.evidence import ReportSource
 class ReportFiles:
     """What reporters left behind, None for a file that is missing or was refused."""
 
-    stream: bytes | None = None
-    json_report: bytes | None = None
-    junit: bytes | None = None
+    stream: str | None = None
+    json_report: str | None = None
+    junit: str | None = None
 
 
 def session_of(files: ReportFiles, text_output: str) -> Session:
     """The session as the most trusted source tells it that says anything."""
-    stream = read_stream((files.stream or b"").splitlines(keepends=True))
-    parsed = untrusted.json_object(files.json_report or b"")
+    stream = read_stream(StringIO(files.stream or "", newline="\n"))
+    parsed = untrusted.json_object(files.json_report or "")
     report = read_json_report(parsed) if parsed is not None else None
     if report is not None and (stream.started or report.finished):
         return merge(stream, report)

@@ -1,15 +1,16 @@
 """Reads the lines of our own streaming reporter."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from agentbench.pytest_results import untrusted
 from agentbench.pytest_results.model import CollectionError, Versions
-from agentbench.pytest_results.session import Phase, Session, phase_words
+from agentbench.pytest_results.session import PASSED, Phase, PhaseOutcome, Session, phase_words
 from agentbench.scoring.evidence import NodeId, ReportSource
 
 LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes of the longest line that is read."""
+"""Characters of the longest line that is read."""
 
 FORGED = "agentbench stream"
 """Stands among the changed internals when lines are missing, repeated or not ours."""
@@ -17,7 +18,7 @@ FORGED = "agentbench stream"
 Record = dict[str, Any]  # one parsed line: every value in it is asked for by type
 
 
-def read_stream(lines: Iterable[bytes]) -> Session:
+def read_stream(lines: Iterable[str]) -> Session:
     """What the stream tells; a torn last line is how a killed process leaves it."""
     session = Session(source=ReportSource.STREAM)
     expected = 0
@@ -25,7 +26,7 @@ def read_stream(lines: Iterable[bytes]) -> Session:
     for line in lines:
         record = untrusted.json_object(line) if len(line) <= LINE_LIMIT else None
         if record is None:
-            forged = forged or line.endswith(b"\n")
+            forged = forged or line.endswith("\n")
             continue
         forged = forged or record.get("n") != expected
         expected += 1
@@ -80,21 +81,33 @@ def _collection_finish(session: Session, record: Record) -> None:
 
 
 def _begin(session: Session, record: Record) -> None:
-    session.begin(NodeId(untrusted.text(record.get("id"))))
+    session.add(NodeId(untrusted.text(record.get("id"))))
 
 
 def _phase(session: Session, record: Record) -> None:
+    node_id = NodeId(untrusted.text(record.get("id")))
+    duration = untrusted.seconds(record.get("duration"))
+    session.add(node_id, _read_phase(record), duration=duration)
+
+
+def _subtest(session: Session, record: Record) -> None:
+    """A subtest happens within the call of its test: its duration is in there already."""
+    phase = replace(_read_phase(record), is_subtest=True)
+    session.add(NodeId(untrusted.text(record.get("id"))), phase)
+
+
+def _read_phase(record: Record) -> Phase:
     when, outcome = phase_words(record.get("when"), record.get("outcome"))
-    phase = Phase(
+    expected_to_fail = "xfail" in record
+    if outcome is PhaseOutcome.PASSED and not expected_to_fail:
+        return PASSED[when]
+    return Phase(
         when=when,
         outcome=outcome,
-        duration=untrusted.seconds(record.get("duration")),
         message=_optional(record, "xfail") or _optional(record, "message"),
         traceback=_optional(record, "traceback"),
-        expected_to_fail="xfail" in record,
-        is_subtest=record.get("kind") == "subtest",
+        expected_to_fail=expected_to_fail,
     )
-    session.begin(NodeId(untrusted.text(record.get("id")))).append(phase)
 
 
 def _optional(record: Record, field: str) -> str | None:
@@ -135,5 +148,5 @@ _HANDLERS: dict[str, Callable[[Session, Record], None]] = {
     "phase": _phase,
     "spawn": _spawn,
     "start": _start,
-    "subtest": _phase,
+    "subtest": _subtest,
 }

@@ -11,21 +11,19 @@ from agentbench.pytest_results.model import JsonObject
 TEXT_LIMIT = 200_000
 """Characters kept of one text: half of them from its head, half from its tail."""
 
-_EXOTIC = re.compile(rb"\\u[dD][89a-fA-F]|[eE]\+?\d{3}|Infinity|NaN")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def json_object(data: bytes) -> JsonObject | None:
+def json_object(source: str) -> JsonObject | None:
     """A JSON object, or None: it is torn, too deep, or something else.
 
     Lone surrogates are replaced and numbers that JSON cannot hold become null, so that whatever
     comes back can be written again.
     """
-    text = data.decode("utf-8", "replace")
     try:
-        if not _EXOTIC.search(data):
-            value = json.loads(text)
-        else:
-            value = _encodable(json.loads(text, parse_constant=_null, parse_float=_finite))
+        value = json.loads(source, parse_constant=_null, parse_float=_finite)
+        if "\\u" in source and _SURROGATE.search(source):
+            value = _encodable(value)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
