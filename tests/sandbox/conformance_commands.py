@@ -9,9 +9,9 @@ from agentbench.sandbox.interface import Command, Sandbox, Stream
 from agentbench.scoring.evidence import Ending
 from tests.sandbox.conformance_base import PATIENCE, Conformance, python, sh
 
-OWN_NAMES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_") + (
-    ("USER", "LOGNAME", "HOSTNAME", "TERM", "TZ", "TMPDIR")
-)
+OWN_NAMES = {"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_", "TZ"} | {
+    *("USER", "LOGNAME", "HOSTNAME", "TERM", "TMPDIR"),
+}
 OWN_PREFIXES = ("PYTHON", "PIP_", "SSL_", "GIT_", "AGENTBENCH_", "VIRTUAL_")
 
 

@@ -1,5 +1,6 @@
 """Bubblewrap keeps what every sandbox has to, and some more."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def leftovers(provider: BubblewrapProvider) -> Callable[[], frozenset[str]]:
         groups = (
             set[Path]() if provider.hierarchy is None else set(provider.hierarchy.parents.values())
         )
-        found = [path for group in groups for path in group.glob("agentbench-*")]
+        found = [path for group in groups for path in group.glob(f"agentbench-{os.getpid()}-*")]
         return frozenset(map(str, [*found, *(provider.cache / "live").iterdir()]))
 
     return look

@@ -34,10 +34,10 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.sandbox.mount_stage import mount_stage
-from agentbench.sandbox.network_environment import certificate_files, network_environment
 from agentbench.sandbox.rooms import Rooms, furnished
 from agentbench.sandbox.sandbox_user import sandbox_user
 from agentbench.sandbox.seccomp import seccomp_filter
+from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
 from agentbench.sandbox.snapshot_store import SnapshotStore
 
 _COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the kernel, for RLIMIT_NPROC
@@ -185,7 +185,9 @@ class BubblewrapProvider:
         arguments = profile.bind_arguments(binds, self.program.stage, keep)
         environment = dict(profile.BASE_ENVIRONMENT)
         if wanted.network:
-            environment |= network_environment(self.environ)
+            environment |= forwarded(self.environ)
+            if ca_bundle(self.environ) is not None:
+                environment |= ca_variables(str(profile.CERTIFICATES))
         runner = BwrapRunner(
             program=self.program,
             arguments=(*profile.system_arguments(network=wanted.network), *arguments),
@@ -215,9 +217,8 @@ class BubblewrapProvider:
             *profile.python_binds(self.python),
             *(Bind(source=m.source, target=profile.MOUNTS / m.name) for m in wanted.mounts),
         ]
-        if wanted.network:
-            files = certificate_files(self.environ)
-            shown += [Bind(source=file.resolve(), target=PurePosixPath(file)) for file in files]
+        if wanted.network and (bundle := ca_bundle(self.environ)) is not None:
+            shown.append(Bind(source=bundle.resolve(), target=profile.CERTIFICATES))
         return shown
 
     def _group(self, limits: Limits, rooms: Rooms, keep: ExitStack) -> ControlGroup | None:

