@@ -103,6 +103,8 @@ def test_the_detail_says_what_decided(stage, ending, exit_code, detail):
 def test_a_long_command_is_shortened_in_the_detail():
     shown = classify(StageName.SETUP, Evidence(command=command(1, argv=("x" * 500,)))).detail
     assert shown == f"exit code 1: {'x' * 117}..."
+    whole = classify(StageName.SETUP, Evidence(command=command(1, argv=("x" * 120,)))).detail
+    assert whole == f"exit code 1: {'x' * 120}"
 
 
 def test_lack_of_memory_names_the_limit_where_there_is_one():

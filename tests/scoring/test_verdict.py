@@ -292,6 +292,12 @@ def test_without_listed_tests_to_fix_the_verdict_shows_every_test():
     assert verdict.counts == ChangeCounts(fixed=2, unrun=1)
 
 
+def test_a_listed_test_that_was_skipped_and_now_passes_is_fixed():
+    before = ran(case(A, "skipped"), case(B, "skipped"), case(C, "failed"))
+    verdict = judge(expecting(), attempt(FIXED, before))
+    assert verdict.counts == ChangeCounts(fixed=1)
+
+
 def test_a_test_that_keeps_failing_is_counted_so():
     verdict = judge(expecting((), ()), attempt(ran(case(A, "error"), case(B))))
     assert verdict.counts == ChangeCounts(still_failing=1)
