@@ -6,6 +6,7 @@ from agentbench.errors import UnavailableError
 from agentbench.sandbox import images
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker_labels import Owner, labels_of
 from agentbench.sandbox.interface import ImageId
 
 
@@ -25,3 +26,13 @@ def image(engine: Engine) -> ImageId:
 @pytest.fixture(scope="session")
 def provider(engine: Engine) -> DockerProvider:
     return DockerProvider(engine)
+
+
+def left_in(engine: Engine) -> frozenset[str]:
+    """The containers and volumes of this process that an engine has now."""
+    owned = labels_of("sandbox", Owner.current())
+    ours = {"label": [f"{name}={value}" for name, value in owned.items()]}
+    with engine.speak("look for leftovers") as api:
+        containers = api.containers(all=True, filters=ours)
+        volumes = api.volumes(filters=ours)["Volumes"] or []
+    return frozenset([c["Id"] for c in containers] + [v["Name"] for v in volumes])

@@ -1,5 +1,6 @@
-"""The Docker back end: the conformance suite."""
+"""The Docker back end: the conformance suite, and what only containers can get wrong."""
 
+import ipaddress
 from collections.abc import Callable
 
 import pytest
@@ -8,35 +9,34 @@ from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from tests.sandbox.conformance import SandboxConformance
-from tests.sandbox.docker_fixtures import engine, image, provider
+from tests.sandbox.docker_fixtures import engine, image, left_in, provider
 
 __all__ = ["engine", "image", "provider"]
 
 pytestmark = pytest.mark.docker
 
 
+@pytest.fixture(scope="module")
+def gaps() -> frozenset[Promise]:
+    return frozenset()
+
+
+@pytest.fixture(scope="module")
+def reconnect() -> Callable[[], SandboxProvider]:
+    return DockerProvider.connect
+
+
+@pytest.fixture(scope="module")
+def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
+    return lambda: left_in(engine)
+
+
+@pytest.fixture(scope="module")
+def reachable_host(engine: Engine) -> str | None:
+    with engine.speak("find the bridge") as api:
+        network = api.inspect_network("bridge")
+    return str(ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"])[1])
+
+
 class TestDockerConformance(SandboxConformance):
-    @pytest.fixture(scope="class")
-    def gaps(self) -> frozenset[Promise]:
-        return frozenset()
-
-    @pytest.fixture(scope="class")
-    def reconnect(self) -> Callable[[], SandboxProvider]:
-        return DockerProvider.connect
-
-    @pytest.fixture(scope="class")
-    def leftovers(self, engine: Engine) -> Callable[[], frozenset[str]]:
-        def look() -> frozenset[str]:
-            with engine.speak("look for leftovers") as api:
-                ours = {"label": "agentbench"}
-                containers = api.containers(all=True, filters=ours)
-                volumes = api.volumes(filters=ours)["Volumes"] or []
-            return frozenset([c["Id"] for c in containers] + [v["Name"] for v in volumes])
-
-        return look
-
-    @pytest.fixture(scope="class")
-    def reachable_host(self, engine: Engine) -> str | None:
-        with engine.speak("find the bridge") as api:
-            network = api.inspect_network("bridge")
-        return str(network["IPAM"]["Config"][0]["Gateway"])
+    """All that is asked of any sandbox."""

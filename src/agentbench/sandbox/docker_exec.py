@@ -132,7 +132,7 @@ class _Channel:
     def __init__(self, cap: int, mark: str) -> None:
         self.capture = Capture(cap)
         self.exit_code: int | None = None
-        self._mark = re.compile(rb"\0" + mark.encode() + rb":(\d{3})\n")
+        self._mark = re.compile(b"\0" + mark.encode() + rb":(\d{3})\n")
         self._mark_size = len(mark) + 6
         self._held = b""
 
