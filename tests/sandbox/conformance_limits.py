@@ -21,10 +21,11 @@ sys.exit(3)
 """
 TWO_EATERS = """
 import subprocess, sys
-eater = "x = b'x' * (300 << 20); print('up', flush=True); import sys; sys.stdin.read()"
+eater = "x = b'x' * (300 << 20); print('up', flush=True); input(); print('alive')"
 pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 both = [subprocess.Popen([sys.executable, "-c", eater], **pipes) for _ in range(2)]
-print([child.stdout.readline() for child in both].count(b"up\\n"))
+said = [child.stdout.readline() for child in both]
+print([child.communicate(b"go\\n")[0] for child in both].count(b"alive\\n"))
 """
 BOMB = """
 import os, signal, time

@@ -72,6 +72,16 @@ class Bind:
     writable: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlay:
+    """A folder that is never written to, with a writable one on top, at a place inside."""
+
+    lower: Path
+    upper: Path
+    work: Path  # beside `upper`, empty
+    target: PurePosixPath
+
+
 def system_arguments(*, network: bool) -> list[str]:
     """The walls, the kernel's file systems and the system's programs."""
     arguments = [*_WALLS, *(["--share-net"] if network else [])]
@@ -99,7 +109,9 @@ def python_binds(python: HostPython) -> list[Bind]:
     ]
 
 
-def bind_arguments(binds: Iterable[Bind], stage: MountStage | None, keep: ExitStack) -> list[str]:
+def bind_arguments(
+    binds: Iterable[Bind | Overlay], stage: MountStage | None, keep: ExitStack
+) -> list[str]:
     """The binds, by way of the stage where there is one.
 
     Raises:
@@ -107,13 +119,23 @@ def bind_arguments(binds: Iterable[Bind], stage: MountStage | None, keep: ExitSt
     """
     arguments: list[str] = []
     for bind in binds:
-        source = bind.source
-        if stage is not None:
-            source = stage.show(source)
-            keep.callback(stage.hide, source)
-        option = "--bind" if bind.writable else "--ro-bind"
-        arguments += [option, str(source), str(bind.target)]
+        if isinstance(bind, Overlay):
+            lower = _shown(bind.lower, stage, keep)
+            both = _shown(bind.upper.parent, stage, keep)  # they have to be of one mount
+            arguments += ["--overlay-src", str(lower), "--overlay", str(both / bind.upper.name)]
+            arguments += [str(both / bind.work.name), str(bind.target)]
+        else:
+            option = "--bind" if bind.writable else "--ro-bind"
+            arguments += [option, str(_shown(bind.source, stage, keep)), str(bind.target)]
     return arguments
+
+
+def _shown(source: Path, stage: MountStage | None, keep: ExitStack) -> Path:
+    if stage is None:
+        return source
+    shown = stage.show(source)
+    keep.callback(stage.hide, shown)
+    return shown
 
 
 def data_arguments(*, network: bool, keep: ExitStack) -> tuple[list[str], list[int]]:

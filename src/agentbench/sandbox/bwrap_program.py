@@ -17,6 +17,11 @@ _OLDEST = (0, 11)  # --bind-fd, overlays
 _USE_DOCKER = "or use a container engine: --sandbox docker"
 _REMEDIES = (
     (
+        re.compile(r"Can't find source path"),
+        "the unprivileged user that commands run as cannot reach that path: choose a cache folder "
+        f"and a Python that every user can reach, {_USE_DOCKER}",
+    ),
+    (
         re.compile(r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted", re.I),
         "user namespaces are refused here, as inside a container with Docker's default seccomp "
         "profile or with kernel.unprivileged_userns_clone=0: start the container with "

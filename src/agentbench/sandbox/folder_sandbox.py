@@ -11,8 +11,9 @@ from typing import Protocol
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, SnapshotId
+from agentbench.sandbox.no_follow import open_below
 from agentbench.sandbox.rooms import Rooms
-from agentbench.sandbox.trees import UNPACK, open_below, tar_stream
+from agentbench.sandbox.tree_tar import UNPACK, tar_stream
 from agentbench.scoring.evidence import CommandResult
 
 _UNPACKS_WITHIN = timedelta(minutes=10)

@@ -31,8 +31,8 @@ from agentbench.sandbox.process_runner import ProcessRunner
 from agentbench.sandbox.rooms import Rooms, furnished
 from agentbench.sandbox.sandbox_user import can_reach, sandbox_user
 from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
-from agentbench.sandbox.snapshot_store import SnapshotStore
-from agentbench.sandbox.trees import Owner
+from agentbench.sandbox.snapshot_store import Relocation, SnapshotStore
+from agentbench.sandbox.trees import Owner, copy_tree
 
 PREFIX = "agentbench-process-"
 
@@ -122,7 +122,7 @@ class ProcessProvider:
         with ExitStack() as keep:
             try:
                 rooms = keep.enter_context(furnished(self.live, PREFIX, self.user))
-                self._store_of(source).restore(source, rooms, relocate=True)
+                self._fill(source, rooms)
             except OSError as fault:
                 raise SandboxError(f"no sandbox could be made: {fault}") from fault
             environment = self._network_environment() if network else {}
@@ -147,10 +147,16 @@ class ProcessProvider:
             folder=self.cache / f"{noun}s", prefix=f"{self.name}-{noun}", owner=self.user
         )
 
-    def _store_of(self, source: str) -> SnapshotStore:
+    def _fill(self, source: str, rooms: Rooms) -> None:
         for noun in ("image", "snapshot"):
-            if (store := self._store(noun)).holds(source):
-                return store
+            if not (store := self._store(noun)).holds(source):
+                continue
+            with store.opened(source) as state:
+                # Commands see the rooms under their own path, which scripts and links mention.
+                moved = Relocation(old=state.saved_at, new=str(rooms.root))
+                for saved, room in ((state.workspace, rooms.workspace), (state.venv, rooms.venv)):
+                    copy_tree(saved, room, owner=self.user, change=moved)
+            return
         raise SandboxError(f"{source} is nothing that {self.name} made")
 
     def _sandbox(

@@ -45,9 +45,14 @@ class Rooms:
         return self.root / "venv"
 
     @property
+    def work(self) -> Path:
+        """What an overlay needs beside its upper folder."""
+        return self.root / "work"
+
+    @property
     def all(self) -> tuple[Path, ...]:
         """Every room."""
-        return (self.workspace, self.results, self.home, self.tmp, self.venv)
+        return (self.workspace, self.results, self.home, self.tmp, self.venv, self.work)
 
 
 @contextmanager

@@ -1,0 +1,100 @@
+"""Trees as plain tar streams: read on this side, unpacked on the sandbox's."""
+
+import os
+import stat
+import tarfile
+from collections.abc import Iterator
+
+from agentbench.sandbox.no_follow import FILE, FOLDER, entries_of, open_locked
+
+_CHUNK = 1 << 20
+_BLOCK = tarfile.BLOCKSIZE
+
+UNPACK = """
+import os, sys, tarfile
+root = sys.argv[1]
+os.makedirs(root, exist_ok=True)
+root = os.path.realpath(root)
+folders = []
+with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
+    tar.extraction_filter = lambda member, _root: member
+    for member in tar:
+        path = os.path.normpath(os.path.join(root, member.name))
+        above = os.path.realpath(path if path == root else os.path.dirname(path))
+        if os.path.commonpath((root, above)) != root:
+            sys.exit(f"{member.name!r} leads out of {root}")
+        if os.path.islink(path) or os.path.isfile(path):
+            os.unlink(path)
+        member.mode &= 0o777
+        if member.isdir():
+            folders.append((path, member.mode))
+            member.mode = 0o700
+        tar.extract(member, root)
+for path, mode in reversed(folders):
+    os.chmod(path, mode)
+"""
+"""What `write_tree` runs in a sandbox, as its user: a link leads only where that user may go."""
+
+
+def tar_stream(folder: int) -> Iterator[bytes]:
+    """The tree under an open folder as a plain tar, member names relative to it.
+
+    Sockets, which tar cannot hold, are left out. A hard link comes as a file of its own.
+    """
+    yield from _members(folder, "")
+    yield b"\0" * (2 * _BLOCK)
+
+
+def _members(folder: int, prefix: str) -> Iterator[bytes]:
+    for entry in entries_of(folder):
+        facts = entry.stat(follow_symlinks=False)
+        info = tarfile.TarInfo(prefix + entry.name)
+        info.mode, info.mtime = stat.S_IMODE(facts.st_mode), int(facts.st_mtime)
+        if stat.S_ISREG(facts.st_mode):
+            info.size = facts.st_size
+            yield _header(info)
+            yield from _content(folder, entry.name, facts.st_size)
+        elif stat.S_ISDIR(facts.st_mode):
+            info.type = tarfile.DIRTYPE
+            yield _header(info)
+            yield from _below(folder, entry.name, prefix)
+        elif (kind := _special(facts.st_mode)) is not None:
+            info.type = kind
+            if kind == tarfile.SYMTYPE:
+                info.linkname = os.readlink(entry.name, dir_fd=folder)
+            yield _header(info)
+
+
+def _below(folder: int, name: str, prefix: str) -> Iterator[bytes]:
+    deeper = open_locked(name, FOLDER, folder)
+    try:
+        yield from _members(deeper, f"{prefix}{name}/")
+    finally:
+        os.close(deeper)
+
+
+def _special(mode: int) -> bytes | None:
+    if stat.S_ISLNK(mode):
+        return tarfile.SYMTYPE
+    if stat.S_ISFIFO(mode):
+        return tarfile.FIFOTYPE
+    if stat.S_ISCHR(mode):
+        return tarfile.CHRTYPE
+    return tarfile.BLKTYPE if stat.S_ISBLK(mode) else None
+
+
+def _header(info: tarfile.TarInfo) -> bytes:
+    return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+
+
+def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
+    """Exactly as many bytes as the header says, whatever becomes of the file meanwhile."""
+    descriptor = open_locked(name, FILE, folder)
+    left = size
+    try:
+        while left and (chunk := os.read(descriptor, min(left, _CHUNK))):
+            left -= len(chunk)
+            yield chunk
+    finally:
+        os.close(descriptor)
+    yield b"\0" * (left + -size % _BLOCK)
