@@ -126,7 +126,9 @@ class PreparationCache:
     def forget(self, key: str) -> None:
         """Give up a preparation and free what it holds."""
         shutil.rmtree(self._folder / key, ignore_errors=True)
-        self._provider.discard(SnapshotId(key))
+        snapshot = self._provider.find(key)
+        if snapshot is not None:
+            self._provider.discard(snapshot)
 
     def load_baseline(self, key: str) -> CachedBaseline | None:
         """A baseline run of this machine that showed what it should."""

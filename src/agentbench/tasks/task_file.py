@@ -110,10 +110,8 @@ class SetupTable(Schema):
     network: bool = True
 
 
-class TestsTable(Schema):
+class PytestTable(Schema):
     """`[tests]`: how to run pytest, and which tests decide."""
-
-    __test__ = False
 
     command: Annotated[str, AfterValidator(_command)] = "python -m pytest"
     paths: tuple[InsidePath, ...] = ()
@@ -141,7 +139,7 @@ class TaskFile(Schema):
     repo: RepoTable
     environment: EnvironmentTable = EnvironmentTable()
     setup: SetupTable = SetupTable()
-    tests: TestsTable = TestsTable()
+    tests: PytestTable = PytestTable()
     agent: AgentTable = AgentTable()
 
 
