@@ -1,0 +1,77 @@
+"""Frames out of a connection to the engine, however they are cut, and waits that end."""
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from agentbench.sandbox.docker_wire import Frame, Wire
+from agentbench.sandbox.interface import Stream
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Wire, socket.socket]]:
+    ours, engines = socket.socketpair()
+    with Wire(ours) as wire, engines:
+        yield wire, engines
+
+
+def frame(kind: int, data: bytes) -> bytes:
+    return struct.pack(">BxxxL", kind, len(data)) + data
+
+
+def heard(wire: Wire) -> bytes:
+    return b"".join(part.data for part in wire.receive(5.0))
+
+
+def test_both_streams_come_out_as_they_went_in(ends: tuple[Wire, socket.socket]) -> None:
+    wire, engine = ends
+    engine.sendall(frame(1, b"out") + frame(2, b"err") + frame(1, b""))
+    assert wire.receive(5.0) == [Frame(Stream.STDOUT, b"out"), Frame(Stream.STDERR, b"err")]
+
+
+def test_a_frame_may_arrive_byte_by_byte(ends: tuple[Wire, socket.socket]) -> None:
+    wire, engine = ends
+    said = b""
+    for byte in frame(1, b"hello") + frame(2, b"!"):
+        engine.sendall(bytes([byte]))
+        said += heard(wire)
+    assert said == b"hello!"
+
+
+def test_a_part_of_a_frame_is_not_held_back(ends: tuple[Wire, socket.socket]) -> None:
+    wire, engine = ends
+    engine.sendall(frame(1, b"x" * 1000)[:500])
+    assert heard(wire) == b"x" * 492
+
+
+def test_waiting_for_nothing_ends(ends: tuple[Wire, socket.socket]) -> None:
+    wire, _ = ends
+    before = time.monotonic()
+    assert wire.receive(0.05) == []
+    assert time.monotonic() - before < 5.0
+    assert not wire.ended
+
+
+def test_a_closed_connection_is_an_end_and_not_a_fault(ends: tuple[Wire, socket.socket]) -> None:
+    wire, engine = ends
+    engine.sendall(frame(1, b"last"))
+    engine.close()
+    assert heard(wire) == b"last"
+    assert wire.receive(5.0) == []
+    assert wire.ended
+
+
+def test_a_peer_that_takes_nothing_is_an_end(ends: tuple[Wire, socket.socket]) -> None:
+    wire, _ = ends
+    wire.send(b"x" * 10_000_000, patience=0.05)
+    assert wire.ended
+
+
+def test_closing_twice_is_no_fault(ends: tuple[Wire, socket.socket]) -> None:
+    wire, _ = ends
+    wire.close()
+    wire.close()
+    assert wire.receive(5.0) == []
