@@ -34,6 +34,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
 _LOCK_POLL = 0.2  # seconds
+_KEPT_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,7 @@ class _Walker:
                 log.write(Stream.STDERR, f"{type(error).__name__}: {error}\n".encode())
         return StageResult(
             stage=stage.name,
-            evidence=evidence,
+            evidence=_compact(evidence),
             started_at=started_at,
             duration=timedelta(seconds=time.monotonic() - started),
         )
@@ -240,6 +241,18 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
     """
     environment = task.environment
     return provider.resolve_image(environment.image, dockerfile=environment.dockerfile)
+
+
+def _compact(evidence: Evidence) -> Evidence:
+    """Evidence with the end of its output alone, before it is judged.
+
+    The record keeps just this, so that judging it again sees what was judged first.
+    """
+    command = evidence.command
+    if command is None:
+        return evidence
+    tails = {"stdout": command.stdout[-_KEPT_OUTPUT:], "stderr": command.stderr[-_KEPT_OUTPUT:]}
+    return evidence.model_copy(update={"command": command.model_copy(update=tails)})
 
 
 def _nowhere(stream: Stream, chunk: bytes) -> None:

@@ -18,13 +18,11 @@ from agentbench.runs.record import (
     UsageRecord,
 )
 from agentbench.sandbox.interface import Promise
-from agentbench.scoring.evidence import Evidence, StageName, StageResult
+from agentbench.scoring.evidence import StageName, StageResult
 from agentbench.scoring.verdict import Verdict
 from agentbench.stages.baseline_run import expected_tests
 from agentbench.stages.interface import StageContext
 from agentbench.stages.pipeline import PIPELINE
-
-_KEPT_OUTPUT = 2_000  # characters of each stream of a deciding command; the log has the rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,22 +95,8 @@ def _stage_record(result: StageResult, context: StageContext, folder: Path) -> S
         cpu_seconds=command.cpu_seconds if command else None,
         timeout_s=timeouts[result.stage](context).total_seconds(),
         log=log if (folder / log).is_file() else None,
-        evidence=_compact(result.evidence),
+        evidence=result.evidence,
     )
-
-
-def _compact(evidence: Evidence) -> Evidence:
-    """Evidence without the bulk of its output: judging needs the end of it at most."""
-    command = evidence.command
-    if command is None:
-        return evidence
-    short = command.model_copy(
-        update={
-            "stdout": command.stdout[-_KEPT_OUTPUT:],
-            "stderr": command.stderr[-_KEPT_OUTPUT:],
-        }
-    )
-    return evidence.model_copy(update={"command": short})
 
 
 def _patch_record(context: StageContext, folder: Path) -> PatchRecord | None:

@@ -5,7 +5,7 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from agentbench.tasks.overlay import PatchedFile
+from agentbench.tasks.patched_file import PatchedFile
 
 
 def tar_of_file(name: str, content: bytes) -> bytes:

@@ -7,10 +7,12 @@ from datetime import timedelta
 from threading import Thread
 
 from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.errors import SandboxError
 from agentbench.pytest_results.run import reporter_mounts
-from agentbench.sandbox.interface import Sandbox
+from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, StageName
+from agentbench.scoring.taxonomy import Fault
 from agentbench.stages.agent_sandbox import AgentSandbox
 from agentbench.stages.interface import StageContext
 from agentbench.stages.verification.extraction import Change, read_change
@@ -40,11 +42,35 @@ def agent_run(context: StageContext) -> Evidence:
     ) as sandbox:
         evidence = _solve(context, sandbox)
         own_seconds = time.monotonic() - started
-        sandbox.kill()
-        with sandbox.read_tree(sandbox.workspace) as chunks:
-            change = read_change(chunks, context.prepared.base, context.prepared.content)
+        change = _take_out(context, sandbox)
     context.change = _judged(context, change)
     return evidence.model_copy(update={"findings": change.findings, "own_seconds": own_seconds})
+
+
+def _take_out(context: StageContext, sandbox: Sandbox) -> Change:
+    """Read the change out of the ended sandbox; a workspace that is gone is the agent's doing."""
+    prepared = context.prepared
+    assert prepared is not None
+    try:
+        sandbox.kill()
+        with sandbox.read_tree(sandbox.workspace) as chunks:
+            return read_change(chunks, prepared.base, prepared.content)
+    except SandboxError as error:
+        if _still_opens(context):
+            error.fault = Fault.AGENT.value
+        raise
+
+
+def _still_opens(context: StageContext) -> bool:
+    """Whether the back end still works: then it was not the infrastructure that failed."""
+    assert context.prepared is not None
+    try:
+        with context.provider.open(
+            context.prepared.snapshot, limits=context.limits, network=False
+        ) as fresh:
+            return fresh.run(Command(argv=("true",), timeout=_GRACE)).ok
+    except SandboxError:
+        return False
 
 
 def _solve(context: StageContext, sandbox: Sandbox) -> Evidence:
@@ -85,10 +111,13 @@ def _in_thread(
     deadline = time.monotonic() + (budget.remaining() + _GRACE).total_seconds()
     while time.monotonic() < deadline:
         try:
-            return future.result(timeout=_POLL)
+            result = future.result(timeout=_POLL)
         except FutureTimeoutError:
-            if context.cancel.is_set():
-                raise KeyboardInterrupt from None
+            result = None
+        if context.cancel.is_set():
+            raise KeyboardInterrupt  # also where the agent swallowed it
+        if result is not None:
+            return result
     detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
     return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail)
 

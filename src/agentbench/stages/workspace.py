@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from agentbench.errors import SandboxError
 from agentbench.sandbox.archive import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.tasks.overlay import PatchedFile
+from agentbench.tasks.patched_file import PatchedFile
 
 _TIMEOUT = timedelta(minutes=5)
 

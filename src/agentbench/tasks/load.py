@@ -11,8 +11,9 @@ from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.overlay import PatchDoesNotApplyError, overlay_of
 from agentbench.tasks.problem import AgentLimits, Problem, TaskId
+from agentbench.tasks.source import RepoSource
 from agentbench.tasks.suite import suite_members
-from agentbench.tasks.task import Environment, RepoSource, Setup, Task
+from agentbench.tasks.task import Environment, Setup, Task
 from agentbench.tasks.task_file import TaskFile, parse_task_file
 
 _NAME = "task.toml"

@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from agentbench.errors import GitCloneError
 from agentbench.tasks.host_git import git, without_credentials
-from agentbench.tasks.task import RepoSource
+from agentbench.tasks.source import RepoSource
 
 # What running the tests by hand leaves behind; it must not change a commit's hash.
 _DEBRIS = frozenset({"__pycache__", ".pytest_cache", ".hypothesis", ".git"})

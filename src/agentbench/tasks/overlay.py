@@ -12,14 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchedFile:
-    """A file as it is after a patch."""
-
-    content: bytes
-    executable: bool
+from agentbench.tasks.patched_file import PatchedFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

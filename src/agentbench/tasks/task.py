@@ -7,14 +7,7 @@ from pydantic import Field
 from agentbench.schema import Schema
 from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import Problem, TaskId
-
-
-class RepoSource(Schema):
-    """Where the repository comes from: plain files, or a git URL (or bundle) and a commit."""
-
-    files: Path | None = None
-    url: str | None = None
-    commit: str | None = None  # derived for files
+from agentbench.tasks.source import RepoSource
 
 
 class Environment(Schema):

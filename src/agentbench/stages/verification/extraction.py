@@ -18,7 +18,7 @@ from agentbench.stages.verification.tree import (
     member_path,
     open_stream,
 )
-from agentbench.tasks.overlay import PatchedFile
+from agentbench.tasks.patched_file import PatchedFile
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

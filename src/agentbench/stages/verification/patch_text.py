@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from agentbench.stages.verification.tree import BaseContent
-from agentbench.tasks.overlay import PatchedFile
+from agentbench.tasks.patched_file import PatchedFile
 
 _DIFFABLE_BYTES = 512 * 1024  # difflib's time grows with the square of a text's length
 _DIFFABLE_LINES = 20_000

@@ -19,7 +19,7 @@ from tomlkit.exceptions import TOMLKitError
 from agentbench.schema import Schema
 from agentbench.stages.verification.extraction import Change
 from agentbench.stages.verification.tree import BaseContent, Tree
-from agentbench.tasks.overlay import PatchedFile
+from agentbench.tasks.patched_file import PatchedFile
 
 _CONFIGURATION = frozenset(
     {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"}

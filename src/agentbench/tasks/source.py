@@ -1,0 +1,13 @@
+"""Where a task's repository comes from."""
+
+from pathlib import Path
+
+from agentbench.schema import Schema
+
+
+class RepoSource(Schema):
+    """Where the repository comes from: plain files, or a git URL (or bundle) and a commit."""
+
+    files: Path | None = None
+    url: str | None = None
+    commit: str | None = None  # derived for files
