@@ -1,0 +1,58 @@
+"""What all tests share: Docker tests run where an engine answers, and say so where none does."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+_REQUIRED = "AGENTBENCH_REQUIRE_DOCKER"
+"""Set to 1, a missing engine fails the Docker tests instead of skipping them."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests never read or write the user's own cache."""
+    os.environ["AGENTBENCH_CACHE"] = str(tmp_path_factory.mktemp("agentbench-cache"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip, or fail, what needs an engine that is not there."""
+    wanting = [item for item in items if item.get_closest_marker("docker")]
+    refusal = _engine_refusal() if wanting else None
+    if refusal is None:
+        return
+    if os.environ.get(_REQUIRED) == "1":
+        raise pytest.UsageError(f"{_REQUIRED}=1, and no engine answers: {refusal}")
+    config.stash[_SKIPPED] = (len(wanting), refusal)
+    for item in wanting:
+        item.add_marker(pytest.mark.skip(reason=f"needs Docker: {refusal}"))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how many Docker tests did not run, and why."""
+    skipped = config.stash.get(_SKIPPED, None)
+    if skipped is not None:
+        count, reason = skipped
+        terminalreporter.write_line(f"{count} Docker tests were skipped: {reason}")
+
+
+def _engine_refusal() -> str | None:
+    from agentbench.errors import SandboxError, UnavailableError
+    from agentbench.sandbox.docker_engine import Engine
+
+    try:
+        Engine.connect()
+    except (UnavailableError, SandboxError) as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Path:
+    """The shipped tasks."""
+    return Path(__file__).parents[1] / "tasks"
+
+
+_SKIPPED: pytest.StashKey[tuple[int, str]] = pytest.StashKey()
