@@ -1,11 +1,14 @@
 """Real runs of real pytest versions, each told as what it was."""
 
+import json
 import shlex
 from datetime import timedelta
 
 import pytest
 
+from agentbench.pytest_results.cases import cases_of
 from agentbench.pytest_results.run import PytestRequest
+from agentbench.pytest_results.sources import ReportFiles, session_of
 from agentbench.pytest_results.tools import execute_tests
 from agentbench.scoring.evidence import ReportSource
 from agentbench.tasks.pytest_command import PytestCommand
@@ -47,6 +50,7 @@ def test_a_run_is_told_as_what_it_was(open_sandbox, scenario, version):
     if scenario.collected is not None:
         assert result.summary.collected == scenario.collected
     assert_counts_add_up(result)
+    assert_the_json_report_tells_the_same(result)
     assert run.facts.internals_changed == ()
 
 
@@ -57,6 +61,16 @@ def assert_counts_add_up(result):
     assert summary.errors == words.count("error") + len(result.collection_errors)
     for word in ("passed", "failed", "skipped", "xfailed", "xpassed", "unfinished"):
         assert getattr(summary, word) == words.count(word)
+
+
+def assert_the_json_report_tells_the_same(result):
+    if not result.json_report:
+        return
+    report = json.dumps(result.json_report)
+    session = session_of(ReportFiles(json_report=report), "")
+    told = {case.node_id: case.outcome for case in cases_of(session)}
+    unlike = {case.node_id for case in result.tests if told.get(case.node_id) != case.outcome}
+    assert unlike <= {"test_every.py::TestOld::test_subtests"}  # it cannot tell of subtests
 
 
 def test_python_3_8_with_pytest_4_6_is_understood(open_sandbox):

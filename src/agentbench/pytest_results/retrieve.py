@@ -2,6 +2,7 @@
 
 import tarfile
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import PurePosixPath
 
 from agentbench.errors import SandboxError
@@ -11,11 +12,15 @@ from agentbench.sandbox.interface import Sandbox
 
 _MIB = 1024 * 1024
 _LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
-_TOTAL_LIMIT = 1024 * _MIB
+TOTAL_LIMIT = 1024 * _MIB
+"""Bytes that are read from a sandbox before the rest is given up."""
+
 _MEMBER_LIMIT = 1000
 
 
-def retrieve(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
+def retrieve(
+    sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
+) -> ReportFiles:
     """The report files in a folder of a sandbox; whatever else lies there is passed over.
 
     Raises:
@@ -23,7 +28,7 @@ def retrieve(sandbox: Sandbox, folder: PurePosixPath) -> ReportFiles:
     """
     try:
         with sandbox.read_tree(folder) as chunks:
-            files = dict(_named_files(chunks))
+            files = dict(_named_files(_Chunks(chunks, total_limit)))
     except SandboxError:
         _ensure_alive(sandbox)
         files = {}
@@ -40,19 +45,18 @@ def _ensure_alive(sandbox: Sandbox) -> None:
         next(iter(chunks), None)
 
 
-def _named_files(chunks: Iterator[bytes]) -> Iterator[tuple[str, str]]:
+def _named_files(chunks: "_Chunks") -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     try:
-        with tarfile.open(fileobj=_Chunks(chunks), mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
+        with tarfile.open(fileobj=chunks, mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
             for number, member in enumerate(archive):
-                if number >= _MEMBER_LIMIT:
-                    return
+                if number >= _MEMBER_LIMIT or member.size > chunks.left:
+                    return  # tarfile would count its way past a giant, block by block
                 name = str(PurePosixPath(member.name))
                 if name not in seen and _is_wanted(name, member):
                     seen.add(name)
-                    file = archive.extractfile(member)
-                    if file is not None:
-                        yield name, file.read().decode("utf-8", "replace")
+                    file = archive.extractfile(member) or BytesIO()
+                    yield name, file.read().decode("utf-8", "replace")
     except (tarfile.TarError, ValueError, EOFError):
         return  # torn, or past the limit: what was read before stands
 
@@ -66,13 +70,18 @@ def _is_wanted(name: str, member: tarfile.TarInfo) -> bool:
 class _Chunks:
     """A readable file over chunks of bytes, up to the total limit."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
+    def __init__(self, chunks: Iterator[bytes], limit: int) -> None:
         self._chunks = chunks
-        self._total = 0
+        self.left = limit
 
     def read(self, _size: int) -> bytes:
+        """The next chunk, of whatever size it comes in.
+
+        Raises:
+            ValueError: the limit is reached.
+        """
         chunk = next(self._chunks, b"")
-        self._total += len(chunk)
-        if self._total > _TOTAL_LIMIT:
+        self.left -= len(chunk)
+        if self.left < 0:
             raise ValueError("more than a report can hold")
         return chunk

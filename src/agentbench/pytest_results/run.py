@@ -1,13 +1,12 @@
 """The command that runs pytest in any sandbox with both reporters mounted."""
 
-import importlib.util
+import importlib.resources
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from agentbench.errors import UnavailableError
 from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox
 from agentbench.tasks.pytest_command import PytestCommand
 
@@ -27,17 +26,11 @@ _FIXED_ENV = {
 
 
 def reporter_mounts() -> tuple[ReadOnlyMount, ...]:
-    """What a sandbox has to be opened with for `pytest_command` to work in it.
-
-    Raises:
-        UnavailableError: pytest-json-report is not installed beside agentbench.
-    """
-    spec = importlib.util.find_spec("pytest_jsonreport")
-    if spec is None or spec.origin is None:
-        raise UnavailableError("pytest-json-report is not installed; reinstall agentbench")
+    """What a sandbox has to be opened with for `pytest_command` to work in it."""
+    json_report = importlib.resources.files("pytest_jsonreport")
     return (
         ReadOnlyMount(name=LAUNCHER_MOUNT, source=Path(__file__).parent / "mounted"),
-        ReadOnlyMount(name=JSON_REPORT_MOUNT, source=Path(spec.origin).parent),
+        ReadOnlyMount(name=JSON_REPORT_MOUNT, source=Path(str(json_report))),
     )
 
 

@@ -60,9 +60,7 @@ class Session:
     """A session as it was told; filled while its report is read."""
 
     source: ReportSource
-    phases: dict[NodeId, tuple[Phase, ...]] = field(
-        default_factory=dict
-    )  # of tests that began
+    phases: dict[NodeId, tuple[Phase, ...]] = field(default_factory=dict)  # of tests that began
     durations: dict[NodeId, float] = field(default_factory=dict)  # of all phases of a test
     told: dict[NodeId, CaseResult] = field(default_factory=dict)  # results without phases
     collected: dict[NodeId, None] = field(default_factory=dict)  # an ordered set

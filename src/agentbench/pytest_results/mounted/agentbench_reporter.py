@@ -19,6 +19,8 @@ _IDS_A_LINE = 2000
 _WATCHED = (
     ("_pytest.main", ("Session.perform_collect", "pytest_runtestloop", "wrap_session")),
     ("_pytest.python", ("Function.runtest", "pytest_pyfunc_call")),
+    ("_pytest.reports", ("BaseReport.failed", "BaseReport.passed", "BaseReport.skipped")),
+    ("_pytest.reports", ("TestReport.__init__", "TestReport.from_item_and_call")),
     (
         "_pytest.runner",
         (
@@ -174,6 +176,7 @@ class Reporter:
 
     def pytest_internalerror(self, excrepr: object) -> None:
         """Record a fault of pytest or of a plugin."""
+        self._look_for_changes()
         self._put("internal_error", message=_cut(str(excrepr)))
 
     def pytest_keyboard_interrupt(self, excinfo: object) -> None:
