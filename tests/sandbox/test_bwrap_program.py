@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox import bwrap_program
+from agentbench.sandbox.bwrap_program import find_bwrap, remedy_for
+
+
+@pytest.mark.parametrize(
+    ("message", "remedy"),
+    [
+        ("bwrap: No permissions to creating new namespace, likely because", "seccomp=unconfined"),
+        ("bwrap: Creating new namespace failed: No space left on device", "max_user_namespaces"),
+        ("bwrap: Can't make overlay mount on /newroot/opt/venv", "systempaths"),
+        ("bwrap: setting up uid map: Permission denied", "AppArmor"),
+        ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "AppArmor"),
+        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "systempaths"),
+        ("bwrap: Can't find source path /root/x: Permission denied", "cache folder"),
+        ("something else", "does not work here"),
+    ],
+)
+def test_a_refusal_comes_with_its_remedy(message: str, remedy: str) -> None:
+    assert remedy in remedy_for(message)
+    assert "--sandbox docker" in remedy_for(message)
+
+
+def fake_bwrap(folder: Path, version: str) -> Path:
+    program = folder / "bwrap"
+    program.write_text(f"#!/bin/sh\necho bubblewrap {version}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_the_systems_own_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = fake_bwrap(tmp_path, "0.12.1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = find_bwrap(None, None)
+    assert (found.path, found.version) == (own, "0.12.1")
+
+
+def test_one_that_is_too_old_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = fake_bwrap(tmp_path, "0.8.0")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    bundled = bwrap_program._bundled()
+    if bundled is None:
+        with pytest.raises(UnavailableError, match=r"0\.11 or later was not found"):
+            find_bwrap(None, None)
+    else:
+        assert find_bwrap(None, None).path == bundled != old

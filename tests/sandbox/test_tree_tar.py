@@ -1,0 +1,74 @@
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from agentbench.sandbox.no_follow import FOLDER
+from agentbench.sandbox.tree_tar import UNPACK, tar_stream
+from tests.sandbox.conformance_trees import LINK, tar_of
+
+
+def streamed(folder: Path) -> bytes:
+    descriptor = os.open(folder, FOLDER)
+    try:
+        return b"".join(tar_stream(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def unpack(tar: bytes, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    argv = (sys.executable, "-I", "-S", "-c", UNPACK, str(folder))
+    return subprocess.run(argv, input=tar, capture_output=True)
+
+
+def test_other_programs_read_the_stream(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "deep").mkdir(parents=True)
+    (tmp_path / "tree" / "deep" / ("n" * 180)).write_bytes(b"x" * 513)
+    (tmp_path / "out").mkdir()
+    tar = ("tar", "-x", "-C", str(tmp_path / "out"))
+    subprocess.run(tar, input=streamed(tmp_path / "tree"), check=True)
+    assert (tmp_path / "out" / "deep" / ("n" * 180)).read_bytes() == b"x" * 513
+
+
+def test_a_file_that_shrinks_while_it_is_read_does_not_break_the_stream(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a" * 2_000_000)
+    (tmp_path / "b").write_bytes(b"b")
+    folder = os.open(tmp_path, FOLDER)
+    stream = tar_stream(folder)
+    chunks = [next(stream), next(stream)]
+    os.truncate(tmp_path / "a", 10)
+    chunks += stream
+    os.close(folder)
+    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as tar:
+        assert [(member.name, member.size) for member in tar] == [("a", 2_000_000), ("b", 1)]
+
+
+def test_names_that_are_no_text_survive(tmp_path: Path) -> None:
+    name = os.fsdecode(b"bad-\xff-name")
+    (tmp_path / name).write_text("x")
+    with tarfile.open(fileobj=io.BytesIO(streamed(tmp_path)), errors="surrogateescape") as tar:
+        assert tar.getnames() == [name]
+
+
+@pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped", "a/../../escaped"])
+def test_a_member_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    done = unpack(tar_of({name: (0o644, b"x")}), tmp_path / "in")
+    assert done.returncode == 1
+    assert b"leads out of" in done.stderr
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_a_member_does_not_go_through_a_link_that_leads_out(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    entries = {"link": (LINK, b"../elsewhere"), "link/x": (0o644, b"x")}
+    assert unpack(tar_of(entries), tmp_path / "in").returncode == 1
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_bits_that_lend_rights_are_dropped(tmp_path: Path) -> None:
+    assert unpack(tar_of({"x": (0o4755, b"")}), tmp_path).returncode == 0
+    assert (tmp_path / "x").stat().st_mode & 0o7777 == 0o755
