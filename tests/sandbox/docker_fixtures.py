@@ -1,5 +1,8 @@
 """What all tests of the Docker back end start from: an engine, and a base image of our own make."""
 
+import uuid
+from collections.abc import Iterator
+
 import pytest
 
 from agentbench.errors import UnavailableError
@@ -8,6 +11,7 @@ from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.docker_labels import Owner, labels_of
 from agentbench.sandbox.interface import ImageId
+from tests.sandbox.foreign_image import root_file_system
 
 
 @pytest.fixture(scope="session")
@@ -30,9 +34,33 @@ def provider(engine: Engine) -> DockerProvider:
 
 def left_in(engine: Engine) -> frozenset[str]:
     """The containers and volumes of this process that an engine has now."""
-    owned = labels_of("sandbox", Owner.current())
-    ours = {"label": [f"{name}={value}" for name, value in owned.items()]}
     with engine.speak("look for leftovers") as api:
-        containers = api.containers(all=True, filters=ours)
-        volumes = api.volumes(filters=ours)["Volumes"] or []
-    return frozenset([c["Id"] for c in containers] + [v["Name"] for v in volumes])
+        volumes = api.volumes(filters=_of_this_process())["Volumes"] or []
+    return frozenset([*containers_in(engine), *(volume["Name"] for volume in volumes)])
+
+
+def containers_in(engine: Engine) -> list[str]:
+    """The containers of this process that an engine has now, running or not."""
+    with engine.speak("look for containers") as api:
+        return [found["Id"] for found in api.containers(all=True, filters=_of_this_process())]
+
+
+def _of_this_process() -> dict[str, list[str]]:
+    owned = labels_of("sandbox", Owner.current())
+    return {"label": [f"{name}={value}" for name, value in owned.items()]}
+
+
+@pytest.fixture(scope="session")
+def foreign_image(engine: Engine) -> Iterator[str]:
+    """The name of an image without Python, git, users or anything else of ours."""
+    name = f"agentbench-test/foreign-{uuid.uuid4().hex[:8]}"
+    import_image(engine, name)
+    yield name
+    with engine.speak("remove the foreign image") as api:
+        api.remove_image(name)
+
+
+def import_image(engine: Engine, name: str) -> None:
+    """Make an image of the smallest root file system."""
+    with engine.speak("import the foreign image") as api:
+        api.import_image_from_data(root_file_system(), repository=name)

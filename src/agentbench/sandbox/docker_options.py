@@ -103,7 +103,8 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
             {"Name": "core", "Soft": 0, "Hard": 0},
             {"Name": "fsize", "Soft": disk, "Hard": disk},
         ],
-        "Tmpfs": {"/tmp": f"exec,mode=1777,size={memory}"},
+        # Half, since it counts as memory: a full /tmp must leave room to remove something.
+        "Tmpfs": {"/tmp": f"exec,mode=1777,size={memory // 2}"},
         "LogConfig": {"Type": "none"},
         "Mounts": _mounts(plan),
     }
