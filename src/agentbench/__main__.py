@@ -1,8 +1,6 @@
 """`agentbench` and `python -m agentbench`: the program, with its exit codes."""
 
 import sys
-import tempfile
-import traceback
 from types import TracebackType
 
 from agentbench.errors import AgentbenchError
@@ -19,6 +17,8 @@ def main() -> None:
         app(prog_name="agentbench")
     except AgentbenchError as error:
         if "--debug" in sys.argv:
+            import traceback
+
             traceback.print_exc()
         _say(f"agentbench: {error}")
         sys.exit(error.exit_code)
@@ -28,6 +28,9 @@ def _report_bug(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     """Say that it is our fault, and where the traceback is."""
+    import tempfile
+    import traceback
+
     text = "".join(traceback.format_exception(kind, error, trace))
     with tempfile.NamedTemporaryFile(
         "w", prefix="agentbench-bug-", suffix=".txt", delete=False, encoding="utf-8"
