@@ -32,7 +32,6 @@ def agent_run(context: StageContext) -> Evidence:
         KeyboardInterrupt: the run was cancelled.
     """
     assert context.prepared is not None  # made by setup
-    started = time.monotonic()
     with context.provider.open(
         context.prepared.snapshot,
         limits=context.limits,
@@ -40,6 +39,7 @@ def agent_run(context: StageContext) -> Evidence:
         mounts=reporter_mounts(),
         cancel=context.cancel,
     ) as sandbox:
+        started = time.monotonic()
         evidence = _solve(context, sandbox)
         own_seconds = time.monotonic() - started
         change = _take_out(context, sandbox)
