@@ -13,7 +13,7 @@ def test_the_interpreter_is_outside_any_environment() -> None:
     assert python.image_name == f"agentbench/python:{python.version}"
 
 
-def test_pytest_is_installed_without_a_network(tmp_path: Path) -> None:
+def test_pytest_and_a_missing_pip_are_installed_without_a_network(tmp_path: Path) -> None:
     python = host_python()
     make = (str(python.executable), "-I", "-m", "venv", "--without-pip", str(tmp_path))
     subprocess.run(make, check=True)
@@ -21,5 +21,7 @@ def test_pytest_is_installed_without_a_network(tmp_path: Path) -> None:
     argv = (str(tmp_path / "bin" / "pytest"), "--version")
     said = subprocess.run(argv, capture_output=True, text=True, check=True, env={})
     assert said.stdout == f"pytest {pytest_version()}\n"
+    argv = (str(tmp_path / "bin" / "pip"), "--version")
+    assert subprocess.run(argv, capture_output=True, check=True, env={}).stdout.startswith(b"pip ")
     installed = [path for path in tmp_path.rglob("*") if "_pytest" in path.parts]
     assert {path for path in installed if path.suffix == ".py"} <= set(made)

@@ -82,8 +82,10 @@ def make_environment(
         SandboxError: Python has no venv module, or pytest does not run in what was made.
         OSError: the disk is full.
     """
-    made = f"{shlex.quote(str(python.executable))} -I -m venv {shlex.quote(str(venv))}"
-    _demand(sandbox, made)
+    make = f"{shlex.quote(str(python.executable))} -I -m venv"
+    place = shlex.quote(str(venv))
+    # Debian may lack what `venv` takes pip from; then it is copied like pytest.
+    _demand(sandbox, f"{make} {place} || {make} --clear --without-pip {place}")
     _give_away(install_pytest(rooms.venv, seen_as=Path(venv)), owner)
     _demand(sandbox, _WARM_UP)
 

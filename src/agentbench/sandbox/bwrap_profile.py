@@ -61,6 +61,7 @@ _LOCAL_FILES = {
     "/etc/hosts": "127.0.0.1 localhost agentbench\n::1 localhost\n",
     "/etc/nsswitch.conf": "hosts: files\n",
 }
+_SCRATCH_BYTES = 64 << 20  # each; what Docker gives to /dev/shm
 _LAST = ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
@@ -96,7 +97,9 @@ def system_arguments(*, network: bool) -> list[str]:
     for name in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
         if _may_be_shown(Path("/etc", name)):
             arguments += ["--ro-bind", str(Path("/etc", name).resolve()), f"/etc/{name}"]
-    arguments += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm", "--tmpfs", "/run"]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    for scratch in ("/dev/shm", "/run"):
+        arguments += ["--size", str(_SCRATCH_BYTES), "--tmpfs", scratch]
     return [*arguments, "--dir", "/var", "--symlink", "/tmp", "/var/tmp"]
 
 

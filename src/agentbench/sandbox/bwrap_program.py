@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from agentbench.errors import UnavailableError
@@ -124,6 +125,7 @@ def _bundled() -> Path | None:
         return None
 
 
+@cache  # shown once, for as long as the process lives
 def _within_reach(program: Path, stage: MountStage | None) -> Path:
     """Where the user that it is started as finds it; the bundled one needs its libraries beside."""
     if stage is None:

@@ -2,11 +2,22 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 _DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
-_SCRIPT = "#!{python}\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n"
+_INSTALLER = ("pip", "setuptools")  # what `venv` brings where the system has not split it off
+_SCRIPT = "#!{python}
+import sys
+from {module} import {main}
+sys.exit({main}())
+"
+_SCRIPTS = {
+    "pytest": ("pytest", "console_main"),
+    "py.test": ("pytest", "console_main"),
+    "pip": ("pip._internal.cli.main", "main"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +57,8 @@ def pytest_version() -> str:
 def install_pytest(venv: Path, *, seen_as: Path) -> list[Path]:
     """Copy pytest and what it needs from the harness's own environment, without a network.
 
+    Pip comes along where `venv` did not bring it, as on a Debian without python3-venv.
+
     Args:
         venv: A virtual environment of this Python.
         seen_as: The path under which programs will see that environment.
@@ -56,23 +69,35 @@ def install_pytest(venv: Path, *, seen_as: Path) -> list[Path]:
     Raises:
         OSError: the environment cannot be written.
     """
-    from importlib.metadata import distribution
-
     (purelib,) = (venv / "lib").glob("python3*/site-packages")
+    missing = () if (purelib / "pip").is_dir() else _INSTALLER
     made: dict[Path, None] = {}
-    for name in _DISTRIBUTIONS:
-        found = distribution(name)
-        for file in found.files or ():
-            if ".." in file.parts or "__pycache__" in file.parts:
-                continue
-            target = purelib / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(str(found.locate_file(file)), target)
+    for name in (*_DISTRIBUTIONS, *missing):
+        for target in _copied(name, purelib):
             made[target] = None
             made.update((folder, None) for folder in target.parents if purelib in folder.parents)
-    for script in ("pytest", "py.test"):
+    for script, (module, main) in _SCRIPTS.items():
         path = venv / "bin" / script
-        path.write_text(_SCRIPT.format(python=seen_as / "bin" / "python"))
-        path.chmod(0o755)
-        made[path] = None
+        if not path.exists():
+            python = seen_as / "bin" / "python"
+            path.write_text(_SCRIPT.format(python=python, module=module, main=main))
+            path.chmod(0o755)
+            made[path] = None
     return list(made)
+
+
+def _copied(name: str, purelib: Path) -> Iterator[Path]:
+    """Copy a distribution, if the harness's own environment has it."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        return
+    for file in found.files or ():
+        if ".." in file.parts or "__pycache__" in file.parts:
+            continue
+        target = purelib / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(str(found.locate_file(file)), target)
+        yield target
