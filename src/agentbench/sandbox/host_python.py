@@ -8,11 +8,7 @@ from pathlib import Path
 
 _DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 _INSTALLER = ("pip", "setuptools")  # what `venv` brings where the system has not split it off
-_SCRIPT = "#!{python}
-import sys
-from {module} import {main}
-sys.exit({main}())
-"
+_SCRIPT = "#!{python}\nimport sys\nfrom {module} import {main}\nsys.exit({main}())\n"
 _SCRIPTS = {
     "pytest": ("pytest", "console_main"),
     "py.test": ("pytest", "console_main"),
