@@ -93,6 +93,11 @@ def test_reporters_words_for_the_rest_are_read():
     assert session.spawn_error == "no pytest"
 
 
+def test_a_run_that_started_cannot_claim_that_it_did_not():
+    session = read_stream(lines(*WHOLE, {"kind": "spawn", "error": "no pytest"}))
+    assert session.spawn_error is None
+
+
 def test_wrong_types_are_read_as_nothing():
     session = read_stream(
         lines(

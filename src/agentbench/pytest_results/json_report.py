@@ -1,7 +1,5 @@
 """Reads what pytest-json-report wrote."""
 
-from typing import Any
-
 from agentbench.pytest_results import untrusted
 from agentbench.pytest_results.longrepr import error_line, skip_reason
 from agentbench.pytest_results.model import CollectionError, JsonObject
@@ -42,7 +40,7 @@ def _read_summary(session: Session, summary: object) -> None:
             session.collected_count = max(0, collected - session.deselected)
 
 
-def _read_collector(session: Session, collector: dict[str, Any]) -> None:
+def _read_collector(session: Session, collector: JsonObject) -> None:
     file = untrusted.text(collector.get("nodeid")).split("::")[0] or "unknown"
     longrepr = untrusted.text(collector.get("longrepr"))
     if collector.get("outcome") == "failed":
@@ -52,7 +50,7 @@ def _read_collector(session: Session, collector: dict[str, Any]) -> None:
         session.tell_skipped(NodeId(file), skip_reason(longrepr))
 
 
-def _read_test(session: Session, test: dict[str, Any]) -> None:
+def _read_test(session: Session, test: JsonObject) -> None:
     plain = test.get("outcome") not in _XFAIL_WORDS
     phases: list[Phase] = []
     duration = 0.0
@@ -69,7 +67,7 @@ def _read_test(session: Session, test: dict[str, Any]) -> None:
     session.add(node_id, *phases, duration=duration)
 
 
-def _read_stage(word: str, stage: dict[str, Any], *, expected_to_fail: bool) -> Phase:
+def _read_stage(word: str, stage: JsonObject, *, expected_to_fail: bool) -> Phase:
     when, outcome = phase_words(word, stage.get("outcome"))
     longrepr = untrusted.text(stage.get("longrepr"))
     crash = stage.get("crash")

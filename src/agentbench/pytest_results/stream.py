@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 from agentbench.pytest_results import untrusted
-from agentbench.pytest_results.model import CollectionError, Versions
+from agentbench.pytest_results.model import CollectionError, JsonObject, Versions
 from agentbench.pytest_results.session import PASSED, Phase, PhaseOutcome, Session, phase_words
 from agentbench.scoring.evidence import NodeId, ReportSource
 
@@ -15,7 +14,7 @@ LINE_LIMIT = 16 * 1024 * 1024
 FORGED = "agentbench stream"
 """Stands among the changed internals when lines are missing, repeated or not ours."""
 
-Record = dict[str, Any]  # one parsed line: every value in it is asked for by type
+Record = JsonObject  # one line
 
 
 def read_stream(lines: Iterable[str]) -> Session:
@@ -48,7 +47,8 @@ def _start(session: Session, record: Record) -> None:
 
 
 def _spawn(session: Session, record: Record) -> None:
-    session.spawn_error = untrusted.text(record.get("error"))
+    if not session.started:  # once pytest is there, only a forger says that it is not
+        session.spawn_error = untrusted.text(record.get("error"))
 
 
 def _collect_error(session: Session, record: Record) -> None:

@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from agentbench.pytest_results.model import JsonObject
 
@@ -42,10 +41,10 @@ def text(value: object, limit: int = TEXT_LIMIT) -> str:
 
 def seconds(value: object) -> float:
     """A duration that is finite and not negative; anything else is 0."""
-    if type(value) not in (int, float):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     try:
-        number = float(value)  # type: ignore[arg-type]  # narrowed by exact type: no bool
+        number = float(value)
     except OverflowError:
         return 0.0
     return number if math.isfinite(number) and number > 0 else 0.0
@@ -61,7 +60,7 @@ def exit_status(value: object) -> int | None:
     return value if type(value) is int and -255 <= value <= 255 else None
 
 
-def objects(value: object) -> Iterator[dict[str, Any]]:
+def objects(value: object) -> Iterator[JsonObject]:
     """The objects in a list; whatever else stands in it is passed over."""
     if isinstance(value, list):
         yield from (item for item in value if isinstance(item, dict))

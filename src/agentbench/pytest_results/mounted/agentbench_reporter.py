@@ -161,7 +161,8 @@ class Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: object) -> None:
         """Record a phase of a test, or a subtest of it."""
-        self._look_for_changes()
+        if report.when == "call":  # a fixture's patch is in place then, and once a test is enough
+            self._look_for_changes()
         fields = {} if report.outcome == "passed" else _texts(report)
         if hasattr(report, "wasxfail"):
             fields["xfail"] = _cut(str(report.wasxfail))
