@@ -1,0 +1,75 @@
+"""One attempt after another on one back end, each held against what every attempt must keep."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agentbench import AttemptRecord, RunOptions, run_attempt
+from agentbench.agents.command import CommandAgent
+from agentbench.agents.interface import Agent
+from agentbench.runs.rescore import rescore
+from agentbench.runs.store import RunStore
+from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.scoring.evidence import StageName
+from tests.e2e.leftovers import left_in_engine, left_on_machine
+
+PREPARED = (StageName.GIT_CLONE, StageName.GIT_CHECKOUT, StageName.SETUP)
+WHOLE = tuple(StageName)
+"""The stages of an attempt that went all the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """A back end, and where runs and caches of these tests lie."""
+
+    provider: SandboxProvider
+    options: RunOptions
+    engine: Engine | None = None  # that of docker
+
+    def attempt(
+        self, task: Path, agent: Agent | str, *, walked: tuple[StageName, ...] = WHOLE
+    ) -> AttemptRecord:
+        """Make one attempt; it walked these stages, is on disk, judges the same, left nothing."""
+        record = run_attempt(task, agent, sandbox=self.provider, options=self.options)
+        self.check(record, walked=walked)
+        return record
+
+    def command(
+        self, task: Path, line: str, *, walked: tuple[StageName, ...] = WHOLE
+    ) -> AttemptRecord:
+        """Make one attempt by an agent that is a shell command."""
+        return self.attempt(task, CommandAgent(line), walked=walked)
+
+    def with_timeouts(self, scale: float) -> "Bench":
+        """The same with every time limit scaled."""
+        return replace(self, options=replace(self.options, timeout_scale=scale))
+
+    def check(self, record: AttemptRecord, *, walked: tuple[StageName, ...]) -> None:
+        """Hold a record against what is promised of every one."""
+        assert tuple(stage.name for stage in record.stages) == walked, record.detail
+        store = RunStore.open(self.options.runs_dir / record.run_id)
+        assert store.read().records[-1] == record
+        kept = (store.folder_of(record) / "record.json").read_bytes()
+        assert AttemptRecord.model_validate_json(kept) == record
+        assert rescore(record) == record
+        for stage in record.stages:
+            assert stage.cached or (store.folder_of(record) / str(stage.log)).is_file()
+        assert self.left_over() == []
+
+    def left_over(self) -> list[str]:
+        """What this process has not removed."""
+        left = left_on_machine(os.getpid(), self.options.cache_dir)
+        if self.engine is not None:
+            left += left_in_engine(os.getpid(), self.engine)
+        return left
+
+
+def wait_until(happened: Callable[[], bool], *, within: float) -> None:
+    """Poll until something happened; fail the test when it does not."""
+    deadline = time.monotonic() + within
+    while not happened():
+        assert time.monotonic() < deadline, f"nothing happened within {within} s"
+        time.sleep(0.02)

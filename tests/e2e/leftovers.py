@@ -1,0 +1,33 @@
+"""What a process of ours has in an engine and on this machine at the moment."""
+
+from pathlib import Path
+
+from agentbench.sandbox.cgroup import PREFIX as GROUP_PREFIX
+from agentbench.sandbox.cgroup import find_hierarchy
+from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker_labels import OURS, Owner
+
+
+def left_on_machine(pid: int, cache_dir: Path) -> list[str]:
+    """The folders of living sandboxes below a cache, and the control groups of a process."""
+    live = cache_dir / "bubblewrap" / "live"
+    folders = [str(path) for path in live.iterdir()] if live.is_dir() else []
+    hierarchy = find_hierarchy()
+    parents = set(hierarchy.parents.values()) if hierarchy is not None else set()
+    groups = [str(path) for parent in parents for path in parent.glob(f"{GROUP_PREFIX}{pid}-*")]
+    return sorted([*folders, *groups])
+
+
+def left_in_engine(pid: int, engine: Engine) -> list[str]:
+    """The containers and volumes that a process owns."""
+    with engine.speak("look for leftovers") as api:
+        found = api.containers(all=True, filters={"label": OURS})
+        volumes = api.volumes(filters={"label": OURS})["Volumes"] or []
+    owned = [(each["Id"], each.get("Labels")) for each in found]
+    owned += [(each["Name"], each.get("Labels")) for each in volumes]
+    return sorted(name for name, labels in owned if _pid_of(labels or {}) == pid)
+
+
+def _pid_of(labels: dict[str, str]) -> int | None:
+    owner = Owner.from_labels(labels)
+    return owner.pid if owner is not None else None
