@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.scoring.evidence import CaseOutcome, Ending, Evidence, ExceptionFact
+from agentbench.scoring.evidence import CaseOutcome, Ending, Evidence, ExceptionFact, ReportSource
 from agentbench.scoring.expectation import (
     Expectation,
     cases_of,
@@ -137,6 +137,12 @@ def test_exit_0_is_no_evidence_without_a_whole_report():
     none = "no whole report of the final test"
     assert lack(Evidence(command=command(0))) == none
     assert lack(ran(case(A), case(B), complete=False)) == none
+
+
+@pytest.mark.parametrize("source", [s for s in ReportSource if s is not ReportSource.STREAM])
+def test_a_report_that_is_left_after_the_stream_is_gone_is_no_evidence(source):
+    said = lack(ran(case(A), case(B), source=source))
+    assert said == f"the streaming reporter's record is gone, and {source} is no evidence"
 
 
 @pytest.mark.parametrize("ending", [e for e in Ending if e not in {"exited", "out_of_memory"}])

@@ -13,7 +13,10 @@ from agentbench.scoring.evidence import (
     NodeId,
     PytestOutcome,
     ReportFacts,
+    ReportSource,
 )
+
+_NO_REPORT = "no whole report of the final test"
 
 
 class ExpectedTests(Schema):
@@ -67,8 +70,8 @@ def shortfall_of(
 ) -> str | None:
     """What the final run's evidence lacks to count as resolved; `None` when it lacks nothing."""
     report, command = final.report, final.command
-    if report is None or not report.complete:
-        return "no whole report of the final test"
+    if report is None or (untrusted := _untrusted(report)) is not None:
+        return untrusted if report is not None else _NO_REPORT
     if final.exception is not None or command is None or not final.ran_to_end:
         return "the final test did not run to its end"
     if (contradiction := _contradiction(command, report)) is not None:
@@ -79,6 +82,15 @@ def shortfall_of(
         return "not all tests passed"
     once_failing = (node_id for node_id, was in outcomes_of(baseline).items() if was in BAD)
     return _listed_shortfall(Expectation(tuple(once_failing), expectation.pass_to_pass), final)
+
+
+def _untrusted(report: ReportFacts) -> str | None:
+    if not report.complete:
+        return _NO_REPORT
+    if report.source is not ReportSource.STREAM:
+        # A test that deletes the stream leaves a JSON report behind that can say passed.
+        return f"the streaming reporter's record is gone, and {report.source} is no evidence"
+    return None
 
 
 def _contradiction(command: CommandResult, report: ReportFacts) -> str | None:
