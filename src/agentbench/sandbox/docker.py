@@ -203,7 +203,7 @@ class DockerProvider:
             self._shares_files = False
             return
         if container.plan.copied:
-            with self._engine.speak("copy files into a container") as api:
+            with self._engine.speak("copy files into a container", moves_files=True) as api:
                 api.put_archive(container.name, str(MOUNTS), readable_copies(container.plan.copied))
 
     def _give_folders_to_user(self, container: Container) -> None:

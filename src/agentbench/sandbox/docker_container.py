@@ -50,7 +50,9 @@ class Container:
             SandboxError: the engine refuses, or the image has no shell.
         """
         cpus = self._engine.facts.cpus
-        with self._engine.speak(f"create a container of {self.plan.image}") as api:
+        with self._engine.speak(
+            f"create a container of {self.plan.image}", moves_files=True
+        ) as api:
             create_container(api, self.name, self.plan, cpus)
         self._start()
 
@@ -137,6 +139,7 @@ class Container:
         """
         if self._keeper is not None:
             self._keeper.close()
+        self._engine.require_answer()
         for attempt in tenacity.Retrying(
             stop=tenacity.stop_after_attempt(4),
             wait=tenacity.wait_exponential(multiplier=0.1),
@@ -155,6 +158,7 @@ class Container:
 
     def _restart(self) -> Aftermath:
         """Start it anew, since its keeper is dead or does not get its way."""
+        self._engine.require_answer()
         with self._engine.speak("look after a container that does not answer") as api:
             state = api.inspect_container(self.name)["State"]
         self.require_alive()

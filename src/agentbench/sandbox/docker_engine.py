@@ -1,6 +1,7 @@
 """The one door to the Docker SDK: a client for each thread, and errors in our own terms."""
 
 import os
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +22,10 @@ REMEDY = (
     "start it (`systemctl start docker`, or Docker Desktop), set DOCKER_HOST if it is elsewhere, "
     "or use --sandbox bubblewrap"
 )
-_CALL_SECONDS = 120  # for one request; exec streams have waits of their own
+_USUAL_SOCKET = "/var/run/docker.sock"
+_PING_SECONDS = 5
+_SHORT_SECONDS = 60  # for a request that moves nothing; exec streams have waits of their own
+_LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
 
 
 class NotThereError(SandboxError):
@@ -55,13 +59,20 @@ class ImageFacts:
     labels: Mapping[str, str]
 
 
+class _Clients(threading.local):
+    """The clients of one thread, by how many seconds they wait for an answer."""
+
+    def __init__(self) -> None:
+        self.by_patience: dict[int, Api] = {}
+
+
 class Engine:
     """A Docker engine. Safe to use from several threads: each gets a client of its own."""
 
     def __init__(self, base_url: str | None = None) -> None:
         self.base_url = base_url or os.environ.get("DOCKER_HOST") or _host_of_context()
         self._version = "auto"
-        self._clients = threading.local()
+        self._clients = _Clients()
 
     @classmethod
     def connect(cls, base_url: str | None = None) -> "Engine":
@@ -72,7 +83,8 @@ class Engine:
         """
         engine = cls(base_url)
         try:
-            engine._version = str(engine._client().api_version)
+            engine._knock()
+            engine._version = str(engine._client(_SHORT_SECONDS).api_version)
         except (DockerException, OSError) as fault:
             where = engine.base_url or "its usual socket"
             raise UnavailableError(
@@ -90,19 +102,35 @@ class Engine:
         return self.base_url is None or self.base_url.startswith(("unix://", "npipe://"))
 
     @contextmanager
-    def speak(self, doing: str) -> Iterator[Api]:
+    def speak(self, doing: str, *, moves_files: bool = False) -> Iterator[Api]:
         """Calls to the engine, whose errors come out as ours.
+
+        Args:
+            doing: What for, to be read after "cannot".
+            moves_files: Whether the answer may be long in coming.
 
         Raises:
             NotThereError: the engine has not got what it was asked for.
             SandboxError: the engine refused, or it is lost.
         """
         try:
-            yield self._client()
+            yield self._client(_LONG_SECONDS if moves_files else _SHORT_SECONDS)
         except (NotFound, ImageNotFound) as fault:
             raise NotThereError(f"cannot {doing}: {_explain(fault)}") from fault
         except (DockerException, OSError) as fault:
             raise SandboxError(f"cannot {doing}: {_explain(fault)}") from fault
+
+    def require_answer(self) -> None:
+        """Find out, soon, whether it is still there: when it dies, streams just end.
+
+        Raises:
+            SandboxError: it is not, or it is frozen.
+        """
+        try:
+            self._knock()
+            self._client(_PING_SECONDS).ping()
+        except (DockerException, OSError) as fault:
+            raise SandboxError(f"the engine does not answer any more: {fault}") from fault
 
     @cached_property
     def facts(self) -> EngineFacts:
@@ -144,16 +172,25 @@ class Engine:
             labels=MappingProxyType(dict(config.get("Labels") or {})),
         )
 
-    def _client(self) -> Api:
-        client: Api | None = getattr(self._clients, "api", None)
+    def _knock(self) -> None:
+        """Connect and hang up: where that fails, the SDK would leave a socket open."""
+        if not self.is_local or os.name != "posix":
+            return
+        path = (self.base_url or _USUAL_SOCKET).removeprefix("unix://")
+        with socket.socket(socket.AF_UNIX) as knocking:
+            knocking.settimeout(_PING_SECONDS)
+            knocking.connect(path)
+
+    def _client(self, seconds: int) -> Api:
+        client = self._clients.by_patience.get(seconds)
         if client is None:
             client = Api(
                 base_url=self.base_url,
                 version=self._version,
-                timeout=_CALL_SECONDS,
+                timeout=seconds,
                 tls=kwargs_from_env().get("tls", False),
             )
-            self._clients.api = client
+            self._clients.by_patience[seconds] = client
         return client
 
 

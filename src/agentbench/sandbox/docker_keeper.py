@@ -20,7 +20,6 @@ number() { # sets $found to what a file says, after a word if one is given
     if [ "$first" = "$2" ]; then found=$second; return; fi
   done < "$1"
 } 2> /dev/null
-trap '' TERM HUP INT QUIT USR1 USR2
 group=/sys/fs/cgroup
 echo ready
 while read -r turn word rest; do

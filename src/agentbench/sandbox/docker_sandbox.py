@@ -96,7 +96,7 @@ class DockerSandbox:
             SandboxError: the sandbox is lost, or there is no such folder.
         """
         doing = f"read {path}"
-        with self._engine.speak(doing) as api:
+        with self._engine.speak(doing, moves_files=True) as api:
             stream, _ = api.get_archive(self._container.name, f"{path}/.", chunk_size=1 << 20)
         with closing(stream):
             yield self._guarded(stream, doing)
@@ -126,7 +126,7 @@ class DockerSandbox:
             return remember(self._engine, self._container, key)
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
-        with self._engine.speak(f"write to {path}") as api:
+        with self._engine.speak(f"write to {path}", moves_files=True) as api:
             api.put_archive(self._container.name, str(path), tar)
 
     def _guarded(self, stream: Iterator[bytes], doing: str) -> Iterator[bytes]:

@@ -29,10 +29,10 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
     """
     replaced = _image_of(engine, key)
     holder = f"agentbench-{uuid.uuid4().hex}"
-    with engine.speak("remember the environment") as api:
+    with engine.speak("remember the environment", moves_files=True) as api:
         environment = str(api.commit(container.name, pause=False)["Id"])
     try:
-        with engine.speak("remember the workspace") as api:
+        with engine.speak("remember the workspace", moves_files=True) as api:
             _make_holder(api, holder, environment, container)
             stream, _ = api.get_archive(container.name, f"{WORKSPACE}/.", chunk_size=1 << 20)
             with closing(stream):

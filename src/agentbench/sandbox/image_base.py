@@ -64,12 +64,9 @@ def pull(engine: Engine, image: str, progress: Progress) -> None:
     faults: list[str] = []
 
     def work() -> None:
-        repository, _, tag = (
-            image.partition(":") if ":" in image.rpartition("/")[2] else (image, "", "")
-        )
         try:
             with engine.speak(f"pull {image}") as api:
-                for line in api.pull(repository, tag=tag or "latest", stream=True, decode=True):
+                for line in api.pull(image, stream=True, decode=True):
                     heard.set()
                     if "error" in line:
                         faults.append(str(line["error"]))
@@ -106,7 +103,7 @@ def _debian(engine: Engine, progress: Progress, suite: str) -> str:
             archive = Path(folder, "root.tar")
             progress(f"making a Debian {suite}; it takes about a minute")
             _bootstrap(suite, archive)
-            with engine.speak(f"import {name}") as api:
+            with engine.speak(f"import {name}", moves_files=True) as api:
                 api.import_image_from_file(
                     str(archive),
                     repository="agentbench/debian",

@@ -117,7 +117,7 @@ def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
     tag = f"agentbench/task:{_hash_of(dockerfile)}"
     if (found := _id_of(engine, tag)) is not None:
         return found
-    with engine.speak(f"build {dockerfile}") as api:
+    with engine.speak(f"build {dockerfile}", moves_files=True) as api:
         lines = api.build(
             path=str(dockerfile.parent),
             dockerfile=dockerfile.name,
@@ -140,7 +140,7 @@ def _build_on(engine: Engine, base: Base, name: str, progress: Progress) -> Base
     context = io.BytesIO(build_context(base.python))
     progress(f"building {tag} on {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
-    with engine.speak(f"build {tag}") as api:
+    with engine.speak(f"build {tag}", moves_files=True) as api:
         lines = api.build(
             fileobj=context,
             custom_context=True,

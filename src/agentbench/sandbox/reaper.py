@@ -48,7 +48,8 @@ def _remove_thing(engine: Engine, leftover: Leftover) -> None:
 
 
 def _containers(api: Api) -> Iterable[Leftover]:
-    for found in api.containers(all=True, size=True, filters={"label": OURS}):
+    # Not by the plain label: a container that somebody makes from an image of ours inherits it.
+    for found in api.containers(all=True, size=True, filters={"label": f"{KIND}=sandbox"}):
         yield Leftover(
             kind="container",
             id=found["Id"],
@@ -76,10 +77,14 @@ def _volumes(api: Api) -> Iterable[Leftover]:
 
 
 def _images(api: Api) -> Iterable[Leftover]:
-    """Snapshots that were replaced or discarded while a sandbox used them."""
-    filters = {"label": f"{KIND}=snapshot", "dangling": True}
-    for found in api.images(filters=filters):
-        yield Leftover(kind="image", id=found["Id"], size_bytes=found.get("Size") or 0)
+    """Snapshots that were replaced or discarded while in use, and halves of unfinished ones."""
+    for found in api.images(filters={"label": OURS, "dangling": True}):
+        yield Leftover(
+            kind="image",
+            id=found["Id"],
+            size_bytes=found.get("Size") or 0,
+            owner_alive=_owner_alive(found.get("Labels")),
+        )
 
 
 def _owner_alive(labels: Mapping[str, str] | None) -> bool:

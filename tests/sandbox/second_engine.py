@@ -1,0 +1,108 @@
+"""A Docker engine of the tests' own, which may be frozen and killed.
+
+It gets a network namespace of its own, or it would take the first engine's bridge away.
+"""
+
+import os
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.docker_engine import Engine
+
+_STARTS_WITHIN = 60.0
+
+
+class SecondEngine:
+    """A running `dockerd`."""
+
+    def __init__(self, root: Path, namespace: str) -> None:
+        self._root = root
+        self.hidden = root / "hidden"
+        """A folder in which it does not see what we see."""
+        self.hidden.mkdir()
+        self.base_url = f"unix://{root}/docker.sock"
+        folders = [f"--data-root={root}/data", f"--exec-root={root}/exec"]
+        sockets = [f"--host={self.base_url}", f"--pidfile={root}/docker.pid"]
+        network = ["--bridge=none", "--iptables=false"]
+        hide = ["sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(self.hidden)]
+        # Not `ip netns exec`, which mounts a fresh /sys without the control groups.
+        inside = ["nsenter", f"--net=/run/netns/{namespace}", "unshare", "--mount", *hide]
+        with (root / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [*inside, "dockerd", *folders, *sockets, *network],
+                stdout=log,
+                stderr=log,
+            )
+
+    def await_engine(self) -> Engine:
+        """Connect to it once it answers."""
+        deadline = time.monotonic() + _STARTS_WITHIN
+        while True:
+            try:
+                return Engine.connect(self.base_url)
+            except UnavailableError:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    raise AssertionError((self._root / "log").read_text()[-2000:]) from None
+                time.sleep(0.05)  # dockerd tells nobody when it is up
+
+    def freeze(self) -> None:
+        """Stop it without ending it: it takes connections and does not answer."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def end(self, number: signal.Signals) -> None:
+        """End it by a signal, and wait until it is gone."""
+        self._process.send_signal(number)
+        self._process.wait(timeout=30)
+
+    def clear(self) -> None:
+        """End it and all that it started: what runs from its folder or in its containers."""
+        with suppress(ProcessLookupError):
+            self.thaw()
+        if self._process.poll() is None:
+            self.end(signal.SIGTERM)
+        containers = self._root / "data" / "containers"
+        marks = [str(self._root), *(path.name for path in containers.glob("*"))]
+        for pid in (int(path.name) for path in Path("/proc").glob("[0-9]*")):
+            if pid != os.getpid() and _belongs(pid, marks):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        mounts = Path("/proc/self/mounts").read_text().splitlines()
+        for point in reversed([line.split()[1] for line in mounts]):
+            if point.startswith(f"{self._root}/"):
+                subprocess.run(["umount", "--lazy", point], check=False)
+
+
+def _belongs(pid: int, marks: list[str]) -> bool:
+    """Whether a process is of a container, or runs from a folder, that is named so."""
+    texts = []
+    for name in ("cmdline", "cgroup"):
+        with suppress(OSError):
+            texts.append(Path("/proc", str(pid), name).read_bytes().decode("utf-8", "replace"))
+    if texts and "pytest" in texts[0]:  # its arguments may name the folder
+        return False
+    return any(mark in text for mark in marks for text in texts)
+
+
+@contextmanager
+def second_engine(root: Path) -> Iterator[SecondEngine]:
+    """A second engine for the length of a block, in a folder of its own."""
+    namespace = f"agentbench-{uuid.uuid4().hex[:8]}"
+    subprocess.run(["ip", "netns", "add", namespace], check=True)
+    try:
+        engine = SecondEngine(root, namespace)
+        try:
+            yield engine
+        finally:
+            engine.clear()
+    finally:
+        subprocess.run(["ip", "netns", "delete", namespace], check=True)

@@ -1,0 +1,87 @@
+"""Snapshots as images: replaced, discarded while in use, failed half-way."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox import reaper
+from agentbench.sandbox.docker import DockerProvider
+from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.interface import ImageId
+from tests.sandbox.conformance_base import LIMITS, sh
+from tests.sandbox.docker_fixtures import engine, image, left_in, provider
+
+__all__ = ["engine", "image", "provider"]
+
+pytestmark = pytest.mark.docker
+
+KEY = "test-docker-snapshot"
+
+
+@pytest.fixture
+def key(provider: DockerProvider) -> Iterator[str]:
+    yield KEY
+    if (snapshot := provider.find(KEY)) is not None:
+        provider.discard(snapshot)
+
+
+def nameless(engine: Engine) -> set[str]:
+    with engine.speak("list nameless images") as api:
+        found: list[str] = api.images(quiet=True, filters={"dangling": True})
+    return set(found)
+
+
+def test_a_replaced_snapshot_leaves_no_image(
+    provider: DockerProvider, engine: Engine, image: ImageId, key: str
+) -> None:
+    before = nameless(engine)
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        sandbox.snapshot(key)
+        sh(sandbox, "touch more")
+        snapshot = sandbox.snapshot(key)
+    assert nameless(engine) <= before
+    provider.discard(snapshot)
+    assert nameless(engine) <= before
+
+
+def test_a_snapshot_that_fails_leaves_nothing(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    before = nameless(engine)
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        with pytest.raises(SandboxError):
+            sandbox.snapshot("no key: it has spaces")
+        assert sh(sandbox, "echo fine").stdout == "fine\n"
+    assert nameless(engine) <= before
+    assert left_in(engine) == frozenset()
+
+
+def test_a_snapshot_discarded_in_use_goes_on_and_is_found_by_the_reaper(
+    provider: DockerProvider, engine: Engine, image: ImageId, key: str
+) -> None:
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        sh(sandbox, "echo text > file")
+        snapshot = sandbox.snapshot(key)
+    before = nameless(engine)
+    with provider.open(snapshot, limits=LIMITS, network=False) as sandbox:
+        provider.discard(snapshot)
+        assert provider.find(key) is None
+        assert sh(sandbox, "cat file").stdout == "text\n"
+    lost = nameless(engine) - before
+    assert lost
+    found = [leftover for leftover in reaper.find_leftovers(engine) if leftover.id in lost]
+    assert {leftover.kind for leftover in found} == {"image"}
+    reaper.remove(engine, found)
+    assert not nameless(engine) - before
+
+
+def test_settings_of_the_network_do_not_outlive_set_up(
+    engine: Engine, image: ImageId, key: str
+) -> None:
+    provider = DockerProvider(engine, host_env={"PIP_INDEX_URL": "https://index.example/simple"})
+    with provider.open(image, limits=LIMITS, network=True) as sandbox:
+        assert sh(sandbox, "echo $PIP_INDEX_URL").stdout == "https://index.example/simple\n"
+        snapshot = sandbox.snapshot(key)
+    with provider.open(snapshot, limits=LIMITS, network=False) as sandbox:
+        assert sh(sandbox, "echo $PIP_INDEX_URL$SSL_CERT_FILE").stdout == "\n"

@@ -1,0 +1,32 @@
+"""The ways to a base for the base image."""
+
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.image_base import SUITES, bases_for, pull
+from tests.sandbox.docker_fixtures import engine
+
+__all__ = ["engine"]
+
+
+def test_a_registry_is_asked_before_a_debian_is_made() -> None:
+    kinds = [base.kind for base in bases_for("3.11", "3.12")]
+    assert kinds == ["slim-3.11", "debian-bookworm"]
+
+
+def test_a_python_that_no_debian_brings_has_one_way() -> None:
+    assert [base.kind for base in bases_for("3.12", "3.12")] == ["slim-3.12"]
+
+
+def test_without_a_version_the_debian_tells_it() -> None:
+    slim, debian = bases_for(None, "3.12")
+    assert (slim.python, debian.kind) == ("3.12", f"debian-{SUITES[debian.python]}")
+
+
+@pytest.mark.docker
+def test_a_registry_that_is_not_there_is_named(engine: Engine) -> None:
+    said: list[str] = []
+    with pytest.raises(SandboxError, match="localhost:1/no/such:image"):
+        pull(engine, "localhost:1/no/such:image", said.append)
+    assert said == ["pulling localhost:1/no/such:image"]

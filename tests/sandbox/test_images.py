@@ -1,0 +1,100 @@
+"""Images: the base image is made once, others are found, built or refused with a remedy."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox import images
+from agentbench.sandbox.docker import DockerProvider
+from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.interface import ImageId
+from tests.sandbox.conformance_base import LIMITS, sh
+from tests.sandbox.docker_fixtures import engine, foreign_image, image, provider
+
+__all__ = ["engine", "foreign_image", "image", "provider"]
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture
+def dockerfile(tmp_path: Path, engine: Engine, image: ImageId) -> Iterator[Path]:
+    path = tmp_path / "Dockerfile"
+    path.write_text(f"FROM {image}\nCOPY note /note\nCMD ['never run']\n")
+    (tmp_path / "note").write_text("one")
+    with engine.speak("list task images") as api:
+        before = set(api.images("agentbench/task", quiet=True))
+    yield path
+    with engine.speak("remove task images") as api:
+        for made in set(api.images("agentbench/task", quiet=True)) - before:
+            api.remove_image(made)
+
+
+def test_an_image_that_is_up_to_date_is_not_built_again(engine: Engine, image: ImageId) -> None:
+    said: list[str] = []
+    again = images.build(engine, progress=said.append)
+    assert again.id == image
+    assert said == [f"{again.name} is there and up to date"]
+
+
+def test_the_base_image_is_listed_and_is_the_default(engine: Engine, image: ImageId) -> None:
+    listed = images.list_images(engine)
+    assert image in {found.id for found in listed}
+    assert listed[0].id == images.resolve(engine, None)
+    assert all(found.name == f"agentbench/python:{found.python}" for found in listed)
+    assert all(found.size_bytes > 0 for found in listed)
+
+
+def test_an_image_is_found_by_its_name(engine: Engine, image: ImageId) -> None:
+    (found,) = [one for one in images.list_images(engine) if one.id == image]
+    assert images.resolve(engine, found.name) == image
+
+
+@pytest.mark.usefixtures("image")
+def test_a_python_that_was_not_made_is_refused_with_the_command_to_run(engine: Engine) -> None:
+    with pytest.raises(UnavailableError, match=r"agentbench images build --python 3\.1"):
+        images.resolve(engine, "agentbench/python:3.1")
+
+
+def test_an_image_that_nobody_has_is_refused_with_a_remedy(engine: Engine) -> None:
+    with pytest.raises(UnavailableError, match="docker load"):
+        images.resolve(engine, "localhost:1/no/such:image")
+
+
+def test_a_python_that_no_way_leads_to_names_all_that_was_tried(engine: Engine) -> None:
+    with pytest.raises(UnavailableError, match=r"Python 2\.6 can be made. Tried:\n  slim-2\.6: "):
+        images.build(engine, "2.6")
+
+
+def test_a_dockerfile_is_built_once_for_each_content(
+    provider: DockerProvider, dockerfile: Path
+) -> None:
+    first = provider.resolve_image(None, dockerfile=dockerfile)
+    assert provider.resolve_image(None, dockerfile=dockerfile) == first
+    (dockerfile.parent / "note").write_text("two")
+    second = provider.resolve_image(None, dockerfile=dockerfile)
+    assert second != first
+    with provider.open(second, limits=LIMITS, network=False) as sandbox:
+        assert sh(sandbox, "cat /note").stdout == "two"
+
+
+def test_a_dockerfile_that_fails_says_why(provider: DockerProvider, dockerfile: Path) -> None:
+    dockerfile.write_text(dockerfile.read_text() + "RUN echo it went wrong; exit 3\n")
+    with pytest.raises(UnavailableError, match="it went wrong"):
+        provider.resolve_image(None, dockerfile=dockerfile)
+
+
+def test_an_image_with_nothing_of_ours_gives_a_sandbox_too(
+    provider: DockerProvider, foreign_image: str
+) -> None:
+    source = provider.resolve_image(foreign_image)
+    with provider.open(source, limits=LIMITS, network=False) as sandbox:
+        result = sh(sandbox, 'id -u; touch "$HOME/x" y /results/z && cat', stdin=b"input")
+        assert result.stdout == "1000\ninput"
+        snapshot = sandbox.snapshot("test-foreign")
+    try:
+        with provider.open(snapshot, limits=LIMITS, network=False) as sandbox:
+            assert sh(sandbox, 'ls; ls "$HOME"; touch y z').stdout == "y\nx\n"
+    finally:
+        provider.discard(snapshot)
