@@ -6,6 +6,7 @@ from types import TracebackType
 from agentbench.errors import AgentbenchError
 
 _BUG = 70
+_INTERRUPTED = 130
 
 
 def main() -> None:
@@ -28,6 +29,8 @@ def _report_bug(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     """Say that it is our fault, and where the traceback is."""
+    if issubclass(kind, KeyboardInterrupt):  # before the command line was there to catch it
+        raise SystemExit(_INTERRUPTED)
     import tempfile
     import traceback
 

@@ -42,7 +42,7 @@ class LocalSandbox:
                 self._argv(command),
                 cwd=command.cwd or self.workspace,
                 env={"PATH": f"{self._python.parent}:{os.defpath}", **command.env},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
@@ -50,7 +50,7 @@ class LocalSandbox:
         except FileNotFoundError:
             return self._result(command, started, code=127)
         try:
-            output = process.communicate(timeout=command.timeout.total_seconds())
+            output = process.communicate(command.stdin, timeout=command.timeout.total_seconds())
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output = process.communicate()

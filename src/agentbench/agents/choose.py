@@ -4,7 +4,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from agentbench.agents.command import CommandAgent
@@ -18,6 +18,9 @@ from agentbench.tasks.problem import Problem, TaskId
 _GROUP = "agentbench.agents"
 # What the body of somebody's module may well raise; anything else is shown with its traceback.
 _IMPORT_FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    SystemExit,  # a script without `if __name__ == "__main__"` would end us in silence
     ImportError,
     SyntaxError,
     NameError,
@@ -68,11 +71,11 @@ def choose_agent(
     if name == "noop":
         return NoopAgent()
     if name == "command":
-        if not command:
+        if command is None or not command.strip():
             raise UsageError("--agent command needs --agent-command '…'")
         return CommandAgent(command)
     for point in entry_points(group=_GROUP, name=name):
-        return _as_agent(point.name, point.load())
+        return _as_agent(point.name, _loaded(point))
     if ":" in name:
         return _as_agent(name, _imported(name))
     known = ", ".join(available_agents())
@@ -93,8 +96,8 @@ def _imported(path: str) -> object:
     try:
         module = importlib.import_module(module_name)
     except _IMPORT_FAILURES as error:
-        what = f"{type(error).__name__}: {error}"
-        raise UsageError(f"--agent {path}: cannot import {module_name}: {what}") from error
+        said = f"--agent {path}: cannot import {module_name!r}: {_shown(error)}"
+        raise UsageError(said) from error
     value: object = module
     for part in attribute.split("."):
         value = getattr(value, part, None)
@@ -103,17 +106,46 @@ def _imported(path: str) -> object:
     return value
 
 
+def _loaded(point: EntryPoint) -> object:
+    try:
+        value: object = point.load()
+    except _IMPORT_FAILURES as error:
+        said = f"--agent {point.name}: cannot load {point.value}: {_shown(error)}"
+        raise UsageError(said) from error
+    return value
+
+
 def _as_agent(name: str, value: object) -> Agent:
     if inspect.isclass(value):
+        made_by = value
         try:
-            value = value()
-        except TypeError as error:
-            raise UsageError(f"--agent {name}: the class needs arguments: {error}") from error
-    if callable(getattr(value, "solve", None)):
-        return FunctionAgent(name, value.solve)  # type: ignore[attr-defined]  # checked above
-    if callable(value):
-        return FunctionAgent(name, value)
-    raise UsageError(
-        f"--agent {name}: expected an object with solve(problem, sandbox, budget, model), a class "
-        f"of such, or such a function; found {type(value).__name__}"
-    )
+            value = made_by()
+        except _IMPORT_FAILURES as error:
+            said = f"--agent {name}: {made_by.__name__}() cannot be made: {_shown(error)}"
+            raise UsageError(said) from error
+    solve = getattr(value, "solve", value)
+    if not callable(solve):
+        raise UsageError(
+            f"--agent {name}: expected an object with solve(problem, sandbox, budget, model), a "
+            f"class of such, or such a function; found {type(value).__name__}"
+        )
+    if not _takes_four(solve):
+        raise UsageError(
+            f"--agent {name}: expected a function of (problem, sandbox, budget, model), found "
+            f"({', '.join(inspect.signature(solve).parameters)})"
+        )
+    return FunctionAgent(name, solve)
+
+
+def _takes_four(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(*range(4))
+    except TypeError:
+        return False
+    except ValueError:  # it is written in C and does not tell
+        return True
+    return True
+
+
+def _shown(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

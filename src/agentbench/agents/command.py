@@ -48,14 +48,24 @@ class CommandAgent:
 def _outcome(result: CommandResult) -> AgentOutcome:
     if result.ok:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, command=result, steps=1)
+    seconds = result.duration.total_seconds()
     if result.ending is Ending.TIMED_OUT:
-        seconds = result.duration.total_seconds()
         detail = f"the agent was still running after {seconds:.0f} s"
         return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=result, steps=1)
-    how = "exited" if result.signal is None else "was killed by signal"
-    number = result.exit_code if result.signal is None else result.signal
-    detail = f"agent {how} {number}{_last_lines(result)}"
+    detail = f"agent {_how(result)}{_last_lines(result)}"
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
+
+
+def _how(result: CommandResult) -> str:
+    match result.ending:
+        case Ending.OUT_OF_MEMORY:
+            return "ran out of memory"
+        case Ending.LOST:
+            return "was lost with its sandbox"
+        case Ending.EXITED | Ending.KILLED | Ending.TIMED_OUT:
+            if result.signal is not None:
+                return f"was killed by signal {result.signal}"
+            return f"exited {result.exit_code}"
 
 
 def _last_lines(result: CommandResult) -> str:

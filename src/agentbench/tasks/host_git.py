@@ -6,13 +6,15 @@ an agent could write to.
 
 import os
 import re
-from collections.abc import Mapping
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
-from git import Git
+from agentbench.errors import UnavailableError
 
 _TRUSTED_OLD_FAULTS = (
     # Real histories bear these; git itself wrote them long ago.
@@ -31,6 +33,7 @@ _SAFETY = (
     "core.symlinks=true",
     "core.autocrlf=false",
     "core.logAllRefUpdates=false",
+    "core.sharedRepository=0644",  # a sandbox reads the mirror as another user, whatever our umask
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
@@ -56,7 +59,42 @@ _SEALED = {
     "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+00:00",
 }
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+# Also around a clone: it needs the user's credentials, and nothing else that a shell may hold.
+_ALWAYS = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # an origin's refs/replace/* would swap a commit's content
+}
+
+# What names another repository, as in a git hook or a rebase (git rev-parse --local-env-vars).
+_ANOTHER_REPOSITORY = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_DEFAULT_HASH",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_TEMPLATE_DIR",
+        "GIT_WORK_TREE",
+    }
+)
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+_BOILERPLATE = (
+    "Cloning into",
+    "Please make sure you have the correct access rights",
+    "and the repository exists.",
+    "hint:",
+    "warning:",
+)
+_LONGEST_COMPLAINT = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +112,11 @@ class GitAnswer:
 
     @property
     def complaint(self) -> str:
-        """The last line of what it complained about, without credentials."""
-        lines = [line for line in self.stderr.splitlines() if line.strip()]
-        return without_credentials(lines[-1]) if lines else f"git exited {self.status}"
+        """What it complained about, on one line and without credentials."""
+        lines = (" ".join(line.split()) for line in self.stderr.splitlines())
+        telling = [line for line in lines if line and not line.startswith(_BOILERPLATE)]
+        said = without_credentials("; ".join(telling)) or f"git exited {self.status}"
+        return said if len(said) <= _LONGEST_COMPLAINT else f"{said[: _LONGEST_COMPLAINT - 1]}…"
 
 
 def git(
@@ -87,30 +127,68 @@ def git(
     stdin: Path | None = None,
     timeout: timedelta | None = None,
 ) -> GitAnswer:
-    """Run git to its end.
+    """Run git to its end, or to its deadline: then git and all that it started are killed.
 
     `sealed` leaves the user's configuration out (a commit's hash must not depend on it); a fetch
     needs it, for that is where credentials are.
+
+    Raises:
+        UnavailableError: there is no git.
     """
+    settings = {**_ALWAYS, **(_SEALED if sealed else {}), **(env or {})}
     options = [part for setting in _SAFETY for part in ("-c", setting)]
-    settings = {**(_SEALED if sealed else {}), "GIT_TERMINAL_PROMPT": "0", **(env or {})}
+    unset = [part for name in _foreign(settings, sealed=sealed) for part in ("-u", name)]
     with (stdin or Path(os.devnull)).open("rb") as source:
-        status, stdout, stderr = Git(str(cwd)).execute(
-            ["git", *options, *arguments],
-            istream=source,
-            env=settings,
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            kill_after_timeout=timeout.total_seconds() if timeout else None,
-        )
-    # GitPython types it as bytes, and gives text when the deadline killed git.
-    complaint = cast("bytes | str", stderr)
-    text = complaint if isinstance(complaint, str) else complaint.decode("utf-8", "replace")
-    return GitAnswer(status=status, stdout=stdout, stderr=text)
+        process = _start(["env", *unset, "git", *options, *arguments], cwd, settings, source)
+        try:
+            stdout, stderr = process.communicate(
+                timeout=None if timeout is None else timeout.total_seconds()
+            )
+        except subprocess.TimeoutExpired:
+            assert timeout is not None
+            said = f"operation timed out after {timeout.total_seconds():g} s"
+            return GitAnswer(status=-signal.SIGKILL, stdout=b"", stderr=said)
+        finally:
+            _end(process)
+    return GitAnswer(
+        status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
+    )
 
 
 def without_credentials(text: str) -> str:
     """A text with user names and passwords taken out of the URLs in it."""
     return _CREDENTIALS.sub("", text)
+
+
+def _foreign(settings: Mapping[str, str], *, sealed: bool) -> Iterator[str]:
+    """The variables around us that git must not see."""
+    for name in os.environ.keys() - settings.keys():
+        if name.startswith("GIT_") and (sealed or name in _ANOTHER_REPOSITORY):
+            yield name
+
+
+def _start(
+    argv: list[str], cwd: Path, env: Mapping[str, str], source: BinaryIO
+) -> subprocess.Popen[bytes]:
+    try:
+        from git import Git  # here: it looks for git when it is imported, and takes its time
+    except ImportError as error:
+        raise UnavailableError("git is not on PATH, or does not run: install git") from error
+    running = Git(str(cwd)).execute(
+        argv,
+        istream=source,
+        env=dict(env),
+        as_process=True,
+        start_new_session=True,  # a group of its own, so that its helpers can be killed with it
+    )
+    process = cast("subprocess.Popen[bytes]", running.proc)
+    running.proc = None  # it would terminate the process as soon as nobody holds `running`
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left at the deadline or at Ctrl-C; an ended command is left alone."""
+    if process.poll() is not None:
+        return
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

@@ -1,22 +1,19 @@
 """Reading tasks from disk: everything wrong with any of them is said before anything runs."""
 
-import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentbench.errors import GitCloneError, InputError
 from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.draft import TASK_FILE, Draft, is_bundle, read_draft
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.overlay import PatchDoesNotApplyError, overlay_of
 from agentbench.tasks.problem import AgentLimits, Problem, TaskId
 from agentbench.tasks.source import RepoSource
 from agentbench.tasks.suite import suite_members
 from agentbench.tasks.task import Environment, Setup, Task
-from agentbench.tasks.task_file import TaskFile, parse_task_file
-
-_NAME = "task.toml"
+from agentbench.tasks.task_file import TaskFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +33,22 @@ def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors) -> Catalogue:
     faults: list[str] = []
     warnings: list[str] = []
     tasks: list[Task] = []
-    for folder in dict.fromkeys(_folders(paths, faults, warnings)):
+    bearers: dict[TaskId, list[Path]] = {}
+    for folder in _once(_folders(paths, faults, warnings)):
+        draft = read_draft(folder)
+        if draft.task_id is not None:
+            bearers.setdefault(draft.task_id, []).append(folder)
         try:
-            tasks.append(load_task(folder, mirrors=mirrors))
+            tasks.append(_finished(draft, mirrors))
         except InputError as error:
             faults.extend(error.faults)
-    repeated = Counter(task.id for task in tasks)
-    for task_id in (task_id for task_id, count in repeated.items() if count > 1):
-        where = ", ".join(str(task.folder) for task in tasks if task.id == task_id)
-        faults.append(f"{task_id}: the id of more than one task: {where}; give each its own")
+    for task_id, folders in bearers.items():
+        if len(folders) > 1:
+            where = ", ".join(map(str, folders))
+            faults.append(f"{task_id}: the id of more than one task: {where}; give each its own")
     if not faults and not tasks:
         shown = ", ".join(map(str, paths))
-        faults.append(f"{shown}: no task here; a task is a folder with a {_NAME}")
+        faults.append(f"{shown}: no task here; a task is a folder with a {TASK_FILE}")
     if faults:
         raise InputError(*faults)
     return Catalogue(tasks=tuple(tasks), warnings=tuple(warnings))
@@ -59,37 +60,33 @@ def load_task(folder: Path, *, mirrors: Mirrors) -> Task:
     Raises:
         InputError: a file of it is missing or wrong: all faults at once.
     """
-    name = folder / _NAME
-    table = parse_task_file(_text(name), name=str(name))
-    faults: list[str] = list(_symlinks(folder))
-    instruction = ""
+    return _finished(read_draft(folder), mirrors)
+
+
+def _finished(draft: Draft, mirrors: Mirrors) -> Task:
+    if draft.faults:
+        raise InputError(*draft.faults)
     try:
-        instruction = _text(folder / "instruction.md")
-        if not instruction.strip():
-            faults.append(f"{folder / 'instruction.md'}: is empty; it is what the agent is told")
-    except InputError as error:
-        faults.extend(error.faults)
-    task_id = table.id if table.id is not None else TaskId(folder.resolve().name)
-    if table.id is None and not _is_id(folder.resolve().name):
-        faults.append(f"{name}: id: the folder's name is no id; give one of [a-z0-9._-]+")
-    faults.extend(_missing_files(folder, table))
-    if faults:
-        raise InputError(*faults)
-    task = _task(folder, table, task_id=task_id, instruction=instruction)
-    faults.extend(_patch_faults(task, mirrors))
+        task = _task(draft)
+        faults = tuple(_patch_faults(task, mirrors))
+    except OSError as error:
+        raise InputError(f"{draft.folder}: cannot be read: {error}") from None
     if faults:
         raise InputError(*faults)
     return task
 
 
-def _task(folder: Path, table: TaskFile, *, task_id: TaskId, instruction: str) -> Task:
+def _task(draft: Draft) -> Task:
+    folder, table, task_id = draft.folder, draft.table, draft.task_id
+    assert table is not None  # a draft without faults is whole
+    assert task_id is not None
     tests, setup, environment = table.tests, table.setup, table.environment
     return Task(
         problem=Problem(
             id=task_id,
             title=table.title,
             tags=table.tags,
-            instruction=instruction,
+            instruction=draft.instruction,
             test_command=tests.command,
             test_paths=tests.paths,
             test_timeout_s=tests.timeout_s,
@@ -118,8 +115,7 @@ def _source(folder: Path, table: TaskFile) -> RepoSource:
     if repo.path is not None:
         return RepoSource(files=(folder / repo.path).resolve())
     assert repo.url is not None
-    bundle = repo.url.endswith(".bundle") and "://" not in repo.url
-    url = str((folder / repo.url).resolve()) if bundle else repo.url
+    url = str((folder / repo.url).resolve()) if is_bundle(repo.url) else repo.url
     return RepoSource(url=url, commit=repo.commit)
 
 
@@ -130,7 +126,7 @@ def _patch_faults(task: Task, mirrors: Mirrors) -> Iterator[str]:
     try:
         mirror = mirrors.of(task.source)
     except GitCloneError as error:
-        yield f"{task.folder / _NAME}: repo.path: {error}"
+        yield f"{task.folder / TASK_FILE}: repo.path: {error}"
         return
     key = task.answer_key
     for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
@@ -147,53 +143,33 @@ def _folders(paths: Sequence[Path], faults: list[str], warnings: list[str]) -> I
                 yield from _folders(suite_members(path), faults, warnings)
             except InputError as error:
                 faults.extend(error.faults)
-        elif (path / _NAME).is_file():
+        elif (path / TASK_FILE).is_file():
             yield path
         elif path.is_dir():
-            yield from _members(path, warnings)
+            members = list(_members(path, warnings))
+            if not members:
+                warnings.append(f"{path}: has no task, left out")
+            yield from members
         else:
             faults.append(f"{path}: no such folder; expected a task, a folder of tasks or a suite")
 
 
+def _once(folders: Iterable[Path]) -> Iterator[Path]:
+    """Each folder once, however many paths lead to it."""
+    seen: set[Path] = set()
+    for folder in folders:
+        if folder.resolve() not in seen:
+            seen.add(folder.resolve())
+            yield folder
+
+
 def _members(parent: Path, warnings: list[str]) -> Iterator[Path]:
     for folder in sorted(path for path in parent.iterdir() if path.is_dir()):
-        if (folder / _NAME).is_file():
+        if (folder / TASK_FILE).is_file():
             yield folder
         elif not folder.name.startswith((".", "__")):
-            warnings.append(f"{folder}: has no {_NAME}, left out")
-
-
-def _symlinks(folder: Path) -> Iterator[str]:
-    root = folder.resolve()
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() and not path.resolve().is_relative_to(root):
-            yield f"{path}: a symlink that leaves the task's folder"
-
-
-def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
-    name = folder / _NAME
-    repo = table.repo
-    if repo.path is not None and not (folder / repo.path).is_dir():
-        yield f"{name}: repo.path: {folder / repo.path} is no folder"
-    elif repo.path is not None and not any((folder / repo.path).iterdir()):
-        yield f"{name}: repo.path: {folder / repo.path} is empty"
-    dockerfile = table.environment.dockerfile
-    if dockerfile is not None and not (folder / dockerfile).is_file():
-        yield f"{name}: environment.dockerfile: {folder / dockerfile} is no file"
-
-
-def _is_id(text: str) -> bool:
-    return bool(text) and all(c in "abcdefghijklmnopqrstuvwxyz0123456789._-" for c in text)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: is missing") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+            warnings.append(f"{folder}: has no {TASK_FILE}, left out")
 
 
 def _optional(path: Path) -> bytes:
-    return path.read_bytes() if os.path.lexists(path) else b""
+    return path.read_bytes() if path.exists() else b""

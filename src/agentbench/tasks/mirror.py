@@ -4,6 +4,8 @@ Host-side because that is where a user's credentials are; cached, and changed un
 """
 
 import hashlib
+import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,12 +14,12 @@ from pathlib import Path
 from filelock import FileLock
 
 from agentbench.errors import GitCloneError
-from agentbench.tasks.host_git import git, without_credentials
+from agentbench.tasks.host_git import GitAnswer, git, without_credentials
 from agentbench.tasks.source import RepoSource
 
 # What running the tests by hand leaves behind; it must not change a commit's hash.
 _DEBRIS = frozenset({"__pycache__", ".pytest_cache", ".hypothesis", ".git"})
-_PATHSPEC = (".", *(f":(exclude,glob)**/{name}/**" for name in sorted(_DEBRIS)))
+_INIT = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
 _COMMIT = (
     "commit",
     "--quiet",
@@ -88,7 +90,8 @@ class Mirrors:
         with tempfile.TemporaryDirectory(dir=self._folder, prefix="clone-") as scratch:
             target = Path(scratch) / "mirror.git"
             answer = git(
-                "clone", "--mirror", "--quiet", "--", url, str(target),
+                "clone", "--mirror", "--quiet", "--template=", "--origin=origin",
+                "--", url, str(target),
                 cwd=Path(scratch), sealed=False, timeout=self._timeout,
             )  # fmt: skip
             if not answer.ok:
@@ -96,32 +99,18 @@ class Mirrors:
             target.rename(path)
 
     def _fetch(self, url: str, path: Path, commit: str) -> None:
-        refresh = git(
-            "fetch",
-            "--quiet",
-            "--prune",
-            "origin",
-            cwd=path,
-            env=_repository(path),
-            sealed=False,
-            timeout=self._timeout,
-        )
+        refresh = self._fetched(path, "--prune", "origin")
         if not _has(path, commit):
             # A commit that no branch bears any more can often still be had by its hash.
-            git(
-                "fetch",
-                "--quiet",
-                "origin",
-                commit,
-                cwd=path,
-                env=_repository(path),
-                sealed=False,
-                timeout=self._timeout,
-            )
-        if _has(path, commit):
-            return
-        if not refresh.ok:
+            self._fetched(path, "origin", commit)
+        if not refresh.ok and not _has(path, commit):
             raise GitCloneError(f"{without_credentials(url)}: {refresh.complaint}")
+
+    def _fetched(self, path: Path, *what: str) -> GitAnswer:
+        return git(
+            "fetch", "--quiet", *what,
+            cwd=path, env=_repository(path), sealed=False, timeout=self._timeout,
+        )  # fmt: skip
 
 
 def tree_digest(folder: Path) -> str:
@@ -132,7 +121,7 @@ def tree_digest(folder: Path) -> str:
         if _is_debris(relative) or (path.is_dir() and not path.is_symlink()):
             continue
         executable = bool(path.lstat().st_mode & 0o100)
-        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+        content = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
         header = f"{relative.as_posix()}\0{executable}\0{path.is_symlink()}\0{len(content)}\0"
         digest.update(header.encode("utf-8", "surrogateescape"))
         digest.update(content)
@@ -146,27 +135,20 @@ def _is_debris(relative: Path) -> bool:
 def _commit_files(files: Path, path: Path) -> None:
     """Make a bare repository of one commit whose hash depends on the files alone."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="files-") as scratch:
-        target = Path(scratch) / "mirror.git"
-        git(
-            "init",
-            "--quiet",
-            "--bare",
-            "--initial-branch=main",
-            "--template=",
-            ".",
-            cwd=_made(target),
-        )
-        where = {"GIT_DIR": str(target), "GIT_WORK_TREE": str(files)}
-        for arguments in (("add", "--all", "--force", "--", *_PATHSPEC), _COMMIT):
-            answer = git(*arguments, cwd=files, env=where)
+        target, tree = Path(scratch) / "mirror.git", Path(scratch) / "tree"
+        # A copy, for git would take a folder that bears a .git for a submodule.
+        shutil.copytree(files, tree, symlinks=True, ignore=shutil.ignore_patterns(*_DEBRIS))
+        target.mkdir()
+        where = {"GIT_DIR": str(target), "GIT_WORK_TREE": str(tree)}
+        for arguments, cwd, env in (
+            (_INIT, target, {}),
+            (("add", "--all", "--force", "--", "."), tree, where),
+            (_COMMIT, tree, where),
+        ):
+            answer = git(*arguments, cwd=cwd, env=env)
             if not answer.ok:
                 raise GitCloneError(f"{files}: {answer.complaint}")
         target.rename(path)
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
 
 
 def _repository(path: Path) -> dict[str, str]:

@@ -2,37 +2,58 @@
 
 import re
 import tomllib
-from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
 
 from agentbench.errors import InputError
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.pytest_command import parse_pytest_command
+from agentbench.tasks.task_fault import describe_fault
 
-_ID = r"^[a-z0-9][a-z0-9._-]*$"
-_URL = re.compile(r"^(https://|ssh://|file:///|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:(?!/?/))\S+$")
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_URL = re.compile(
+    r"(https://(?!-)|ssh://(?!-)(?![^/]*@-)|file:///|\w[\w.-]*@\w[\w.-]*:(?!/?/))\S+", re.ASCII
+)
+_LONGEST_ID = 100
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
+def is_task_id(text: str) -> bool:
+    """Whether a text may name a task: it becomes part of paths and of labels."""
+    return len(text) <= _LONGEST_ID and _ID.fullmatch(text) is not None
+
+
+def _task_id(text: TaskId) -> TaskId:
+    if not is_task_id(text):
+        raise ValueError(f"is no id; give one of [a-z0-9._-]+, at most {_LONGEST_ID} characters")
+    return text
+
+
 def _inside(path: str) -> str:
+    if not path:
+        raise ValueError("is no path")
     parts = PurePosixPath(path)
-    if not path or parts.is_absolute() or ".." in parts.parts:
+    if parts.is_absolute() or ".." in parts.parts:
         raise ValueError("leaves the task's folder; give a path below it, without '..'")
     if path.startswith("-") or _CONTROL.search(path):
         raise ValueError("is no plain path: it starts with '-' or bears a control character")
     return path
 
 
+def _folder(path: str) -> str:
+    if not PurePosixPath(_inside(path)).parts:
+        raise ValueError("is the task's own folder, with its answers; give a folder below it")
+    return path
+
+
 def _clone_url(url: str) -> str:
     if url.endswith(".bundle") and "://" not in url:
         return _inside(url)
-    if not _URL.match(url) or _CONTROL.search(url):
+    if not _URL.fullmatch(url) or _CONTROL.search(url):
         raise ValueError("is no https, ssh or file URL, and no .bundle beside task.toml")
     return url
 
@@ -43,11 +64,21 @@ def _commit(commit: str) -> str:
     return commit
 
 
-def _node_id(node_id: str) -> str:
+def _node_id(node_id: NodeId) -> NodeId:
     if node_id.startswith("-") or "::" not in node_id:
         raise ValueError("is no pytest node id like tests/test_a.py::test_b")
     _inside(node_id.partition("::")[0])
-    return node_id
+    return NodeId(_argument(node_id))
+
+
+def _argument(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("bears a NUL, which no command line can")
+    return text
+
+
+def _kind_of_ids(value: object) -> str:
+    return "word" if isinstance(value, str) else "list"
 
 
 def _command(command: str) -> str:
@@ -62,14 +93,23 @@ def _variable(name: str) -> str:
 
 
 InsidePath = Annotated[str, AfterValidator(_inside)]
-Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
+Argument = Annotated[str, AfterValidator(_argument)]
+# Strict: TOML has types, so "300" where a number belongs is a mistake.
+Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
+Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
+Switch = Annotated[bool, Field(strict=True)]
 ListedId = Annotated[NodeId, AfterValidator(_node_id)]
+# Tagged, so that a wrong value is one fault and not one for each member of the union.
+ListedIds = Annotated[
+    Annotated[tuple[ListedId, ...], Tag("list")] | Annotated[Literal["baseline"], Tag("word")],
+    Discriminator(_kind_of_ids),
+]
 
 
 class RepoTable(Schema):
     """`[repo]`: files in the task's folder, or a URL and a commit."""
 
-    path: InsidePath | None = None
+    path: Annotated[str, AfterValidator(_folder)] | None = None
     url: Annotated[str, AfterValidator(_clone_url)] | None = None
     commit: Annotated[str, AfterValidator(_commit)] | None = None
 
@@ -89,11 +129,11 @@ class EnvironmentTable(Schema):
 
     image: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")] | None = None
     dockerfile: InsidePath | None = None
-    env: dict[Annotated[str, AfterValidator(_variable)], str] = Field(default_factory=dict)
-    cpus: Annotated[float, Field(gt=0, le=256)] = 1.0
-    memory_mib: Annotated[int, Field(ge=64)] = 2048
-    pids: Annotated[int, Field(ge=16)] = 256
-    disk_mib: Annotated[int, Field(ge=64)] = 4096
+    env: dict[Annotated[str, AfterValidator(_variable)], Argument] = Field(default_factory=dict)
+    cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
+    memory_mib: Mebibytes = 2048
+    pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
+    disk_mib: Mebibytes = 4096
 
     @model_validator(mode="after")
     def _one_image(self) -> "EnvironmentTable":
@@ -105,9 +145,9 @@ class EnvironmentTable(Schema):
 class SetupTable(Schema):
     """`[setup]`: shell commands, run one after the other."""
 
-    commands: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    commands: tuple[Annotated[Argument, Field(min_length=1)], ...] = ()
     timeout_s: Seconds = 600.0
-    network: bool = True
+    network: Switch = True
 
 
 class PytestTable(Schema):
@@ -117,7 +157,7 @@ class PytestTable(Schema):
     paths: tuple[InsidePath, ...] = ()
     timeout_s: Seconds = 300.0
     fail_to_pass: tuple[ListedId, ...] = ()
-    pass_to_pass: tuple[ListedId, ...] | Literal["baseline"] = ()
+    pass_to_pass: ListedIds = ()
     protected: tuple[InsidePath, ...] = ()
 
 
@@ -125,15 +165,15 @@ class AgentTable(Schema):
     """`[agent]`: its limits."""
 
     timeout_s: Seconds = 1800.0
-    max_steps: Annotated[int, Field(gt=0)] = 50
-    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 2.0
+    max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50
+    max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
 
 
 class TaskFile(Schema):
     """The whole of `task.toml`."""
 
     schema_version: Literal[1]
-    id: Annotated[TaskId, Field(pattern=_ID, max_length=100)] | None = None
+    id: Annotated[TaskId, AfterValidator(_task_id)] | None = None
     title: Annotated[str, Field(min_length=1, max_length=200)]
     tags: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     repo: RepoTable
@@ -149,48 +189,15 @@ def parse_task_file(text: str, *, name: str) -> TaskFile:
     Raises:
         InputError: it is no TOML, or keys are missing, unknown or wrong: all faults at once.
     """
+    if text.startswith("\ufeff"):
+        raise InputError(f"{name}: begins with a byte order mark; save it as UTF-8 without one")
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers and nesting beyond Python's limits
         raise InputError(f"{name}: not valid TOML: {error}") from None
     try:
         return TaskFile.model_validate(table)
     except ValidationError as error:
-        raise InputError(*(f"{name}: {_fault(detail)}" for detail in error.errors())) from None
-
-
-def _fault(detail: ErrorDetails) -> str:
-    where = ".".join(
-        str(part) for part in detail["loc"] if not str(part).startswith(("literal", "tuple"))
-    )
-    found = repr(detail["input"])
-    found = found if len(found) <= 80 else f"{found[:77]}..."
-    context = detail.get("ctx", {})
-    match detail["type"]:
-        case "missing":
-            return f"{where}: is missing"
-        case "extra_forbidden":
-            return f"{where}: unknown key{_suggestion(detail)}"
-        case "greater_than":
-            return f"{where}: {found} is not above {context['gt']}"
-        case "value_error":
-            said = str(context["error"])
-            return (
-                f"{where}: {said}"
-                if said.startswith(("needs", "with", "takes"))
-                else (f"{where}: {found} {said}")
-            )
-        case _:
-            return f"{where}: {found}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
-
-
-def _suggestion(detail: ErrorDetails) -> str:
-    table: type[Schema] = TaskFile
-    for part in detail["loc"][:-1]:
-        field = table.model_fields.get(str(part))
-        if field is None or not isinstance(field.annotation, type):
-            return ""
-        table = field.annotation
-    known = list(table.model_fields)
-    close = get_close_matches(str(detail["loc"][-1]), known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}"
+        raise InputError(
+            *(f"{name}: {describe_fault(detail, TaskFile)}" for detail in error.errors())
+        ) from None
