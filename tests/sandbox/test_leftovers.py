@@ -1,8 +1,10 @@
-import os
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
 
+from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.sandbox.interface import ImageId
 from agentbench.sandbox.leftover import Leftover
 from agentbench.sandbox.leftovers import find_leftovers, remove_leftovers
 from agentbench.sandbox.rooms import furnished
@@ -14,6 +16,21 @@ from agentbench.sandbox.rooms import furnished
 with furnished(Path(sys.argv[1]), "", None) as rooms:
     (rooms.workspace / "file").write_bytes(b"x" * 5000)
     os.kill(os.getpid(), 9)
+"""
+
+HOLD_ON = """
+import os, sys
+from datetime import timedelta
+from pathlib import Path
+from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.sandbox.interface import Command, Limits
+script = "import fcntl, time; f = open('lock', 'w'); fcntl.flock(f, fcntl.LOCK_EX)"
+script += "; print('held', flush=True); time.sleep(1000)"
+provider = BubblewrapProvider.connect(cache_dir=Path(sys.argv[1]))
+with provider.open(sys.argv[2], limits=Limits(), network=False) as sandbox:
+    argv = ("setsid", "python", "-c", script)
+    sink = lambda stream, chunk: os.write(1, chunk)
+    sandbox.run(Command(argv=argv, timeout=timedelta(seconds=100), sink=sink))
 """
 
 
@@ -40,6 +57,29 @@ def test_a_cache_that_was_never_used_has_no_leftovers(tmp_path: Path) -> None:
     assert folders(tmp_path / "none") == []
 
 
-def test_a_group_is_in_use_while_its_process_lives(tmp_path: Path) -> None:
-    ours = [item for item in find_leftovers(tmp_path) if f"-{os.getpid()}-" in item.id]
-    assert all(item.owner_alive for item in ours if item.kind == "cgroup")
+def test_a_harness_that_is_killed_takes_its_commands_along(
+    bubblewrap: BubblewrapProvider, bubblewrap_image: ImageId
+) -> None:
+    cache_dir = bubblewrap.cache.parent
+    argv = (sys.executable, "-c", HOLD_ON, str(cache_dir), bubblewrap_image)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == "held\n"
+        mine = [item for item in find_leftovers(cache_dir) if is_of(item, harness.pid)]
+        assert mine
+        assert all(item.owner_alive for item in mine)
+        harness.kill()
+    (folder,) = [Path(item.id) for item in mine if item.kind == "folder"]
+    with (folder / "workspace" / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # waits for the command's death
+    dead = [item for item in find_leftovers(cache_dir) if item.id in {one.id for one in mine}]
+    assert len(dead) == len(mine)
+    assert remove_leftovers(tuple(dead)) == tuple(dead)
+    assert not any(Path(item.id).exists() for item in dead)
+
+
+def is_of(item: Leftover, pid: int) -> bool:
+    """Whether a process made it."""
+    if item.kind == "cgroup":
+        return f"-{pid}-" in item.id
+    return (Path(item.id) / "owner").read_text() == f"{pid}\n"

@@ -77,6 +77,7 @@ class BwrapProgram:
                 bufsize=0,
                 pass_fds=descriptors,  # bwrap closes them; any other would lead out of the walls
                 cwd="/",
+                start_new_session=True,  # Ctrl-C at our terminal is ours to pass on
                 user=None if self.user is None else self.user.uid,
                 group=None if self.user is None else self.user.gid,
                 extra_groups=None if self.user is None else (),

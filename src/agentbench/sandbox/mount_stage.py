@@ -90,9 +90,13 @@ class MountStage:
             target.unlink()
 
 
-@cache
 def mount_stage() -> MountStage | None:
     """The stage of this process; None where it is not needed or not allowed."""
+    return _stage_of(os.getpid())
+
+
+@cache
+def _stage_of(_pid: int) -> MountStage | None:  # a forked child has no thread of its parent's
     if os.geteuid() != 0:
         return None
     try:
