@@ -8,10 +8,12 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import BinaryIO, cast
 
 from agentbench.errors import UnavailableError
@@ -95,6 +97,7 @@ _BOILERPLATE = (
     "warning:",
 )
 _LONGEST_COMPLAINT = 400
+_POLL = 0.2  # seconds; how late a cancelled git ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +107,7 @@ class GitAnswer:
     status: int
     stdout: bytes
     stderr: str
+    timed_out: bool = False
 
     @property
     def ok(self) -> bool:
@@ -126,6 +130,7 @@ def git(
     env: Mapping[str, str] | None = None,
     stdin: Path | None = None,
     timeout: timedelta | None = None,
+    cancel: Event | None = None,
 ) -> GitAnswer:
     """Run git to its end, or to its deadline: then git and all that it started are killed.
 
@@ -134,6 +139,7 @@ def git(
 
     Raises:
         UnavailableError: there is no git.
+        KeyboardInterrupt: `cancel` was set; git and all that it started are dead.
     """
     settings = {**_ALWAYS, **(_SEALED if sealed else {}), **(env or {})}
     options = [part for setting in _SAFETY for part in ("-c", setting)]
@@ -141,15 +147,14 @@ def git(
     with (stdin or Path(os.devnull)).open("rb") as source:
         process = _start(["env", *unset, "git", *options, *arguments], cwd, settings, source)
         try:
-            stdout, stderr = process.communicate(
-                timeout=None if timeout is None else timeout.total_seconds()
-            )
-        except subprocess.TimeoutExpired:
-            assert timeout is not None
-            said = f"operation timed out after {timeout.total_seconds():g} s"
-            return GitAnswer(status=-signal.SIGKILL, stdout=b"", stderr=said)
+            output = _output(process, timeout, cancel)
         finally:
             _end(process)
+    if output is None:
+        assert timeout is not None
+        said = f"still running after {timeout.total_seconds():.0f} s"
+        return GitAnswer(status=-signal.SIGKILL, stdout=b"", stderr=said, timed_out=True)
+    stdout, stderr = output
     return GitAnswer(
         status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
     )
@@ -184,6 +189,23 @@ def _start(
     process = cast("subprocess.Popen[bytes]", running.proc)
     running.proc = None  # it would terminate the process as soon as nobody holds `running`
     return process
+
+
+def _output(
+    process: subprocess.Popen[bytes], timeout: timedelta | None, cancel: Event | None
+) -> tuple[bytes, bytes] | None:
+    """What git says until its end; `None` where the deadline comes first."""
+    deadline = None if timeout is None else time.monotonic() + timeout.total_seconds()
+    while True:
+        if cancel is not None and cancel.is_set():
+            raise KeyboardInterrupt
+        left = _POLL if deadline is None else deadline - time.monotonic()
+        if left <= 0:
+            return None
+        try:
+            return process.communicate(timeout=min(left, _POLL))
+        except subprocess.TimeoutExpired:
+            continue
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -10,10 +10,11 @@ import tempfile
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 
 from filelock import FileLock
 
-from agentbench.errors import GitCloneError
+from agentbench.errors import GitCloneError, GitCloneTimeoutError
 from agentbench.tasks.host_git import GitAnswer, git, without_credentials
 from agentbench.tasks.source import RepoSource
 
@@ -30,6 +31,10 @@ _COMMIT = (
 )
 
 
+CLONE_TIMEOUT = timedelta(minutes=30)
+"""How long a clone may take; the largest public repositories need some minutes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
     """A bare repository that holds the commit a task starts from."""
@@ -43,15 +48,23 @@ class Mirror:
 class Mirrors:
     """The mirrors below one folder of the host; safe to share between threads and processes."""
 
-    def __init__(self, folder: Path, *, timeout: timedelta = timedelta(minutes=30)) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        timeout: timedelta = CLONE_TIMEOUT,
+        cancel: Event | None = None,
+    ) -> None:
         self._folder = folder.resolve()
         self._timeout = timeout
+        self._cancel = cancel
 
     def of(self, source: RepoSource) -> Mirror:
         """The mirror of a source, made or refreshed only if it lacks the commit.
 
         Raises:
             GitCloneError: the origin does not answer or is no repository.
+            KeyboardInterrupt: a clone or fetch was cancelled.
         """
         if source.files is not None:
             return self._of_files(source.files)
@@ -92,10 +105,10 @@ class Mirrors:
             answer = git(
                 "clone", "--mirror", "--quiet", "--template=", "--origin=origin",
                 "--", url, str(target),
-                cwd=Path(scratch), sealed=False, timeout=self._timeout,
+                cwd=Path(scratch), sealed=False, timeout=self._timeout, cancel=self._cancel,
             )  # fmt: skip
             if not answer.ok:
-                raise GitCloneError(f"{without_credentials(url)}: {answer.complaint}")
+                raise _clone_error(url, answer)
             target.rename(path)
 
     def _fetch(self, url: str, path: Path, commit: str) -> None:
@@ -104,12 +117,13 @@ class Mirrors:
             # A commit that no branch bears any more can often still be had by its hash.
             self._fetched(path, "origin", commit)
         if not refresh.ok and not _has(path, commit):
-            raise GitCloneError(f"{without_credentials(url)}: {refresh.complaint}")
+            raise _clone_error(url, refresh)
 
     def _fetched(self, path: Path, *what: str) -> GitAnswer:
         return git(
             "fetch", "--quiet", *what,
-            cwd=path, env=_repository(path), sealed=False, timeout=self._timeout,
+            cwd=path, env=_repository(path), sealed=False,
+            timeout=self._timeout, cancel=self._cancel,
         )  # fmt: skip
 
 
@@ -126,6 +140,11 @@ def tree_digest(folder: Path) -> str:
         digest.update(header.encode("utf-8", "surrogateescape"))
         digest.update(content)
     return digest.hexdigest()
+
+
+def _clone_error(url: str, answer: GitAnswer) -> GitCloneError:
+    kind = GitCloneTimeoutError if answer.timed_out else GitCloneError
+    return kind(f"{without_credentials(url)}: {answer.complaint}")
 
 
 def _is_debris(relative: Path) -> bool:

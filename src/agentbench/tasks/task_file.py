@@ -145,7 +145,7 @@ class EnvironmentTable(Schema):
 class SetupTable(Schema):
     """`[setup]`: shell commands, run one after the other."""
 
-    commands: tuple[Annotated[Argument, Field(min_length=1)], ...] = ()
+    commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(_argument)], ...] = ()
     timeout_s: Seconds = 600.0
     network: Switch = True
 
