@@ -10,6 +10,7 @@ in when the exception escapes from one of its stages (docs/failure_taxonomy.md, 
     └── AttemptError         70   ends one attempt, never the run
         ├── SandboxError          the engine or the container is lost
         ├── GitCloneError         the repository cannot be had
+        │   └── GitCloneTimeoutError  its host does not answer in time
         ├── GitCheckoutError      the commit is not in the repository
         ├── LLMError              the model did not answer
         └── ToolError             a tool of the agent failed for good
@@ -66,6 +67,13 @@ class GitCloneError(AttemptError):
     """The repository could not be fetched from where the task says it is."""
 
     failure_reason = "GIT_CLONE_FAILED"
+
+
+class GitCloneTimeoutError(GitCloneError):
+    """The repository's host did not answer, or not to the end, in the time that a clone has."""
+
+    failure_reason = "TIMEOUT"
+    fault = "infrastructure"  # no agent has run yet, and the next try may well succeed
 
 
 class GitCheckoutError(AttemptError):

@@ -22,7 +22,7 @@ from agentbench.sandbox.choose import Chosen, choose_provider
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.stages.preparation import PreparationCache
 from agentbench.tasks.load import load_tasks
-from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
@@ -213,11 +213,13 @@ def _plan(tasks: Sequence[Task], configuration: RunConfiguration) -> tuple[Plann
 
 
 def _workshop(options: RunOptions, provider: SandboxProvider) -> Workshop:
+    cancel = Event()
+    timeout = CLONE_TIMEOUT * options.timeout_scale
     return Workshop(
         provider=provider,
-        mirrors=Mirrors(options.cache_dir / "mirrors"),
+        mirrors=Mirrors(options.cache_dir / "mirrors", timeout=timeout, cancel=cancel),
         cache=PreparationCache(options.cache_dir / "prepared", provider),
-        cancel=Event(),
+        cancel=cancel,
         timeout_scale=options.timeout_scale,
         use_cache=options.use_cache,
     )

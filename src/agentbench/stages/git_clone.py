@@ -1,15 +1,13 @@
 """git_clone: bring the repository from the host's mirror into a sandbox."""
 
-from datetime import timedelta
-
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import Evidence
 from agentbench.stages.interface import StageContext
-from agentbench.tasks.mirror import Mirror
+from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirror
 
 _MIRROR = "mirror"
-TIMEOUT = timedelta(minutes=30)
-"""How long a clone may take; the largest public repositories need some minutes."""
+TIMEOUT = CLONE_TIMEOUT
+"""How long fetching from the mirror may take; making the mirror may take as long."""
 
 # The mirror belongs to another user, which git accepts from a global configuration alone.
 _SCRIPT = """\
