@@ -34,6 +34,24 @@ def test_other_programs_read_the_stream(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "deep" / ("n" * 180)).read_bytes() == b"x" * 513
 
 
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 513, 1024])
+def test_no_chunk_of_the_stream_is_empty(tmp_path: Path, size: int) -> None:
+    (tmp_path / "a").write_bytes(b"a" * size)
+    folder = os.open(tmp_path, FOLDER)
+    try:
+        assert all(tar_stream(folder))
+    finally:
+        os.close(folder)
+
+
+def test_the_stream_has_never_an_empty_chunk(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 512)  # needs no padding
+    (tmp_path / "b").touch()
+    folder = os.open(tmp_path, FOLDER)
+    assert all(tar_stream(folder))
+    os.close(folder)
+
+
 def test_a_file_that_shrinks_while_it_is_read_does_not_break_the_stream(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a" * 2_000_000)
     (tmp_path / "b").write_bytes(b"b")

@@ -97,4 +97,5 @@ def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
             yield chunk
     finally:
         os.close(descriptor)
-    yield b"\0" * (left + -size % _BLOCK)
+    if padding := left + -size % _BLOCK:
+        yield b"\0" * padding  # never an empty chunk: a reader may take that for the end
