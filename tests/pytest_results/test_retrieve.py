@@ -51,6 +51,21 @@ def test_the_named_files_are_read_and_nothing_else(tmp_path):
     assert (files.stream, files.json_report, files.junit) == ("one\n", "�{}", None)
 
 
+class HaltingSandbox(TarSandbox):
+    """Hands out an empty chunk before every real one."""
+
+    @contextmanager
+    def read_tree(self, path):
+        with super().read_tree(path) as chunks:
+            yield (part for chunk in chunks for part in (b"", chunk))
+
+
+def test_an_empty_chunk_is_not_the_end(tmp_path):
+    data = tar_of(("report.json", b"{}" * 256), ("stream.jsonl", b"one\n"))
+    files = retrieve(HaltingSandbox(tmp_path, data), PurePosixPath("/x"))
+    assert (files.stream, files.json_report) == ("one\n", "{}" * 256)
+
+
 @pytest.mark.parametrize(
     ("type_", "size"),
     [

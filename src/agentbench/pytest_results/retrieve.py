@@ -80,7 +80,7 @@ class _Chunks:
         Raises:
             ValueError: the limit is reached.
         """
-        chunk = next(self._chunks, b"")
+        chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" means the end
         self.left -= len(chunk)
         if self.left < 0:
             raise ValueError("more than a report can hold")

@@ -17,6 +17,7 @@ from agentbench.runs.record import AttemptRecord
 
 _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
 _SHOWN = ("task", "attempt", "verdict", "reason", "tests", "seconds", "detail")
+_ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
 
 
@@ -45,16 +46,25 @@ def render(records: Sequence[AttemptRecord], chosen: Format) -> str:
 
 
 def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
-    """Records as a table at a terminal."""
+    """Records as a table at a terminal; columns that would be the same in every row stay away."""
+    rows = rows_of(records)
+    shown = [
+        name for name in _SHOWN if name in _ALWAYS or len({r._asdict()[name] for r in rows}) > 1
+    ]
     table = Table(box=SIMPLE, pad_edge=False)
-    for name in _SHOWN:
+    for name in shown:
         right = name in {"attempt", "seconds"}
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
-    for row in rows_of(records):
+        table.add_column(
+            name,
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=name in _ALWAYS,
+        )
+    for row in rows:
         cells = row._asdict()
         style = _STYLES.get(row.verdict, "")
-        table.add_row(*(Text(cells[name], style=style if name == "verdict" else "")
-                        for name in _SHOWN))  # fmt: skip
+        texts = (Text(cells[name], style=style if name == "verdict" else "") for name in shown)
+        table.add_row(*texts)
     console.print(table)
 
 

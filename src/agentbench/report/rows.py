@@ -44,8 +44,12 @@ def _row(record: AttemptRecord) -> Row:
     counts = record.counts
     usage = record.usage
     cost = "" if usage is None else "?" if usage.cost_usd is None else f"{usage.cost_usd:.4f}"
-    regressed = f", {counts.regressed} regressed" if counts.regressed else ""
-    unrun = f", {counts.unrun} not run" if counts.unrun else ""
+    others = (
+        (counts.still_failing, "failing"),
+        (counts.regressed, "regressed"),
+        (counts.unrun, "not run"),
+    )
+    tests = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
     return Row(
         task=record.task_id,
         attempt=str(record.attempt),
@@ -53,7 +57,7 @@ def _row(record: AttemptRecord) -> Row:
         verdict=verdict_word(record),
         reason=record.failure_reason.value if record.failure_reason else "",
         fault=record.fault.value if record.fault else "",
-        tests=f"{counts.fixed} fixed, {counts.still_failing} failing{regressed}{unrun}",
+        tests=", ".join(tests),
         seconds=f"{record.timing.total_s:.1f}",
         cost=cost,
         detail=harmless(record.detail),
