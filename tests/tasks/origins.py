@@ -15,12 +15,17 @@ _ENV = {
 }
 
 
-def run_git(*arguments: str, cwd: Path, stdin: bytes = b"") -> str:
+def raw_git(*arguments: str, cwd: Path, stdin: bytes = b"") -> bytes:
     """What git prints; it must succeed."""
     done = subprocess.run(
         ["git", *arguments], cwd=cwd, env=_ENV, input=stdin, capture_output=True, check=True
     )
-    return done.stdout.decode().strip()
+    return done.stdout
+
+
+def run_git(*arguments: str, cwd: Path, stdin: bytes = b"") -> str:
+    """What git prints, as text without the last line's end."""
+    return raw_git(*arguments, cwd=cwd, stdin=stdin).decode().strip()
 
 
 def listing(repository: Path, commit: str) -> list[str]:
@@ -53,3 +58,7 @@ class Origin:
         self.git("add", "--all", ".")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")
+
+    def diff(self, *options: str) -> bytes:
+        """The patch from HEAD to what is staged."""
+        return raw_git("diff", "--cached", "--binary", *options, cwd=self.path)

@@ -8,7 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentbench.errors import InputError
-from agentbench.tasks.task_file import TaskFile, is_task_id, parse_task_file
+from agentbench.tasks.task_file import (
+    AgentTable,
+    EnvironmentTable,
+    PytestTable,
+    RepoTable,
+    SetupTable,
+    TaskFile,
+    is_task_id,
+    parse_task_file,
+)
 
 BY_PATH = 'schema_version = 1\ntitle = "t"\n[repo]\npath = "repo"\n'
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -234,11 +243,8 @@ def test_no_text_is_anything_but_a_task_or_an_input_error(text):
         parse_task_file(text, name="x")
 
 
-keys = st.sampled_from(
-    "schema_version id title tags repo environment setup tests agent path url commit env cpus "
-    "memory_mib commands network command paths timeout_s fail_to_pass pass_to_pass protected "
-    "max_steps literal".split()
-)
+TABLES = (TaskFile, RepoTable, EnvironmentTable, SetupTable, PytestTable, AgentTable)
+keys = st.sampled_from(sorted({name for table in TABLES for name in table.model_fields}))
 scalars = (
     st.text(max_size=8)
     | st.integers()
