@@ -9,7 +9,7 @@ import pytest
 
 from agentbench.sandbox import reaper
 from agentbench.sandbox.docker import DockerProvider
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.interface import ImageId
 from tests.sandbox.conformance_base import LIMITS
 from tests.sandbox.docker_fixtures import containers_in, engine, image, provider
@@ -43,6 +43,22 @@ def orphan(image: ImageId) -> str:
         harness.send_signal(signal.SIGKILL)
     assert name
     return name
+
+
+def test_ctrl_c_leaves_nothing(engine: Engine, image: ImageId) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HARNESS, image],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as harness:
+        assert harness.stdout is not None
+        name = harness.stdout.readline().strip()
+        harness.send_signal(signal.SIGINT)
+        _, said = harness.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said
+    with pytest.raises(NotThereError):
+        state_of(engine, name)
 
 
 def state_of(engine: Engine, name: str) -> dict[str, object]:
