@@ -79,8 +79,11 @@ def test_a_dockerfile_is_built_once_for_each_content(
         assert sh(sandbox, "cat /note").stdout == "two"
 
 
-def test_a_dockerfile_that_fails_says_why(provider: DockerProvider, dockerfile: Path) -> None:
-    dockerfile.write_text(dockerfile.read_text() + "RUN echo it went wrong; exit 3\n")
+def test_a_dockerfile_that_fails_says_why(
+    provider: DockerProvider, dockerfile: Path, image: ImageId
+) -> None:
+    # Its first step is what fails: a step before it would stay behind as a nameless image.
+    dockerfile.write_text(f"FROM {image}\nRUN echo it went wrong; exit 3\n")
     with pytest.raises(UnavailableError, match="it went wrong"):
         provider.resolve_image(None, dockerfile=dockerfile)
 
