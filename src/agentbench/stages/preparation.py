@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import StageResult
-from agentbench.stages.verification.tree import Tree, read_tree
+from agentbench.stages.verification.tree import Kind, Tree, read_tree
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import Task
 
@@ -37,12 +37,12 @@ class Prepared:
 
     def content(self, path: PurePosixPath) -> bytes | None:
         """The base's content of a regular file; `None` where it has none of that path."""
-        with tarfile.open(self.base_tar) as archive:
-            for member in archive:
-                if PurePosixPath(member.name) == path and (member.isreg() or member.islnk()):
-                    source = archive.extractfile(member)
-                    return source.read() if source is not None else None
-        return None
+        entry = self.base.entries.get(path)
+        if entry is None or entry.kind is not Kind.FILE:
+            return None
+        with self.base_tar.open("rb") as source:
+            source.seek(entry.offset)
+            return source.read(entry.size)
 
 
 class CachedBaseline(Schema):
@@ -96,10 +96,14 @@ class PreparationCache:
         """A preparation and the evidence of its stages, if it is still whole."""
         folder = self._folder / key
         snapshot = self._provider.find(key)
-        if snapshot is None or not (folder / "stages.json").is_file():
+        if snapshot is None:
             return None
-        results = _RESULTS.validate_json((folder / "stages.json").read_bytes())
-        return self._prepared(snapshot, folder / "base.tar"), tuple(map(_as_cached, results))
+        try:
+            results = _RESULTS.validate_json((folder / "stages.json").read_bytes())
+            prepared = self._prepared(snapshot, folder / "base.tar")
+        except (OSError, ValidationError, tarfile.TarError):
+            return None  # torn, or not complete; it is made again
+        return prepared, tuple(map(_as_cached, results))
 
     def keep(self, key: str, sandbox: Sandbox) -> Prepared:
         """Take a preparation out of the sandbox that set-up ended in."""
@@ -133,9 +137,10 @@ class PreparationCache:
     def load_baseline(self, key: str) -> CachedBaseline | None:
         """A baseline run of this machine that showed what it should."""
         path = self._folder / f"baseline-{key}.json"
-        if not path.is_file():
+        try:
+            kept = CachedBaseline.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
             return None
-        kept = CachedBaseline.model_validate_json(path.read_bytes())
         return kept.model_copy(update={"result": _as_cached(kept.result)})
 
     def keep_baseline(self, key: str, baseline: CachedBaseline) -> None:

@@ -42,4 +42,4 @@ def _remove(sandbox: Sandbox, paths: Iterable[PurePosixPath]) -> None:
 
 
 def _holds(folder: PurePosixPath, written: Mapping[PurePosixPath, PatchedFile]) -> bool:
-    return any(path.is_relative_to(folder) for path in written)
+    return any(folder in path.parents for path in written)

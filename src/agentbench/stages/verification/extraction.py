@@ -20,7 +20,12 @@ from agentbench.stages.verification.tree import (
 )
 from agentbench.tasks.patched_file import PatchedFile
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters, line ends, marks that turn the direction of text, lone surrogates.
+_CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+_FINDINGS = 200  # at most; an agent can leave as many odd files as it likes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,7 @@ def read_change(
                 if not reader.take(archive, member):
                     break
     except tarfile.TarError as error:
-        reader.refuse("unreadable-archive", "the workspace", f"the archive is broken: {error}")
+        reader.give_up("unreadable-archive", f"the archive is broken: {error}")
     return reader.change()
 
 
@@ -79,8 +84,7 @@ class _Reader:
         """Look at one member; false when the limits are used up."""
         self._members += 1
         if self._members > self._limits.members or len(self._files) > self._limits.files:
-            self.refuse("extraction-limit", "the workspace", "too many files")
-            self._whole = False
+            self.give_up("extraction-limit", "too many files")
             return False
         path = member_path(member)
         if path is None or is_git(path):
@@ -88,30 +92,46 @@ class _Reader:
         fault = self._fault(path, member)
         if fault is None:
             self._compare(archive, member, path)
-        elif not self._as_in_base(path, member):
+        elif not self._as_in_base(archive, path, member):
             self.refuse("file-refused", _shown(path), fault)
             self._seen.setdefault(path, Entry(kind=Kind.OTHER))
         return True
 
     def refuse(self, rule: str, where: str, what: str) -> None:
         """Note something that was not taken over."""
-        if len(self._findings) < 200:
+        if len(self._findings) < _FINDINGS:
             self._findings.append(
                 Finding(rule=rule, severity=Severity.WARNING, where=where, what=what)
             )
 
+    def give_up(self, rule: str, what: str) -> None:
+        """Note that the walk was cut short: what was not seen may well be there."""
+        self._whole = False
+        self._findings.append(
+            Finding(rule=rule, severity=Severity.WARNING, where="the workspace", what=what)
+        )
+
     def change(self) -> Change:
         """What was found; nothing counts as removed when the walk was cut short."""
         emptied: list[PurePosixPath] = []
-        if self._whole:
-            for path, entry in self._base.items():
-                if path in self._seen:
-                    continue
-                if entry.kind is Kind.FOLDER:
+        for path in [path for path in self._files if self._is_below_a_file(path)]:
+            del self._files[path]
+            self.refuse("file-refused", _shown(path), "lies below what is no folder")
+        for path, entry in self._base.items():
+            now = self._seen.get(path)
+            if now is None and not self._whole:
+                continue
+            if entry.kind is Kind.FOLDER:
+                if now is None or now.kind is Kind.FILE:
                     emptied.append(path)
-                else:
-                    self._files.setdefault(path, None)
+            elif now is None or now.kind is Kind.FOLDER:
+                self._files[path] = None
         return Change(files=self._files, emptied=tuple(emptied), findings=tuple(self._findings))
+
+    def _is_below_a_file(self, path: PurePosixPath) -> bool:
+        """Whether a path leads through a file or a link: no file system holds such a one."""
+        above = (self._seen.get(parent) for parent in path.parents)
+        return any(entry is not None and entry.kind is not Kind.FOLDER for entry in above)
 
     def _fault(self, path: PurePosixPath, member: tarfile.TarInfo) -> str | None:
         name = path.as_posix()
@@ -132,10 +152,15 @@ class _Reader:
         entry = self._seen.get(target)
         return entry if entry is not None and entry.kind is Kind.FILE else None
 
-    def _as_in_base(self, path: PurePosixPath, member: tarfile.TarInfo) -> bool:
-        """Whether a member that is no plain file was just so in the base, and may stay."""
+    def _as_in_base(
+        self, archive: tarfile.TarFile, path: PurePosixPath, member: tarfile.TarInfo
+    ) -> bool:
+        """Whether a member that would be refused was just so in the base, and may stay."""
         base = self._base.get(path)
-        if base is None or base.kind is Kind.FILE or entry_of(member, None) != base:
+        if base is None or (member.isreg() and member.size != base.size):
+            return False
+        source = archive.extractfile(member) if member.isreg() else None
+        if entry_of(member, source) != base:
             return False
         self._seen[path] = base
         return True
@@ -146,6 +171,7 @@ class _Reader:
         base = self._base.get(path)
         if member.isdir():
             self._seen[path] = Entry(kind=Kind.FOLDER)
+            self._files.pop(path, None)
             return
         if member.islnk():
             self._compare_link(member, path, base)
@@ -158,30 +184,32 @@ class _Reader:
             size=len(content),
             executable=bool(member.mode & 0o100),
         )
-        self._seen[path] = entry
-        if entry != base:
-            self._keep(path, PatchedFile(content=content, executable=entry.executable))
+        self._note(path, entry, base, content)
 
     def _compare_link(
         self, member: tarfile.TarInfo, path: PurePosixPath, base: Entry | None
     ) -> None:
         target = PurePosixPath(member.linkname)
         entry = self._seen[target]
+        kept = self._files.get(target)
+        content = kept.content if kept is not None else self._base_content(target)
+        if content is None or hashlib.sha256(content).hexdigest() != entry.digest:
+            self._seen[path] = entry
+            self.refuse("extraction-limit", _shown(path), "a link to a file that was left out")
+        else:
+            self._note(path, entry, base, content)
+
+    def _note(self, path: PurePosixPath, entry: Entry, base: Entry | None, content: bytes) -> None:
+        """Remember what a path is now; of a path that comes twice, the last word counts."""
         self._seen[path] = entry
+        self._files.pop(path, None)
         if entry == base:
             return
-        kept = self._files.get(target)
-        if kept is None:
-            content = self._base_content(target) or b""
-            kept = PatchedFile(content=content, executable=entry.executable)
-        self._keep(path, kept)
-
-    def _keep(self, path: PurePosixPath, file: PatchedFile) -> None:
-        self._bytes += len(file.content)
+        self._bytes += len(content)
         if self._bytes > self._limits.total_bytes:
             self.refuse("extraction-limit", _shown(path), "the change is too large, left out")
         else:
-            self._files[path] = file
+            self._files[path] = PatchedFile(content=content, executable=entry.executable)
 
 
 def _shown(path: PurePosixPath) -> str:

@@ -4,20 +4,19 @@ Tests, their configuration, and what could poison the interpreter. Recorded, nev
 information and not guilt.
 """
 
-import configparser
-import io
 import sys
-import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-
 from agentbench.schema import Schema
 from agentbench.stages.verification.extraction import Change
+from agentbench.stages.verification.pytest_tables import (
+    UnreadableTablesError,
+    may_hold_tables,
+    restored,
+)
 from agentbench.stages.verification.tree import BaseContent, Tree
 from agentbench.tasks.patched_file import PatchedFile
 
@@ -30,6 +29,7 @@ _PLUGIN_ROOTS = frozenset(
      "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
      "agentbench_launch"}
 )  # fmt: skip
+_IMPORTABLE = frozenset({".py", ".so", ".pyd"})
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
 
 
@@ -62,12 +62,12 @@ def protect(
     change: Change, protection: Protection, base: Tree, base_content: BaseContent
 ) -> JudgedChange:
     """Drop from a change what the judge owns; configuration keeps the base's pytest tables."""
-    roots = {path.parts[0].partition(".")[0] for path in base.entries}
+    roots = {_root_of(path) for path in base.entries}
     kept: dict[PurePosixPath, PatchedFile | None] = {}
     dropped: list[Dropped] = []
     for path, file in change.files.items():
         why = _why_dropped(path, protection, roots)
-        if why is None and path.name in _MERGED:
+        if why is None and may_hold_tables(path.name):
             file, why = _merged(path, file, base_content)
         if why is None or (file is not None and why == _TABLES_RESTORED):
             kept[path] = file
@@ -99,14 +99,16 @@ def _why_poisonous(path: PurePosixPath, roots: set[str]) -> str | None:
         return "runs whenever Python starts"
     if any(part.endswith((".egg-info", ".dist-info")) for part in path.parts):
         return "could register a plugin"
-    parts = (
-        path.parts[1:] if path.parts[0] in {"src", "lib"} and len(path.parts) > 1 else path.parts
-    )
-    root = parts[0].partition(".")[0]
-    importable = len(parts) > 1 or path.suffix in {".py", ".so", ".pyd"}
-    if importable and root in _SHADOWABLE and root not in roots:
+    root = _root_of(path)
+    if path.suffix in _IMPORTABLE and root in _SHADOWABLE and root not in roots:
         return "shadows the standard library, pytest or a plugin"
     return None
+
+
+def _root_of(path: PurePosixPath) -> str:
+    """The name that a path would be imported by, were it a module or in a package."""
+    below = path.parts[0] in {"src", "lib"} and len(path.parts) > 1
+    return path.parts[1 if below else 0].partition(".")[0]
 
 
 def _is_under(path: PurePosixPath, prefixes: Sequence[str]) -> bool:
@@ -122,6 +124,8 @@ def _is_under(path: PurePosixPath, prefixes: Sequence[str]) -> bool:
 def _matches(path: PurePosixPath, pattern: str) -> bool:
     """Whether a path fits a pattern of `protected`: `**` crosses folders, `*` may too."""
     name = path.as_posix()
+    if pattern.startswith("**/") and _matches(path, pattern[3:]):
+        return True
     if pattern.endswith("/**"):
         return name.startswith(pattern[:-2]) or fnmatchcase(name, pattern)
     return fnmatchcase(name, pattern) or path.is_relative_to(pattern)
@@ -134,73 +138,11 @@ def _merged(
     path: PurePosixPath, file: PatchedFile | None, base_content: BaseContent
 ) -> tuple[PatchedFile | None, str | None]:
     """A configuration file with the agent's content and the base's pytest tables."""
-    base = base_content(path)
-    before = base.decode("utf-8", "replace") if base is not None else ""
-    after = file.content.decode("utf-8", "replace") if file is not None else ""
-    merge = _MERGED[path.name]
     try:
-        text = merge(before, after)
-    except (
-        TOMLKitError,
-        tomllib.TOMLDecodeError,
-        configparser.Error,
-        TypeError,
-        KeyError,
-    ) as error:
-        return None, f"cannot be read ({type(error).__name__}), and may configure the tests"
-    if text is None:
+        content = restored(path.name, base_content(path), file.content if file else None)
+    except UnreadableTablesError as error:
+        return None, f"may configure the tests, and cannot be read: {str(error)[:100]!a}"
+    if content is None:
         return file, None
     executable = file.executable if file is not None else False
-    return PatchedFile(content=text.encode(), executable=executable), _TABLES_RESTORED
-
-
-def _merge_pyproject(before: str, after: str) -> str | None:
-    ours = tomllib.loads(before).get("tool", {}).get("pytest")
-    theirs = tomllib.loads(after).get("tool", {}).get("pytest")
-    if ours == theirs:
-        return None
-    document = tomlkit.parse(after)
-    tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
-    tool.pop("pytest", None)
-    if ours is not None:
-        tool["pytest"] = ours
-    return tomlkit.dumps(document)
-
-
-def _merge_setup_cfg(before: str, after: str) -> str | None:
-    ours, theirs = _read_ini(before), _read_ini(after)
-    sections = ("tool:pytest", "pytest")
-    if all(_section(ours, name) == _section(theirs, name) for name in sections):
-        return None
-    for name in sections:
-        theirs.remove_section(name)
-        kept = _section(ours, name)
-        if kept is not None:
-            theirs[name] = kept
-    buffer = io.StringIO()
-    theirs.write(buffer)
-    return buffer.getvalue()
-
-
-def _read_ini(text: str) -> configparser.RawConfigParser:
-    parser = configparser.RawConfigParser(strict=False)
-    parser.read_string(text)
-    return parser
-
-
-def _section(parser: configparser.RawConfigParser, name: str) -> dict[str, str] | None:
-    return dict(parser.items(name)) if parser.has_section(name) else None
-
-
-_UNREADABLE = (
-    TOMLKitError,
-    tomllib.TOMLDecodeError,
-    configparser.Error,
-    AttributeError,
-    TypeError,
-    KeyError,
-)
-_MERGED: dict[str, Callable[[str, str], str | None]] = {
-    "pyproject.toml": _merge_pyproject,
-    "setup.cfg": _merge_setup_cfg,
-}
+    return PatchedFile(content=content, executable=executable), _TABLES_RESTORED

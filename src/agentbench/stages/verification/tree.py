@@ -9,12 +9,13 @@ import io
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import IO
 
 _CHUNK = 1 << 20
+_VAIN_READS = 3
 
 
 class Kind(StrEnum):
@@ -34,6 +35,7 @@ class Entry:
     digest: str = ""
     size: int = 0
     executable: bool = False
+    offset: int = field(default=0, compare=False)  # of its content in the stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +73,21 @@ def read_tree(chunks: Iterable[bytes]) -> Tree:
 
 @contextmanager
 def open_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
-    """A tar that is read once, front to back."""
+    """A tar that is read once, front to back.
+
+    Raises:
+        tarfile.TarError: the stream is no tar, or is cut off; also at the end of the block, for
+            one that is cut off between two members looks whole to tarfile.
+    """
     raw = _ChunkReader(iter(chunks))
-    with tarfile.open(fileobj=raw, mode="r|", errorlevel=1) as archive:
-        yield archive
+    try:
+        with tarfile.open(fileobj=raw, mode="r|", errorlevel=1) as archive:
+            yield archive
+            if raw.taken <= archive.offset:
+                raise tarfile.ReadError("it is cut off")
+    except (ValueError, OverflowError, EOFError) as error:
+        # What tarfile lets escape from the numbers of a hostile extended header.
+        raise tarfile.ReadError(f"a header of it makes no sense: {error}") from error
 
 
 def member_path(member: tarfile.TarInfo) -> PurePosixPath | None:
@@ -100,6 +113,7 @@ def entry_of(member: tarfile.TarInfo, source: IO[bytes] | None) -> Entry:
             digest=digest.hexdigest(),
             size=member.size,
             executable=bool(member.mode & 0o100),
+            offset=member.offset_data,
         )
     if member.issym():
         target = member.linkname.encode("utf-8", "surrogateescape")
@@ -113,17 +127,34 @@ class _ChunkReader(io.RawIOBase):
     def __init__(self, chunks: Iterator[bytes]) -> None:
         super().__init__()
         self._chunks = chunks
-        self._rest = b""
+        self._rest = memoryview(b"")
+        self._vain = 0  # reads after the end
+        self.taken = 0  # bytes handed out so far
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        while size < 0 or len(self._rest) < size:
-            chunk = next(self._chunks, None)
-            if chunk is None:
+        parts: list[memoryview] = []
+        wanted = size
+        while wanted != 0:
+            if not self._rest and not self._refill():
                 break
-            self._rest += chunk
-        size = len(self._rest) if size < 0 else size
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
+            part = self._rest if wanted < 0 else self._rest[:wanted]
+            self._rest = self._rest[len(part) :]
+            parts.append(part)
+            wanted -= len(part) if wanted > 0 else 0
+        read = b"".join(parts)
+        self.taken += len(read)
+        self._vain += not read
+        if self._vain > _VAIN_READS:
+            # tarfile would skip a member that claims a terabyte block by block, to its last one.
+            raise tarfile.ReadError("it is cut off")
+        return read
+
+    def _refill(self) -> bool:
+        for chunk in self._chunks:
+            if chunk:
+                self._rest = memoryview(chunk)
+                return True
+        return False
