@@ -18,6 +18,7 @@ from agentbench.tasks.problem import TaskId
 
 _RUN = "run.json"
 _ATTEMPTS = "attempts.jsonl"
+_RECENT = 20  # runs that may be under way at once; only their run.json is read for `last`
 
 
 def new_run_id(now: datetime) -> RunId:
@@ -168,14 +169,20 @@ def find_run(name: str, runs_dir: Path) -> Path:
         InputError: there is no such run.
     """
     if name == "last" and not Path(name).exists():
-        ids = sorted(path.parent for path in runs_dir.glob(f"*/{_RUN}"))
-        if not ids:
-            raise InputError(f"{runs_dir}: no run here yet; `agentbench run` makes one")
-        return ids[-1]
+        return _newest(runs_dir)
     for folder in (Path(name), runs_dir / name):
         if (folder / _RUN).is_file():
             return folder
     raise InputError(f"{name}: no run of that name; expected a folder with a {_RUN} or an id")
+
+
+def _newest(runs_dir: Path) -> Path:
+    """The run that began last; ids that somebody chose need not sort by time."""
+    folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
+    if not folders:
+        raise InputError(f"{runs_dir}: no run here yet; `agentbench run` makes one")
+    recent = sorted(folders, key=lambda folder: (folder / _RUN).stat().st_mtime_ns)[-_RECENT:]
+    return max(recent, key=lambda folder: RunStore.open(folder).configuration().started_at)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
