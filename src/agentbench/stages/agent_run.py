@@ -1,8 +1,8 @@
 """agent_run: the agent works in its own sandbox; then its work is taken out."""
 
 import time
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future, wait
+from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
 
@@ -13,14 +13,16 @@ from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, StageName
 from agentbench.scoring.taxonomy import Fault
+from agentbench.stages.agent_outcome import checked_outcome
 from agentbench.stages.agent_sandbox import AgentSandbox
+from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.verification.extraction import Change, read_change
 from agentbench.stages.verification.patch_text import render_patch
 from agentbench.stages.verification.protection import JudgedChange, Protection, protect
-from agentbench.tasks.overlay import overlay_of
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
+_LEAST_GRACE = timedelta(seconds=1)
 _POLL = 0.1  # seconds
 
 
@@ -97,47 +99,43 @@ def _in_thread(
     context: StageContext, sandbox: AgentSandbox, budget: Budget
 ) -> AgentOutcome | ExceptionFact:
     """Call the agent in a thread of its own: Python code that hangs cannot be ended otherwise."""
-    future: Future[AgentOutcome | ExceptionFact] = Future()
+    future: Future[AgentOutcome] = Future()
 
     def work() -> None:
         try:
             agent = context.agent
             outcome = agent.solve(context.task.problem, sandbox, budget, context.model)
-            future.set_result(_checked(outcome, budget))
+            future.set_result(_in_time(checked_outcome(outcome), budget))
         except BaseException as error:  # noqa: BLE001 - somebody's agent may raise anything
-            future.set_result(_exception_of(context, error))
+            future.set_exception(error)
 
     Thread(target=work, name=f"agent-{context.task.id}", daemon=True).start()
-    deadline = time.monotonic() + (budget.remaining() + _GRACE).total_seconds()
+    deadline = time.monotonic() + (budget.remaining() + _grace(budget)).total_seconds()
     while time.monotonic() < deadline:
-        try:
-            result = future.result(timeout=_POLL)
-        except FutureTimeoutError:
-            result = None
+        wait([future], timeout=_POLL)
         if context.cancel.is_set():
             raise KeyboardInterrupt  # also where the agent swallowed it
-        if result is not None:
-            return result
+        if future.done():
+            error = future.exception()
+            return _exception_of(error) if error is not None else future.result()
     detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
     return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail)
 
 
-def _checked(outcome: object, budget: Budget) -> AgentOutcome | ExceptionFact:
-    if not isinstance(outcome, AgentOutcome):
-        error = TypeError(f"solve() must return an AgentOutcome, found {type(outcome).__name__}")
-        return exception_fact(StageName.AGENT_RUN, error)
-    over = outcome.ending is AgentEnding.SUBMITTED and not budget.remaining()
-    if over:
-        detail = f"the agent used up its {budget.timeout.total_seconds():.0f} s"
-        return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=outcome.command)
-    return outcome
+def _grace(budget: Budget) -> timedelta:
+    return min(_GRACE, max(budget.timeout, _LEAST_GRACE))
 
 
-def _exception_of(context: StageContext, error: BaseException) -> ExceptionFact:
-    if context.cancel.is_set():
-        error = KeyboardInterrupt()
+def _in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
+    if outcome.ending is not AgentEnding.SUBMITTED or budget.remaining():
+        return outcome
+    detail = f"the agent used up its {budget.timeout.total_seconds():.0f} s"
+    return replace(outcome, ending=AgentEnding.TIME_LIMIT, detail=detail)
+
+
+def _exception_of(error: BaseException) -> ExceptionFact:
     fact = exception_fact(StageName.AGENT_RUN, error)
-    if isinstance(error, KeyboardInterrupt) and not context.cancel.is_set():
+    if isinstance(error, KeyboardInterrupt):
         return fact.model_copy(update={"fault": "agent"})  # not our Ctrl-C: its own doing
     return fact
 
@@ -145,12 +143,11 @@ def _exception_of(context: StageContext, error: BaseException) -> ExceptionFact:
 def _judged(context: StageContext, change: Change) -> JudgedChange:
     prepared, task = context.prepared, context.task
     assert prepared is not None
-    hidden = overlay_of(task.answer_key.tests_patch, context.mirrors.of(task.source)).files
     listed = (node_id.partition("::")[0] for node_id in task.answer_key.fail_to_pass)
     protection = Protection(
         test_paths=(*task.problem.test_paths, *listed),
         patterns=task.answer_key.protected,
-        hidden=frozenset(hidden),
+        hidden=frozenset(hidden_files(context)),
     )
     judged = protect(change, protection, prepared.base, prepared.content)
     context.save("patch.diff", render_patch(judged.files, prepared.content))

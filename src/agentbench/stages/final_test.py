@@ -3,21 +3,22 @@
 from agentbench.pytest_results.run import reporter_mounts
 from agentbench.pytest_results.tools import execute_tests
 from agentbench.scoring.evidence import Evidence
+from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_evidence, judged_request
 from agentbench.stages.workspace import write_files
-from agentbench.tasks.overlay import overlay_of
 
 
 def final_test(context: StageContext) -> Evidence:
     """Apply the change to the state before the agent, write the hidden tests last, run them.
 
     Raises:
+        GitCheckoutError: the hidden tests do not fit the base commit.
         SandboxError: the sandbox could not be made or is lost.
     """
-    prepared, task, change = context.prepared, context.task, context.change
+    prepared, change = context.prepared, context.change
     assert prepared is not None  # made by setup
-    mirror = context.mirrors.of(task.source)
+    hidden = hidden_files(context)
     with context.provider.open(
         prepared.snapshot,
         limits=context.limits,
@@ -27,7 +28,7 @@ def final_test(context: StageContext) -> Evidence:
     ) as sandbox:
         if change is not None:
             write_files(sandbox, change.files, emptied=change.emptied)
-        write_files(sandbox, overlay_of(task.answer_key.tests_patch, mirror).files)
+        write_files(sandbox, hidden)
         run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     return judged_evidence(context, Evidence(command=run.command, report=run.facts))

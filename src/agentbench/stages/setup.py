@@ -48,9 +48,11 @@ def _version_of(context: StageContext) -> dict[str, str]:
 
     The variables are those of setuptools-scm (also used by hatch-vcs) and pbr.
     """
-    described = context.mirror.described if context.mirror is not None else None
+    mirror = context.mirror
+    described = mirror.described if mirror is not None else None
     found = _VERSION.match(described) if described else None
-    if found is None:
+    # Without a tag git gives the commit's first digits, and those may all be decimal.
+    if found is None or (mirror is not None and mirror.commit.startswith(described or "")):
         return {}
     version, distance = found.groups()
     text = f"{version}.post{distance}" if distance else version
