@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 
 from agentbench.sandbox.interface import Stream
@@ -12,7 +13,7 @@ from agentbench.sandbox.interface import Stream
 CAP = 10 * 1024 * 1024
 """Bytes kept of a log: half from the head, half from the tail."""
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 
 class StageLog:
@@ -25,7 +26,7 @@ class StageLog:
         self, path: Path, *, cap: int = CAP, clock: Callable[[], float] = time.monotonic
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("wb")
+        self._file = path.open("wb", buffering=0)  # whoever follows a run reads it as it grows
         self._half = cap // 2
         self._clock = clock
         self._started = clock()
@@ -33,6 +34,7 @@ class StageLog:
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
         self._cut = 0
+        self._lock = Lock()  # an agent may run several commands at a time
 
     def __enter__(self) -> "StageLog":
         return self
@@ -43,27 +45,33 @@ class StageLog:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._cut:
-            self._file.write(b"\n[... %d bytes left out ...]\n" % self._cut)
-        for line in self._tail:
-            self._file.write(line)
-        self._file.close()
+        with self._lock:
+            if self._cut:
+                self._file.write(b"\n[... %d bytes left out ...]\n" % self._cut)
+            for line in self._tail:
+                self._file.write(line)
+            self._file.close()
 
     def write(self, stream: Stream, chunk: bytes) -> None:
         """Take one chunk of output; an `OutputSink`."""
         elapsed = self._clock() - self._started
         head = f"[{elapsed:9.3f} {stream.value}] ".encode()
-        text = _CONTROL.sub(lambda found: b"\\x%02x" % found.group(0)[0], chunk)
+        text = _CONTROL.sub(lambda found: b"\\x%02x" % found.group(0)[-1], chunk)
         line = head + text + (b"" if text.endswith(b"\n") else b"\n")
-        if self._file.closed:
-            return  # a stray thread of an agent that was given up
-        if self._written < self._half and not self._tail:
-            self._file.write(line[: self._half])
-            self._written += len(line)
-            self._cut += max(len(line) - self._half, 0)
+        with self._lock:
+            if not self._file.closed:  # by then it is a stray thread of an agent given up
+                self._keep(line)
+
+    def _keep(self, line: bytes) -> None:
+        room = self._half - self._written
+        self._file.write(line[:room])
+        self._written += len(line[:room])
+        rest = line[room:]
+        if not rest:
             return
-        self._tail.append(line[-self._half :])
+        self._tail.append(rest[-self._half :])
         self._tail_bytes += len(self._tail[-1])
+        self._cut += len(rest) - len(self._tail[-1])
         while self._tail_bytes > self._half and len(self._tail) > 1:
             gone = self._tail.popleft()
             self._tail_bytes -= len(gone)

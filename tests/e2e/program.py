@@ -1,0 +1,60 @@
+"""The program as a person starts it: in a process of its own."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentbench import AttemptRecord
+from agentbench.runs.store import RunStore
+
+_LONGEST = 240  # seconds
+
+
+def run_program(
+    *arguments: str | Path,
+    env: Mapping[str, str],
+    cwd: Path,
+    prefix: Sequence[str] = (),
+) -> subprocess.CompletedProcess[str]:
+    """Run `agentbench` to its end."""
+    return subprocess.run(
+        [*prefix, *argv(*arguments)],
+        env=env,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=_LONGEST,
+        check=False,
+    )
+
+
+@contextmanager
+def started_program(
+    *arguments: str | Path, env: Mapping[str, str], cwd: Path
+) -> Iterator[subprocess.Popen[str]]:
+    """`agentbench` under way; killed if it outlives the block."""
+    program = subprocess.Popen(
+        argv(*arguments),
+        env=env,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with program:
+        try:
+            yield program
+        finally:
+            program.kill()
+
+
+def argv(*arguments: str | Path) -> list[str]:
+    """The command line, with this very Python."""
+    return [sys.executable, "-m", "agentbench", *map(str, arguments)]
+
+
+def records_of(run: Path) -> tuple[AttemptRecord, ...]:
+    """The last record of every attempt of a run."""
+    return RunStore.open(run).latest().records
