@@ -132,7 +132,7 @@ class _Walker:
         self._results.append(result)
         if stage.name is StageName.BASELINE_RUN:
             failed = baseline_failure(expected_tests(self._task), result.evidence) is not None
-            if not failed and cached is None:
+            if not failed and cached is None and not result.evidence.warnings:
                 self._keep_baseline(result)
             return not failed
         if stage.name is StageName.AGENT_RUN:
@@ -169,12 +169,12 @@ class _Walker:
         """Hold the preparation's lock; whoever comes second finds it made."""
         try:
             self._resolve_image()
-        except (UnavailableError, SandboxError):
+            image, cache = self.context.image, self._workshop.cache
+            assert image is not None
+            self._key = preparation_key(self._task, image, self._workshop.provider)
+        except (UnavailableError, SandboxError, OSError):
             yield  # git_clone will meet the same, and record it
             return
-        image, cache = self.context.image, self._workshop.cache
-        assert image is not None
-        self._key = preparation_key(self._task, image, self._workshop.provider)
         if not self._workshop.use_cache:
             self._key = f"once-{uuid4().hex}"
             yield
@@ -248,11 +248,14 @@ def _compact(evidence: Evidence) -> Evidence:
 
     The record keeps just this, so that judging it again sees what was judged first.
     """
-    command = evidence.command
-    if command is None:
-        return evidence
-    tails = {"stdout": command.stdout[-_KEPT_OUTPUT:], "stderr": command.stderr[-_KEPT_OUTPUT:]}
-    return evidence.model_copy(update={"command": command.model_copy(update=tails)})
+    command, exception = evidence.command, evidence.exception
+    if command is not None:
+        tails = {"stdout": command.stdout[-_KEPT_OUTPUT:], "stderr": command.stderr[-_KEPT_OUTPUT:]}
+        command = command.model_copy(update=tails)
+    if exception is not None:
+        text = exception.message.encode("utf-8", "replace").decode()
+        exception = exception.model_copy(update={"message": text[:_KEPT_OUTPUT]})
+    return evidence.model_copy(update={"command": command, "exception": exception})
 
 
 def _nowhere(stream: Stream, chunk: bytes) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from agentbench.agents.interface import Agent
 from agentbench.errors import InputError
 from agentbench.runs.record import AttemptRecord
-from agentbench.runs.run import RunOptions, start_run
+from agentbench.runs.run import Run, RunOptions, start_run
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.load import load_tasks
 from agentbench.tasks.mirror import Mirrors
@@ -40,11 +40,11 @@ def run_attempt(
         UsageError: there is no such agent.
         UnavailableError: the sandbox is not available.
     """
-    tasks = [task] if isinstance(task, Task) else [Path(task)]
-    records = list(run_tasks(tasks, agent, sandbox=sandbox, options=options))
-    if len(records) != 1:
-        raise InputError(f"{task}: expected one task, found {len(records)}; use run_tasks")
-    return records[0]
+    tasks = _loaded([task], options if options is not None else RunOptions())
+    if len(tasks) != 1:
+        raise InputError(f"{task}: expected one task, found {len(tasks)}; use run_tasks")
+    (record,) = run_tasks(tasks, agent, sandbox=sandbox, options=options)
+    return record
 
 
 def run_tasks(
@@ -57,6 +57,7 @@ def run_tasks(
 ) -> Iterator[AttemptRecord]:
     """Let an agent try tasks; yields each attempt's record as it ends, in the order they end.
 
+    What is wrong with a task, the agent or the sandbox is raised at once, before the first attempt.
     Closing the iterator stops the run: what is under way is cut off, recorded and cleaned up.
 
     Args:
@@ -77,7 +78,10 @@ def run_tasks(
         sandbox=sandbox,
         attempts=attempts,
     )
-    run = start_run(_loaded(tasks, chosen), chosen)
+    return _records_of(start_run(_loaded(tasks, chosen), chosen))
+
+
+def _records_of(run: Run) -> Iterator[AttemptRecord]:
     with closing(run.attempts()) as records:  # type: ignore[type-var]  # it is a generator
         yield from records
 

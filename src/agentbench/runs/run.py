@@ -63,19 +63,24 @@ class Run:
     warnings: tuple[str, ...] = ()
 
     def attempts(self) -> Iterator[AttemptRecord]:
-        """Make the attempts; yields each one's last record the moment it is on disk."""
-        configuration = self.configuration
+        """Make the attempts; yields each one's last record the moment it is on disk.
+
+        Closing the iterator before its end stops the run, and run.json says `interrupted`.
+        """
+        configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
+        self.store.write_configuration(configuration)
         schedule = Schedule(
             run_id=configuration.run_id,
             jobs=configuration.jobs,
             retries=configuration.retries,
             max_cost_usd=configuration.max_cost_usd,
         )
+        ending = RunEnding.INTERRUPTED
         try:
             yield from run_attempts(self.planned, self.agent, self.workshop, self.store, schedule)
+            if not self.workshop.cancel.is_set():
+                ending = RunEnding.FINISHED
         finally:
-            cut = self.workshop.cancel.is_set()
-            ending = RunEnding.INTERRUPTED if cut else RunEnding.FINISHED
             update = {"ended_at": datetime.now(UTC), "ending": ending}
             self.store.write_configuration(configuration.model_copy(update=update))
 
@@ -88,7 +93,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     """Check everything that can be checked before the first attempt, and make the run's folder.
 
     Raises:
-        UsageError: an option is wrong, or the runs folder cannot be written.
+        UsageError: an option or the agent is wrong, or the runs folder cannot be written.
         UnavailableError: the sandbox is not available, or an image is not there.
     """
     _check_numbers(options)
@@ -109,17 +114,23 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     )
 
 
-def resume_run(folder: Path, *, cache_dir: Path | None = None) -> Run:
+def resume_run(folder: Path, *, cache_dir: Path | None = None, agent: Agent | None = None) -> Run:
     """Go on with a run: finished attempts are kept, the others are made (again).
+
+    Args:
+        folder: of the run.
+        cache_dir: where mirrors and preparations are kept; the user's own by default.
+        agent: the agent itself, where the run was started with one that has no name to find it by.
 
     Raises:
         InputError: there is no such run, or a task of it has changed since.
+        UsageError: its agent cannot be found by name, or `agent` is another one.
         UnavailableError: its sandbox is not available now.
     """
     store = RunStore.open(folder)
     configuration = store.configuration()
     options = RunOptions(
-        agent=configuration.agent,
+        agent=_same_agent(configuration, agent) if agent is not None else configuration.agent,
         agent_command=configuration.agent_command,
         sandbox=configuration.sandbox,
         use_cache=configuration.use_cache,
@@ -135,22 +146,40 @@ def resume_run(folder: Path, *, cache_dir: Path | None = None) -> Run:
     planned = tuple(
         item for item in _plan(tasks, configuration) if (item.task.id, item.attempt) not in done
     )
-    agent = _agent(options, patches)
+    chosen_agent = _agent(options, patches)
     chosen = _choose(options)
     return Run(
         configuration=configuration,
         store=store,
         planned=planned,
-        agent=agent,
+        agent=chosen_agent,
         workshop=_workshop(options, chosen.provider),
         warnings=(*latest.warnings, *chosen.warnings),
     )
 
 
+def _same_agent(configuration: RunConfiguration, agent: Agent) -> Agent:
+    if agent.name != configuration.agent:
+        raise UsageError(
+            f"{configuration.run_id}: is a run of {configuration.agent}, not of {agent.name}"
+        )
+    return agent
+
+
 def _agent(options: RunOptions, patches: Mapping[TaskId, bytes]) -> Agent:
     if not isinstance(options.agent, str):
-        return options.agent
+        return _checked_agent(options.agent)
     return choose_agent(options.agent, patches=patches, command=options.agent_command)
+
+
+def _checked_agent(agent: Agent) -> Agent:
+    name = getattr(agent, "name", None)
+    if not isinstance(name, str) or not callable(getattr(agent, "solve", None)):
+        raise UsageError(
+            "agent: expected an object with a name and solve(problem, sandbox, budget, model), "
+            f"found {type(agent).__name__}"
+        )
+    return agent
 
 
 def _choose(options: RunOptions) -> Chosen:

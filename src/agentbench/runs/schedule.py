@@ -57,16 +57,13 @@ def run_attempts(
     """
     runner = _Runner(agent, workshop, store, schedule)
     waiting = iter(planned)
-    spent = 0.0
     with ThreadPoolExecutor(max_workers=schedule.jobs, thread_name_prefix="attempt") as pool:
         running = {pool.submit(runner.attempt, item) for item in islice(waiting, schedule.jobs)}
         try:
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
-                for record in _results(done):
-                    spent += (record.usage.cost_usd or 0.0) if record.usage else 0.0
-                    yield record
-                if _may_go_on(workshop, schedule, spent):
+                yield from _results(done)
+                if _may_go_on(workshop, schedule, runner.spent_usd):
                     more = islice(waiting, schedule.jobs - len(running))
                     running |= {pool.submit(runner.attempt, item) for item in more}
         finally:
@@ -93,6 +90,12 @@ class _Runner:
         self._store = store
         self._schedule = schedule
         self._queued_at = time.monotonic()
+        self._spent: list[float] = []  # by every try, also one that is made again
+
+    @property
+    def spent_usd(self) -> float:
+        """What all tries so far have cost, as far as prices are known."""
+        return sum(self._spent)
 
     def attempt(self, planned: Planned) -> AttemptRecord:
         if self._schedule.on_start is not None:
@@ -118,6 +121,8 @@ class _Runner:
         )
         record = walk(planned.task, self._agent, self._workshop, place)
         self._store.append(record, folder)
+        if record.usage is not None and record.usage.cost_usd is not None:
+            self._spent.append(record.usage.cost_usd)
         return record
 
     def _is_worth_a_retry(self, record: AttemptRecord) -> bool:

@@ -85,6 +85,7 @@ class RunStore:
         try:
             return RunConfiguration.model_validate_json(path.read_bytes())
         except ValidationError as error:
+            _refuse_newer(str(path), path.read_bytes())
             raise InputError(f"{path}: {_why_invalid(error)}") from None
 
     def write_configuration(self, configuration: RunConfiguration) -> None:
@@ -146,7 +147,7 @@ class RunStore:
             try:
                 records.append(AttemptRecord.model_validate_json(line))
             except ValidationError as error:
-                _refuse_newer(path, number, line)
+                _refuse_newer(f"{path}:{number}", line)
                 warnings.append(f"{path}:{number}: set aside: {_why_invalid(error)}")
         return ReadRecords(records=tuple(records), warnings=tuple(warnings))
 
@@ -182,7 +183,14 @@ def _newest(runs_dir: Path) -> Path:
     if not folders:
         raise InputError(f"{runs_dir}: no run here yet; `agentbench run` makes one")
     recent = sorted(folders, key=lambda folder: (folder / _RUN).stat().st_mtime_ns)[-_RECENT:]
-    return max(recent, key=lambda folder: RunStore.open(folder).configuration().started_at)
+    return max(recent, key=_began)
+
+
+def _began(folder: Path) -> datetime:
+    try:
+        return RunStore.open(folder).configuration().started_at
+    except InputError:  # damaged, and no reason to hide the others
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -194,7 +202,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def _refuse_newer(path: Path, number: int, line: bytes) -> None:
+def _refuse_newer(where: str, line: bytes) -> None:
     import json
 
     try:
@@ -203,7 +211,7 @@ def _refuse_newer(path: Path, number: int, line: bytes) -> None:
         return
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise InputError(
-            f"{path}:{number}: schema_version {version} is of a newer agentbench, this one reads "
+            f"{where}: schema_version {version} is of a newer agentbench, this one reads "
             f"up to {SCHEMA_VERSION}; upgrade agentbench"
         )
 

@@ -37,6 +37,8 @@ class FoundIds:
 def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]) -> TaskProof:
     """Hold a task against the records of some oracle and some no-op attempts at it."""
     faults = dict.fromkeys([*_oracle_faults(oracle), *_noop_faults(task, noop)])
+    if not oracle or not noop:
+        faults["not every attempt was made, so nothing is proved"] = None
     finals_before = [_outcomes(record, StageName.FINAL_TEST) for record in noop]
     baselines = [_outcomes(record, StageName.BASELINE_RUN) for record in (*oracle, *noop)]
     finals_after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]

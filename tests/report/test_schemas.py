@@ -1,0 +1,56 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from agentbench.report.schemas import render_schemas, write_schemas
+from tests.runs.records import configuration, records
+
+FOLDER = Path(__file__).parents[2] / "docs" / "schema"
+COMMAND = "python -m agentbench.report.schemas docs/schema"
+VALIDATORS = {
+    name: jsonschema.Draft202012Validator(json.loads(text))
+    for name, text in render_schemas().items()
+}
+
+
+@pytest.mark.parametrize("name", VALIDATORS)
+def test_the_schemas_in_docs_are_current(name):
+    assert (FOLDER / name).read_text("utf-8") == render_schemas()[name], f"run: {COMMAND}"
+
+
+def test_nothing_else_lies_beside_them():
+    assert {path.name for path in FOLDER.iterdir()} == set(VALIDATORS)
+
+
+def test_they_are_written_where_they_are_wanted(tmp_path: Path):
+    write_schemas(tmp_path / "new")
+    assert {path.name: path.read_text() for path in (tmp_path / "new").iterdir()} == (
+        render_schemas()
+    )
+
+
+@pytest.mark.parametrize("name", VALIDATORS)
+def test_each_is_a_schema_of_its_dialect(name):
+    validator = VALIDATORS[name]
+    assert validator.schema["$schema"] == validator.META_SCHEMA["$id"]
+    validator.check_schema(validator.schema)
+
+
+@given(records())
+def test_every_record_fits_its_schema(record):
+    VALIDATORS["attempt-record.json"].validate(json.loads(record.model_dump_json()))
+
+
+def test_a_run_fits_its_schema():
+    VALIDATORS["run.json"].validate(json.loads(configuration().model_dump_json()))
+
+
+def test_what_is_no_record_does_not_fit():
+    document = json.loads(configuration().model_dump_json())
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATORS["attempt-record.json"].validate(document)
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATORS["run.json"].validate({**document, "unknown": 1})
