@@ -152,7 +152,7 @@ def git(
             _end(process)
     if output is None:
         assert timeout is not None
-        said = f"still running after {timeout.total_seconds():.0f} s"
+        said = f"still running after {timeout.total_seconds():g} s"
         return GitAnswer(status=-signal.SIGKILL, stdout=b"", stderr=said, timed_out=True)
     stdout, stderr = output
     return GitAnswer(

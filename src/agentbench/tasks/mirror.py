@@ -113,7 +113,7 @@ class Mirrors:
 
     def _fetch(self, url: str, path: Path, commit: str) -> None:
         refresh = self._fetched(path, "--prune", "origin")
-        if not _has(path, commit):
+        if not refresh.timed_out and not _has(path, commit):
             # A commit that no branch bears any more can often still be had by its hash.
             self._fetched(path, "origin", commit)
         if not refresh.ok and not _has(path, commit):

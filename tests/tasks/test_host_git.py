@@ -1,0 +1,162 @@
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from threading import Event
+
+import pytest
+
+from agentbench.tasks.host_git import GitAnswer, git, without_credentials
+from tests.tasks.conditions import (
+    closed_port,
+    commands_with,
+    odd_user,
+    silent_server,
+    telltale,
+    telltale_hooks,
+)
+
+
+def clone(url, tmp_path, **options):
+    return git("clone", "--quiet", "--", url, "copy", cwd=tmp_path, sealed=False, **options)
+
+
+def test_an_answer_has_what_git_printed_byte_for_byte(origin):
+    origin.write("bytes", "a\r\n\n")
+    origin.commit()
+    answer = git("cat-file", "blob", "HEAD:bytes", cwd=origin.path)
+    assert (answer.ok, answer.stdout, answer.stderr) == (True, b"a\r\n\n", "")
+
+
+def test_a_file_can_be_its_standard_input(tmp_path):
+    (tmp_path / "x").write_bytes(b"hello\n")
+    answer = git("hash-object", "--stdin", cwd=tmp_path, stdin=tmp_path / "x")
+    assert answer.stdout == b"ce013625030ba8dba906f756967f9e9ca394464a\n"
+
+
+def test_a_complaint_is_one_line_without_boilerplate_and_credentials():
+    answer = GitAnswer(
+        status=128,
+        stdout=b"",
+        stderr="Cloning into 'x'...\nwarning: redirecting\n"
+        "ssh: connect to host h port 22:\tConnection refused\r\n"
+        "fatal: unable to access 'https://me:s3cr3t@host/x/'\n\n"
+        "Please make sure you have the correct access rights\nand the repository exists.\n",
+    )
+    assert answer.complaint == (
+        "ssh: connect to host h port 22: Connection refused; "
+        "fatal: unable to access 'https://host/x/'"
+    )
+
+
+def test_a_silent_failure_is_told_by_its_number_and_a_long_one_is_cut():
+    assert GitAnswer(status=3, stdout=b"", stderr=" \n").complaint == "git exited 3"
+    long = GitAnswer(status=3, stdout=b"", stderr="x" * 999).complaint
+    assert long == f"{'x' * 399}…"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("https://me:pw@host/x", "https://host/x"),
+        ("https://token@host/x", "https://host/x"),
+        ("https://me:p@w:x@host/x", "https://host/x"),
+        ("a https://me:pw@h/x and ssh://git@h:22/y", "a https://h/x and ssh://h:22/y"),
+        ("https://host/a@b", "https://host/a@b"),
+        ("git@host:x", "git@host:x"),
+    ],
+)
+def test_credentials_are_taken_out_of_urls_and_nothing_else_is(text, clean):
+    assert without_credentials(text) == clean
+
+
+def test_a_sealed_git_does_not_know_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(odd_user(tmp_path / "home", tmp_path / "marker")))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "From The Environment")
+    ask = ("config", "--get", "user.name")
+    assert git(*ask, cwd=tmp_path).stdout == b""
+    assert git(*ask, cwd=tmp_path, sealed=False).stdout == b"From The Environment\n"
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, monkeypatch, sealed):
+    origin.commit()
+    for name, path in {
+        "GIT_DIR": origin.path / ".git",
+        "GIT_WORK_TREE": origin.path,
+        "GIT_INDEX_FILE": tmp_path / "index",
+        "GIT_OBJECT_DIRECTORY": tmp_path / "objects",
+    }.items():
+        monkeypatch.setenv(name, str(path))
+    (tmp_path / "new").mkdir()
+    assert git("init", "--quiet", ".", cwd=tmp_path / "new", sealed=sealed).ok
+    asked = git("rev-parse", "--absolute-git-dir", cwd=tmp_path / "new", sealed=sealed)
+    assert asked.stdout.decode().strip() == str(tmp_path / "new" / ".git")
+
+
+def test_nothing_that_a_repository_configures_is_run(origin, tmp_path):
+    marker = tmp_path / "marker"
+    origin.write("a", "1")
+    origin.commit()
+    telltale_hooks(origin.path / ".git" / "hooks", marker)
+    monitor = str(telltale(tmp_path / "monitor", marker))
+    origin.git("config", "core.fsmonitor", monitor)
+    assert git("status", "--porcelain", cwd=origin.path).ok
+    origin.write("a", "2")
+    assert git("commit", "--quiet", "--all", "--message", "x", cwd=origin.path).ok
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("url", ["ext::sh -c 'touch marker'", "http://127.0.0.1:1/x", "fd::3"])
+def test_a_transport_that_runs_commands_or_hides_nothing_is_off(tmp_path, url):
+    answer = clone(url, tmp_path)
+    assert not answer.ok
+    assert "not allowed" in answer.complaint
+    assert not (tmp_path / "marker").exists()
+
+
+def test_at_the_deadline_git_and_its_helpers_are_dead(tmp_path):
+    with silent_server() as port:
+        url = f"https://me:s3cr3t@127.0.0.1:{port}/x.git"
+        answer = clone(url, tmp_path, timeout=timedelta(seconds=0.5))
+        assert (answer.ok, answer.timed_out) == (False, True)
+        assert answer.complaint == "still running after 0.5 s"
+        assert commands_with(f"127.0.0.1:{port}") == []
+
+
+def test_a_cancelled_git_and_its_helpers_are_dead(tmp_path):
+    cancel = Event()
+    with silent_server(called=cancel) as port:
+        with pytest.raises(KeyboardInterrupt):
+            clone(f"https://127.0.0.1:{port}/x.git", tmp_path, cancel=cancel)
+        assert commands_with(f"127.0.0.1:{port}") == []
+
+
+def test_a_refused_connection_is_named(tmp_path):
+    answer = clone(f"https://127.0.0.1:{closed_port()}/x.git", tmp_path)
+    assert "Failed to connect to 127.0.0.1" in answer.complaint
+
+
+def test_no_question_is_asked_at_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.delenv("GIT_TERMINAL_PROMPT", raising=False)
+    answer = git("var", "GIT_EDITOR", cwd=tmp_path, env={"GIT_EDITOR": "x"})
+    assert answer.stdout == b"x\n"
+    shown = git("-c", "alias.ask=!echo $GIT_TERMINAL_PROMPT", "ask", cwd=tmp_path)
+    assert shown.stdout == b"0\n"
+
+
+def test_a_machine_without_git_is_told_to_install_it(tmp_path):
+    program = (
+        "from pathlib import Path\n"
+        "from agentbench.errors import UnavailableError\n"
+        "from agentbench.tasks.host_git import git\n"
+        "try:\n    git('--version', cwd=Path('/'))\n"
+        "except UnavailableError as error:\n    print(error)\n"
+    )
+    env = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "git is not on PATH, or does not run: install git\n", done.stderr
