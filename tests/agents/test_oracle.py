@@ -1,0 +1,59 @@
+from datetime import timedelta
+
+import pytest
+
+from agentbench.agents.interface import Budget
+from agentbench.agents.oracle import OracleAgent
+from agentbench.errors import SandboxError
+from agentbench.scoring.evidence import AgentEnding
+
+PATCH = b"--- a/code.py\n+++ b/code.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+
+
+def solve(patches, problem, sandbox, budget):
+    return OracleAgent(patches).solve(problem, sandbox, budget, None)
+
+
+def test_the_reference_patch_is_applied(problem, sandbox, workspace, budget):
+    outcome = solve({problem.id: PATCH}, problem, sandbox, budget)
+    assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "")
+    assert (workspace / "code.py").read_text() == "x = 2\n"
+    assert [path.name for path in workspace.iterdir()] == ["code.py"]
+
+
+@pytest.mark.parametrize("patches", [{}, {"some-task": b""}, {"some-task": b" \n"}])
+def test_a_task_without_a_patch_is_a_tool_error_that_says_so(
+    patches, problem, sandbox, workspace, budget
+):
+    outcome = solve(patches, problem, sandbox, budget)
+    assert (outcome.ending, outcome.detail) == (
+        AgentEnding.TOOL_ERROR,
+        "the task has no solution.patch",
+    )
+    assert outcome.command is None
+    assert (workspace / "code.py").read_text() == "x = 1\n"
+
+
+def test_a_patch_that_does_not_apply_is_a_tool_error_with_what_git_says(
+    problem, sandbox, workspace, budget
+):
+    (workspace / "code.py").write_text("y = 1\n")
+    outcome = solve({problem.id: PATCH}, problem, sandbox, budget)
+    assert outcome.ending is AgentEnding.TOOL_ERROR
+    assert outcome.detail.startswith(
+        "solution.patch does not apply: error: patch failed: code.py:1"
+    )
+    assert outcome.command.exit_code == 1
+
+
+def test_a_budget_that_is_spent_ends_it(problem, sandbox):
+    spent = Budget(timeout=timedelta(0), max_steps=1, max_cost_usd=0)
+    outcome = solve({problem.id: PATCH}, problem, sandbox, spent)
+    assert outcome.ending is AgentEnding.TOOL_ERROR
+    assert outcome.detail == "solution.patch does not apply: git apply ended in timed_out"
+
+
+def test_a_lost_sandbox_is_not_the_agents_to_judge(problem, sandbox, budget):
+    sandbox.lost = True
+    with pytest.raises(SandboxError):
+        solve({problem.id: PATCH}, problem, sandbox, budget)
