@@ -4,7 +4,8 @@ import pytest
 
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import Budget
-from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
+from agentbench.scoring.evidence import AgentEnding, Ending
+from tests.fakes.ended_sandbox import EndedSandbox
 
 ODD = [
     "plain",
@@ -110,20 +111,6 @@ def test_a_command_that_goes_on_ends_with_the_budget(problem, sandbox, workspace
     assert (workspace / "begun").exists()
 
 
-class Ended:
-    """A sandbox in which a command ends as a kernel or an engine might end it."""
-
-    def __init__(self, sandbox, ending):
-        self.results = sandbox.results
-        self.write_tree = sandbox.write_tree
-        self._ending = ending
-
-    def run(self, command):
-        return CommandResult(
-            argv=command.argv, ending=self._ending, duration=timedelta(seconds=1), stdout="last\n"
-        )
-
-
 @pytest.mark.parametrize(
     ("ending", "detail"),
     [
@@ -131,6 +118,6 @@ class Ended:
         (Ending.LOST, "agent was lost with its sandbox: last"),
     ],
 )
-def test_an_end_without_a_number_is_told_in_words(ending, detail, problem, sandbox, budget):
-    outcome = solve("true", problem, Ended(sandbox, ending), budget)
+def test_an_end_without_a_number_is_told_in_words(ending, detail, problem, budget):
+    outcome = solve("true", problem, EndedSandbox(ending, stdout="last\n"), budget)
     assert (outcome.ending, outcome.detail) == (AgentEnding.TOOL_ERROR, detail)

@@ -5,7 +5,8 @@ import pytest
 from agentbench.agents.interface import Budget
 from agentbench.agents.oracle import OracleAgent
 from agentbench.errors import SandboxError
-from agentbench.scoring.evidence import AgentEnding
+from agentbench.scoring.evidence import AgentEnding, Ending
+from tests.fakes.ended_sandbox import EndedSandbox
 
 PATCH = b"--- a/code.py\n+++ b/code.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 
@@ -46,9 +47,18 @@ def test_a_patch_that_does_not_apply_is_a_tool_error_with_what_git_says(
     assert outcome.command.exit_code == 1
 
 
-def test_a_budget_that_is_spent_ends_it(problem, sandbox):
-    spent = Budget(timeout=timedelta(0), max_steps=1, max_cost_usd=0)
-    outcome = solve({problem.id: PATCH}, problem, sandbox, spent)
+def test_git_gets_the_time_that_is_left_and_no_more(problem):
+    clock = iter([40.0])
+    budget = Budget(
+        timeout=timedelta(seconds=60),
+        max_steps=1,
+        max_cost_usd=0,
+        clock=lambda: next(clock),
+        started=0.0,
+    )
+    sandbox = EndedSandbox(Ending.TIMED_OUT)
+    outcome = solve({problem.id: PATCH}, problem, sandbox, budget)
+    assert sandbox.commands[0].timeout == timedelta(seconds=20)
     assert outcome.ending is AgentEnding.TOOL_ERROR
     assert outcome.detail == "solution.patch does not apply: git apply ended in timed_out"
 
