@@ -38,7 +38,7 @@ demo: $(VENV)/installed
 	fi
 
 test: $(VENV)/installed-dev
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .

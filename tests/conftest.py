@@ -7,6 +7,7 @@ import pytest
 
 _REQUIRED = "AGENTBENCH_REQUIRE_DOCKER"
 """Set to 1, a missing engine fails the Docker tests instead of skipping them."""
+_NEEDS = "needs Docker: "
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,7 +16,7 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["AGENTBENCH_CACHE"] = str(tmp_path_factory.mktemp("agentbench-cache"))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip, or fail, what needs an engine that is not there."""
     wanting = [item for item in items if item.get_closest_marker("docker")]
     refusal = _engine_refusal() if wanting else None
@@ -23,19 +24,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     if os.environ.get(_REQUIRED) == "1":
         raise pytest.UsageError(f"{_REQUIRED}=1, and no engine answers: {refusal}")
-    config.stash[_SKIPPED] = (len(wanting), refusal)
     for item in wanting:
-        item.add_marker(pytest.mark.skip(reason=f"needs Docker: {refusal}"))
+        item.add_marker(pytest.mark.skip(reason=f"{_NEEDS}{refusal}"))
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Say how many Docker tests did not run, and why."""
-    skipped = config.stash.get(_SKIPPED, None)
-    if skipped is not None:
-        count, reason = skipped
-        terminalreporter.write_line(f"{count} Docker tests were skipped: {reason}")
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many Docker tests did not run, and why; the reports come from xdist's workers too."""
+    reasons = [
+        report.longrepr[2]
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and _NEEDS in report.longrepr[2]
+    ]
+    if reasons:
+        said = reasons[0].removeprefix("Skipped: ")
+        terminalreporter.write_line(f"{len(reasons)} Docker tests were skipped: {said}")
 
 
 def _engine_refusal() -> str | None:
@@ -53,6 +55,3 @@ def _engine_refusal() -> str | None:
 def catalogue() -> Path:
     """The shipped tasks."""
     return Path(__file__).parents[1] / "tasks"
-
-
-_SKIPPED: pytest.StashKey[tuple[int, str]] = pytest.StashKey()
