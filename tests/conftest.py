@@ -1,6 +1,7 @@
 """What all tests share: Docker tests run where an engine answers, and say so where none does."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,16 +17,16 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["AGENTBENCH_CACHE"] = str(tmp_path_factory.mktemp("agentbench-cache"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, or fail, what needs an engine that is not there."""
-    wanting = [item for item in items if item.get_closest_marker("docker")]
-    refusal = _engine_refusal() if wanting else None
+    if item.get_closest_marker("docker") is None:
+        return
+    refusal = _engine_refusal()
     if refusal is None:
         return
     if os.environ.get(_REQUIRED) == "1":
-        raise pytest.UsageError(f"{_REQUIRED}=1, and no engine answers: {refusal}")
-    for item in wanting:
-        item.add_marker(pytest.mark.skip(reason=f"{_NEEDS}{refusal}"))
+        pytest.fail(f"{_REQUIRED}=1, and no engine answers: {refusal}", pytrace=False)
+    pytest.skip(f"{_NEEDS}{refusal}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -40,6 +41,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{len(reasons)} Docker tests were skipped: {said}")
 
 
+@cache
 def _engine_refusal() -> str | None:
     from agentbench.errors import SandboxError, UnavailableError
     from agentbench.sandbox.docker_engine import Engine
