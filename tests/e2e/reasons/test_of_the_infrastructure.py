@@ -91,7 +91,7 @@ def _while_it_works(
     """An agent whose one command meets an event."""
 
     def solve(
-        problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
+        _problem: Problem, sandbox: Sandbox, budget: Budget, _model: ModelDoor | None
     ) -> AgentOutcome:
         sandbox.run(
             Command(

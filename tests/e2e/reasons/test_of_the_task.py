@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
-from agentbench.sandbox.interface import Sandbox
+from agentbench.agents.choose import FunctionAgent
+from agentbench.agents.interface import AgentOutcome
 from agentbench.scoring.evidence import StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.tasks.problem import Problem
 from tests.e2e.bench import PREPARED, Bench
 from tests.e2e.hosts import closed_port, silent_host
 from tests.e2e.small_task import FIXED, SmallTask
@@ -20,22 +19,19 @@ BASELINE = (*PREPARED, StageName.BASELINE_RUN)
 NOBODY = "0" * 40
 
 
-class NeverPaid:
-    """An agent that a broken task must not get to."""
+def _never_paid(*_: object) -> AgentOutcome:
+    raise AssertionError("an agent was paid for a broken task")
 
-    name = "never-paid"
 
-    def solve(
-        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
-    ) -> AgentOutcome:
-        raise AssertionError("an agent was paid for a broken task")
+NEVER_PAID = FunctionAgent("never-paid", _never_paid)
+"""An agent that a broken task must not get to."""
 
 
 def test_a_repository_that_is_not_there_fails_the_clone(bench: Bench, tmp_path: Path) -> None:
     url = f"file://{tmp_path}/gone.git"
     task = SmallTask(repo=_at(url), files={}).write(_made(tmp_path / "small"))
 
-    record = bench.attempt(task, NeverPaid(), walked=CLONE)
+    record = bench.attempt(task, NEVER_PAID, walked=CLONE)
 
     assert record.failure_reason is FailureReason.GIT_CLONE_FAILED
     assert record.fault is Fault.TASK
@@ -48,7 +44,7 @@ def test_a_host_that_refuses_fails_the_clone_as_the_network_does(
     url = f"https://127.0.0.1:{closed_port()}/x.git"
     task = SmallTask(repo=_at(url), files={}).write(_made(tmp_path / "small"))
 
-    record = walled_bench.attempt(task, NeverPaid(), walked=CLONE)
+    record = walled_bench.attempt(task, NEVER_PAID, walked=CLONE)
 
     assert record.failure_reason is FailureReason.GIT_CLONE_FAILED
     assert record.fault is Fault.INFRASTRUCTURE
@@ -61,7 +57,7 @@ def test_a_host_that_never_answers_times_the_clone_out(walled_bench: Bench, tmp_
         task = SmallTask(repo=_at(url), files={}).write(_made(tmp_path / "small"))
 
         # 1.8 s of the half hour that a clone may take
-        record = walled_bench.with_timeouts(0.001).attempt(task, NeverPaid(), walked=CLONE)
+        record = walled_bench.with_timeouts(0.001).attempt(task, NEVER_PAID, walked=CLONE)
 
     assert record.failure_reason is FailureReason.TIMEOUT
     assert record.fault is Fault.INFRASTRUCTURE
@@ -73,7 +69,7 @@ def test_a_commit_that_is_not_there_fails_the_checkout(bench: Bench, tmp_path: P
     origin = _repository(tmp_path / "origin")
     task = SmallTask(repo=_at(f"file://{origin}"), files={}).write(_made(tmp_path / "small"))
 
-    record = bench.attempt(task, NeverPaid(), walked=CHECKOUT)
+    record = bench.attempt(task, NEVER_PAID, walked=CHECKOUT)
 
     assert record.failure_reason is FailureReason.GIT_CHECKOUT_FAILED
     assert record.fault is Fault.TASK
@@ -84,7 +80,7 @@ def test_a_setup_that_fails_ends_the_attempt(bench: Bench, tmp_path: Path) -> No
     setup = 'commands = ["true", "echo no compiler here >&2; exit 3"]'
     task = SmallTask(setup=setup).write(tmp_path / "small")
 
-    record = bench.attempt(task, NeverPaid(), walked=PREPARED)
+    record = bench.attempt(task, NEVER_PAID, walked=PREPARED)
 
     assert record.failure_reason is FailureReason.SETUP_FAILED
     assert record.fault is Fault.TASK
@@ -96,7 +92,7 @@ def test_a_setup_that_hangs_times_out(bench: Bench, tmp_path: Path) -> None:
     setup = 'commands = ["sleep 600 & setsid sleep 600"]\ntimeout_s = 1.5'
     task = SmallTask(setup=setup).write(tmp_path / "small")
 
-    record = bench.attempt(task, NeverPaid(), walked=PREPARED)
+    record = bench.attempt(task, NEVER_PAID, walked=PREPARED)
 
     assert record.failure_reason is FailureReason.SETUP_TIMEOUT
     assert record.fault is Fault.TASK
@@ -107,7 +103,7 @@ def test_a_setup_that_eats_its_memory_is_a_lost_sandbox(bench: Bench, tmp_path: 
     setup = """commands = ["python -c 'x = bytearray(1); x *= 1 << 30'"]"""
     task = SmallTask(setup=setup, environment="memory_mib = 128").write(tmp_path / "small")
 
-    record = bench.attempt(task, NeverPaid(), walked=PREPARED)
+    record = bench.attempt(task, NEVER_PAID, walked=PREPARED)
 
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.fault is Fault.TASK
@@ -119,9 +115,11 @@ def test_a_bug_that_is_not_there_ends_the_attempt(
     bench: Bench, tmp_path: Path, *, listed: bool
 ) -> None:
     small = SmallTask(files={**SmallTask().files, "basket.py": FIXED})
-    task = (small if listed else SmallTask(files=small.files, fail_to_pass=())).write(tmp_path / "s")
+    task = (small if listed else SmallTask(files=small.files, fail_to_pass=())).write(
+        tmp_path / "s"
+    )
 
-    record = bench.attempt(task, NeverPaid(), walked=BASELINE)
+    record = bench.attempt(task, NEVER_PAID, walked=BASELINE)
 
     assert record.failure_reason is FailureReason.BASELINE_NOT_FAILING
     assert record.fault is Fault.TASK

@@ -1,0 +1,205 @@
+"""What goes wrong around an attempt ends in its reason, or in its exit code and one clear line."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentbench.runs.store import RunStore
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.e2e.bench import Bench
+from tests.e2e.program import run_program
+from tests.e2e.small_task import FIX, SmallTask
+
+UNCAUGHT = 'command = "python -m pytest -s"'  # what tests print comes out as it is
+LOG_CAP = 11 * 2**20  # of a stage: 10 MiB and the times
+
+
+def test_tests_that_print_without_end_are_cut(bench: Bench, tmp_path: Path) -> None:
+    noisy = "import sys\\nfor _ in range(200):\\n    sys.__stdout__.write('x' * 2**20)"
+    task = SmallTask(tests=UNCAUGHT).write(tmp_path / "small")
+
+    record = bench.command(task, f'{FIX}; printf "{noisy}\\n" >> basket.py')
+
+    assert record.resolved
+    final = record.stages[-1]
+    assert final.output_bytes > 200 * 2**20
+    assert final.truncated
+    folder = RunStore.open(bench.options.runs_dir / record.run_id).folder_of(record)
+    assert (folder / str(final.log)).stat().st_size < LOG_CAP
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 2 * LOG_CAP
+
+
+def test_output_that_is_no_text_spoils_nothing(bench: Bench, tmp_path: Path) -> None:
+    binary = r"import sys; sys.__stdout__.buffer.write(bytes(range(256)) + b'\xff\xfe\x80\n')"
+    task = SmallTask(tests=UNCAUGHT).write(tmp_path / "small")
+
+    record = bench.command(task, f"{FIX}; cat >> basket.py <<'E'\n{binary}\nE")
+
+    assert record.resolved
+    command = record.stages[-1].evidence.command
+    assert command is not None
+    assert "\ufffd" in command.stdout
+
+
+def test_tests_that_fork_without_end_cannot_take_the_machine(bench: Bench, tmp_path: Path) -> None:
+    bomb = "import os\\nwhile True:\\n    try: os.fork()\\n    except OSError: pass"
+    task = SmallTask(environment="pids = 32", test_timeout_s=8).write(tmp_path / "small")
+
+    record = bench.command(task, f'printf "{bomb}\\n" > basket.py')
+
+    assert not record.resolved
+    assert record.fault is Fault.AGENT
+    assert record.failure_reason is FailureReason.TIMEOUT
+
+
+def test_tests_that_eat_memory_end_with_the_limit_in_words(bench: Bench, tmp_path: Path) -> None:
+    eater = "kept = []\\nwhile True: kept.append(bytearray(b'x') * 2**24)"
+    task = SmallTask(environment="memory_mib = 192").write(tmp_path / "small")
+
+    record = bench.command(task, f'printf "{eater}\\n" > basket.py')
+
+    assert record.failure_reason is FailureReason.SANDBOX_ERROR
+    assert record.fault is Fault.AGENT
+    assert record.detail == "out of memory (limit 192 MiB)"
+
+
+def test_tests_that_hang_with_children_of_their_own_leave_none(
+    bench: Bench, tmp_path: Path
+) -> None:
+    mark = f"{os.getpid()}{tmp_path.name.__hash__() % 10**6}"
+    hang = (
+        f"import subprocess\\nsubprocess.Popen(['sleep', '{mark}'], start_new_session=True).wait()"
+    )
+    task = SmallTask(test_timeout_s=8).write(tmp_path / "small")
+
+    record = bench.command(task, f'printf "{hang}\\n" > basket.py')
+
+    assert record.failure_reason is FailureReason.TIMEOUT
+    assert record.fault is Fault.AGENT
+    assert _processes_called("sleep", mark) == []
+
+
+def test_a_wrong_task_is_65_with_every_fault_named(tmp_path: Path, environ: dict[str, str]) -> None:
+    SmallTask(test_timeout_s=-3).write(tmp_path / "tasks" / "one")
+    SmallTask(tests="pass_to_pas = []").write(tmp_path / "tasks" / "two")
+    broken = SmallTask().write(tmp_path / "tasks" / "three")
+    (broken / "tests.patch").write_text("--- a/none.py\n+++ b/none.py\n@@ -1 +1 @@\n-x\n+y\n")
+
+    ended = run_program("run", "tasks", env=environ, cwd=tmp_path)
+
+    assert ended.returncode == 65
+    assert "tasks/one/task.toml: tests.timeout_s: -3" in ended.stderr
+    assert "tasks/two/task.toml: tests.pass_to_pas" in ended.stderr
+    assert "tasks/three/tests.patch: does not apply" in ended.stderr
+    assert _is_plain(ended, lines=3)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_no_task_at_all_is_65(tmp_path: Path, environ: dict[str, str]) -> None:
+    ended = run_program("run", tmp_path, env=environ, cwd=tmp_path)
+
+    assert ended.returncode == 65
+    assert "no task here" in ended.stderr
+    assert _is_plain(ended)
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("no_such_module_anywhere:agent", "cannot import 'no_such_module_anywhere'"),
+        ("json:no_such_agent", "json has no attribute 'no_such_agent'"),
+        ("nobody", "no such agent; known: oracle, noop, command"),
+        ("command", "needs --agent-command"),
+    ],
+)
+def test_an_agent_that_cannot_be_had_is_2(
+    tmp_path: Path, environ: dict[str, str], agent: str, said: str
+) -> None:
+    task = SmallTask().write(tmp_path / "small")
+
+    ended = run_program("run", task, "--agent", agent, env=environ, cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert _is_plain(ended)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_engine_that_is_down_is_69(tmp_path: Path, environ: dict[str, str]) -> None:
+    task = SmallTask().write(tmp_path / "small")
+    environ["DOCKER_HOST"] = f"unix://{tmp_path}/nobody.sock"
+
+    ended = run_program("run", task, "--sandbox", "docker", env=environ, cwd=tmp_path)
+
+    assert ended.returncode == 69
+    assert f"no Docker engine answers at unix://{tmp_path}/nobody.sock" in ended.stderr
+    assert _is_plain(ended)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker")
+def test_an_image_that_is_missing_is_69_before_any_attempt(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    task = SmallTask(environment='image = "agentbench/python:3.99"').write(tmp_path / "small")
+
+    ended = run_program("run", task, "--sandbox", "docker", env=environ, cwd=tmp_path)
+
+    assert ended.returncode == 69
+    assert "small: there is no image agentbench/python:3.99" in ended.stderr
+    assert "agentbench images build" in ended.stderr
+    assert _is_plain(ended)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_runs_folder_that_is_a_file_is_2(tmp_path: Path, environ: dict[str, str]) -> None:
+    task = SmallTask().write(tmp_path / "small")
+    (tmp_path / "runs").write_text("in the way")
+
+    ended = run_program("run", task, env=environ, cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert "choose another --runs-dir" in ended.stderr
+    assert _is_plain(ended)
+
+
+def test_a_runs_folder_without_permission_is_2(tmp_path: Path, environ: dict[str, str]) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can start the program as somebody else")
+    task = SmallTask().write(tmp_path / "small")
+    locked, cache = tmp_path / "locked", tmp_path / "cache"
+    locked.mkdir(mode=0o755)
+    cache.mkdir()
+    cache.chmod(0o777)
+    environ |= {"AGENTBENCH_CACHE": str(cache), "HOME": str(cache)}
+    prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    options = ("--sandbox", "process", "--runs-dir", locked)
+
+    ended = run_program("run", task, *options, env=environ, cwd=tmp_path, prefix=prefix)
+
+    assert ended.returncode == 2, ended.stderr
+    assert "cannot be written (Permission denied)" in ended.stderr
+    assert _is_plain(ended)
+
+
+def _is_plain(ended: subprocess.CompletedProcess[str], *, lines: int = 1) -> bool:
+    """Whether a program said what is wrong in so many lines, without a traceback."""
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("warning: ")]
+    return len(said) == lines and "Traceback" not in ended.stderr and ended.stdout == ""
+
+
+def _processes_called(*argv: str) -> list[str]:
+    wanted = "\0".join([*argv, ""])
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_text() == wanted:
+                found.append(path.parent.name)
+        except (OSError, UnicodeDecodeError):
+            continue
+    return found
