@@ -1,0 +1,212 @@
+import threading
+from pathlib import PurePosixPath as P
+
+import pytest
+
+from agentbench.agents.interface import AgentOutcome, Usage
+from agentbench.errors import LLMError, SandboxError, ToolError
+from agentbench.sandbox.archive import tar_of_file
+from agentbench.scoring.classification import classify
+from agentbench.scoring.evidence import AgentEnding, StageName
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.problem import AgentLimits
+from tests.e2e.small_task import FIX
+from tests.fakes.staging import go
+from tests.sandbox.conformance_base import sh
+
+DONE = AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+
+def raising(error: BaseException):
+    def solve(problem, sandbox, budget, model):
+        raise error
+
+    return solve
+
+
+def doing(script: str):
+    def solve(problem, sandbox, budget, model):
+        sh(sandbox, script)
+        return DONE
+
+    return solve
+
+
+def in_haste(context):
+    """The same attempt with half a second for the agent."""
+    limits = AgentLimits(timeout_s=0.5)
+    problem = context.task.problem.model_copy(update={"limits": limits})
+    context.task = context.task.model_copy(update={"problem": problem})
+    return context
+
+
+def verdict(evidence):
+    failure = classify(StageName.AGENT_RUN, evidence)
+    assert failure is not None
+    return failure.reason, failure.fault
+
+
+def test_what_an_agent_changed_is_taken_out_and_shown(attempt_by, desk):
+    with attempt_by(doing(f"{FIX}; echo note > notes.txt")) as context:
+        evidence = go(context, "agent_run")
+        assert context.change is not None
+        assert set(context.change.files) == {P("basket.py"), P("notes.txt")}
+    assert evidence.agent is AgentEnding.SUBMITTED
+    assert evidence.own_seconds > 0
+    assert classify(StageName.AGENT_RUN, evidence) is None
+    assert "+    return sum(prices)" in desk.read("patch.diff")
+    assert not (desk.folder / "patch.raw.diff").exists()
+
+
+def test_what_belongs_to_the_judge_is_dropped_and_kept_beside(attempt_by, desk):
+    script = "echo 'assert 0' > conftest.py; rm tests/test_basket.py; echo > pytest.ini"
+    with attempt_by(doing(f"{FIX}; {script}; echo > tests/test_hidden.py")) as context:
+        go(context, "agent_run")
+        assert context.change is not None
+        assert set(context.change.files) == {P("basket.py")}
+        assert {each.path for each in context.change.dropped} == {
+            "conftest.py",
+            "pytest.ini",
+            "tests/test_basket.py",
+            "tests/test_hidden.py",
+        }
+    assert "conftest.py" not in desk.read("patch.diff")
+    assert "conftest.py" in desk.read("patch.raw.diff")
+
+
+@pytest.mark.parametrize(
+    "mess",
+    [
+        "git config user.email a@b; git config user.name me; git commit -qam fixed",
+        "rm -rf .git",
+        "rm -rf .git; echo 'gitdir: /etc' > .git",
+        "chmod 000 basket.py; chmod 000 .",
+        "(sleep 100; echo late > basket.py) >/dev/null 2>&1 &",
+        "mkfifo pipe; ln -s / everything; ln basket.py hard.py",
+    ],
+    ids=["commits", "no git", "git elsewhere", "unreadable", "background", "odd files"],
+)
+def test_the_change_is_found_whatever_else_was_done(attempt_by, mess):
+    with attempt_by(doing(f"{FIX}; {mess}")) as context:
+        evidence = go(context, "agent_run")
+        assert context.change is not None
+        fixed = context.change.files[P("basket.py")]
+        assert fixed is not None
+        assert b"sum(prices)" in fixed.content
+        assert set(context.change.files) <= {P("basket.py"), P("hard.py")}
+    refused = {finding.where for finding in evidence.findings}
+    assert refused == ({"pipe", "everything"} if "pipe" in mess else set())
+
+
+def test_an_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
+    seen = []
+
+    def solve(problem, sandbox, budget, model):
+        seen.append(sh(sandbox, "ls tests; git log --oneline | wc -l").stdout.split())
+        seen.append(problem)
+        return DONE
+
+    with attempt_by(solve) as context:
+        go(context, "agent_run")
+        assert seen == [["test_basket.py", "1"], context.task.problem]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "fault"),
+    [
+        (LLMError("429 for ever"), FailureReason.LLM_ERROR, Fault.INFRASTRUCTURE),
+        (ToolError("broken"), FailureReason.TOOL_ERROR, Fault.AGENT),
+        (SandboxError("lost"), FailureReason.SANDBOX_ERROR, Fault.INFRASTRUCTURE),
+        (ZeroDivisionError("odd"), FailureReason.UNKNOWN, Fault.AGENT),
+        (TimeoutError("its own"), FailureReason.UNKNOWN, Fault.AGENT),
+        (SystemExit(0), FailureReason.UNKNOWN, Fault.AGENT),
+        (GeneratorExit(), FailureReason.UNKNOWN, Fault.AGENT),
+        (KeyboardInterrupt(), FailureReason.INTERRUPTED, Fault.AGENT),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_what_an_agent_raises_is_evidence_and_its_work_is_kept(attempt_by, error, reason, fault):
+    with attempt_by(raising(error)) as context:
+        evidence = go(context, "agent_run")
+        assert context.change is not None
+    assert verdict(evidence) == (reason, fault)
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        None,
+        "done",
+        AgentOutcome(ending="won"),
+        AgentOutcome(ending=AgentEnding.SUBMITTED, steps="many"),
+        AgentOutcome(ending=AgentEnding.SUBMITTED, usage=Usage(cost_usd=float("nan"))),
+    ],
+)
+def test_nonsense_is_the_agents_fault(attempt_by, nonsense):
+    with attempt_by(lambda *_: nonsense) as context:
+        evidence = go(context, "agent_run")
+        assert context.outcome is None
+    assert verdict(evidence) == (FailureReason.UNKNOWN, Fault.AGENT)
+
+
+def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):
+    released = threading.Event()
+
+    def solve(problem, sandbox, budget, model):
+        sandbox.write_tree(sandbox.workspace, tar_of_file("begun.txt", b"x"))
+        released.wait()
+        return DONE
+
+    with attempt_by(solve) as context:
+        evidence = go(in_haste(context), "agent_run")
+        released.set()
+        assert context.change is not None
+        assert set(context.change.files) == {P("begun.txt")}
+    assert verdict(evidence) == (FailureReason.TIMEOUT, Fault.AGENT)
+
+
+def test_an_agent_that_submits_too_late_ran_out_of_time(attempt_by):
+    def solve(problem, sandbox, budget, model):
+        while budget.remaining():
+            threading.Event().wait(0.05)
+        return DONE
+
+    with attempt_by(solve) as context:
+        evidence = go(in_haste(context), "agent_run")
+    assert verdict(evidence) == (FailureReason.TIMEOUT, Fault.AGENT)
+    assert evidence.agent_detail == "the agent used up its 0 s"
+
+
+def test_our_ctrl_c_is_not_the_agents_to_swallow(attempt_by):
+    with attempt_by() as context:
+
+        def solve(problem, sandbox, budget, model):
+            context.cancel.set()
+            with pytest.raises(KeyboardInterrupt):
+                sh(sandbox, "sleep 60")
+            return DONE
+
+        context.agent.solve = solve
+        with pytest.raises(KeyboardInterrupt):
+            go(context, "agent_run")
+
+
+def test_a_sandbox_that_an_agent_ended_still_gives_its_work(attempt_by):
+    def solve(problem, sandbox, budget, model):
+        sh(sandbox, FIX)
+        sandbox.kill()
+        return DONE
+
+    with attempt_by(solve) as context:
+        go(context, "agent_run")
+        assert context.change is not None
+        assert set(context.change.files) == {P("basket.py")}
+
+
+def test_everything_may_be_removed(attempt_by):
+    with attempt_by(doing('find . -mindepth 1 -delete; cd /; rmdir "$OLDPWD"; true')) as context:
+        evidence = go(context, "agent_run")
+        assert context.change is not None
+        assert context.change.files == {P("basket.py"): None}
+        assert {each.path for each in context.change.dropped} == {"tests/test_basket.py"}
+    assert evidence.findings == ()

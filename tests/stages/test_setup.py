@@ -1,0 +1,94 @@
+import pytest
+
+from agentbench.scoring.classification import classify
+from agentbench.scoring.evidence import StageName
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.mirror import Mirror
+from tests.fakes.staging import go, prepare, small_task, staged
+
+
+def commands(*lines: str, timeout_s: float = 60) -> str:
+    return f"commands = {list(lines)}\ntimeout_s = {timeout_s}"
+
+
+def after_setup(provider, desk, task, **more):
+    """The evidence of set-up, and whether its state was kept."""
+    with staged(task, provider, desk, **more) as context:
+        return prepare(context), context.prepared is not None
+
+
+def test_without_commands_the_state_is_kept_as_it_is(provider, desk, tmp_path):
+    evidence, kept = after_setup(provider, desk, small_task(tmp_path / "small"))
+    assert evidence.command is None
+    assert classify(StageName.SETUP, evidence) is None
+    assert kept
+
+
+def test_commands_run_in_turn_in_one_place(provider, desk, tmp_path):
+    setup = commands("echo one > made", "cat made; echo $TZ", "test -f basket.py")
+    task = small_task(tmp_path / "small", setup=setup, environment='env = { TZ = "Asia/Tokyo" }')
+    evidence, kept = after_setup(provider, desk, task)
+    assert kept
+    assert evidence.command is not None
+    assert evidence.command.argv[-1] == "test -f basket.py"
+    assert b"one" in desk.printed
+    assert b"Asia/Tokyo" in desk.printed
+    assert evidence.own_seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("exit 3", Fault.TASK),
+        ("echo 'Could not resolve host: pypi.invalid' >&2; exit 1", Fault.INFRASTRUCTURE),
+        ("no-such-program-at-all", Fault.TASK),
+    ],
+)
+def test_the_first_command_that_fails_ends_set_up(provider, desk, tmp_path, line, fault):
+    task = small_task(tmp_path / "small", setup=commands(line, "touch later"))
+    evidence, kept = after_setup(provider, desk, task)
+    assert not kept
+    assert evidence.command is not None
+    assert evidence.command.argv[-1] == line
+    failure = classify(StageName.SETUP, evidence)
+    assert failure is not None
+    assert (failure.reason, failure.fault) == (FailureReason.SETUP_FAILED, fault)
+
+
+def test_all_commands_share_one_time_limit(provider, desk, tmp_path):
+    task = small_task(tmp_path / "small", setup=commands("sleep 0.4", "sleep 60", timeout_s=1))
+    evidence, kept = after_setup(provider, desk, task, timeout_scale=0.6)
+    assert not kept
+    failure = classify(StageName.SETUP, evidence)
+    assert failure is not None
+    assert failure.reason is FailureReason.SETUP_TIMEOUT
+    assert evidence.own_seconds < 10
+
+
+DESCRIBED = {
+    "v1.2.3": "1.2.3",
+    "1.2.3": "1.2.3",
+    "v1.2.3-4-gabcdef012345": "1.2.3.post4",
+    "release-2.0rc1": "2.0rc1",
+    "shop/v3": "3",
+    "nightly": "",
+    "v1.2-beta-x": "",
+    "123456789012": "",  # no tag: the first digits of the commit itself
+    "a12345678901": "",
+    None: "",
+}
+
+
+def test_projects_that_ask_git_for_their_version_are_told_it(provider, desk, tmp_path):
+    setup = commands("echo =$SETUPTOOLS_SCM_PRETEND_VERSION=$PBR_VERSION=", "false")
+    with staged(small_task(tmp_path / "small", setup=setup), provider, desk) as context:
+        go(context, "git_clone", "git_checkout")
+        assert context.mirror is not None
+        path, printed = context.mirror.path, []
+        for described in DESCRIBED:
+            desk.printed = b""
+            digits = described if described and len(described) == 12 else "0" * 12
+            context.mirror = Mirror(path=path, commit=digits + "0" * 28, described=described)
+            go(context, "setup")
+            printed.append(desk.printed.decode().strip())
+    assert printed == [f"={version}={version}=" for version in DESCRIBED.values()]
