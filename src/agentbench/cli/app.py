@@ -35,17 +35,25 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _program(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)
-    ] = False,
-) -> None:
-    if version:
+def _show_version(asked: bool) -> None:
+    # As the option's callback: the program's own runs only once there is a command.
+    if asked:
         from agentbench import __version__
 
         typer.echo(f"agentbench {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 for command in (run, validate, resume, rescore, report, show, explain, doctor, clean):

@@ -57,6 +57,7 @@ def _how(stage: StageRecord) -> str:
         agent = stage.evidence.agent
         return agent.value if agent is not None else "nothing to do"
     code = f" {stage.exit_code}" if stage.exit_code is not None else ""
+    code = f" by signal {stage.signal}" if stage.signal is not None else code
     return f"{stage.ending.value}{code}{' (cached)' if stage.cached else ''}"
 
 
@@ -121,7 +122,7 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
     if not path.is_file():
         return
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()
-    yield from (f"  {harmless(line, limit=300)}" for line in lines[:_PATCH_LINES])
+    yield from (f"  {harmless(line, limit=300, newlines=True)}" for line in lines[:_PATCH_LINES])
     if len(lines) > _PATCH_LINES:
         yield f"  … {len(lines) - _PATCH_LINES} more lines in {path}"
     yield ""

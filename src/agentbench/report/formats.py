@@ -46,10 +46,10 @@ def render(records: Sequence[AttemptRecord], chosen: Format) -> str:
 
 
 def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
-    """Records as a table at a terminal; columns that would be the same in every row stay away."""
+    """Records as a table at a terminal; columns that would tell nothing stay away."""
     rows = rows_of(records)
     shown = [
-        name for name in _SHOWN if name in _ALWAYS or len({r._asdict()[name] for r in rows}) > 1
+        name for name in _SHOWN if name in _ALWAYS or _tells({r._asdict()[name] for r in rows})
     ]
     table = Table(box=SIMPLE, pad_edge=False)
     for name in shown:
@@ -66,6 +66,11 @@ def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
         texts = (Text(cells[name], style=style if name == "verdict" else "") for name in shown)
         table.add_row(*texts)
     console.print(table)
+
+
+def _tells(cells: set[str]) -> bool:
+    """Whether a column is worth its room: not where it is empty, or says 1 in every row."""
+    return bool(cells - {"", "1"})
 
 
 def document(records: Sequence[AttemptRecord]) -> dict[str, object]:
@@ -119,6 +124,6 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _escaped(cell: str) -> str:
-    for char in "\\`*_{}[]<>|#":
+    for char in "\\`*_{}[]<>|#&~":
         cell = cell.replace(char, f"\\{char}")
     return cell

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
+# A command to the terminal that has no end is taken for text: it would hide the rest otherwise.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)?")
 
 
 def harmless(text: str, *, limit: int | None = None, newlines: bool = False) -> str:

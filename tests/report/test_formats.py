@@ -1,0 +1,106 @@
+import csv
+import io
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from agentbench.report.formats import Format, document, print_table, render
+from agentbench.report.rows import HEADER, rows_of
+from agentbench.runs.record import AttemptRecord
+from tests.runs.records import failed, records, resolved
+
+NASTY = "=1+1|2`*_[x](y)<b>\\ \x1b[31m\n\u202e"
+
+
+def in_csv(attempts):
+    return list(csv.reader(io.StringIO(render(attempts, Format.CSV))))
+
+
+def in_markdown(attempts):
+    """The table's rows, each taken apart at the pipes that are not escaped."""
+    lines = render(attempts, Format.MARKDOWN).splitlines()[2:]
+    return [re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1] for line in lines]
+
+
+@given(st.lists(records(), max_size=4))
+def test_json_holds_every_record_whole(attempts):
+    found = json.loads(render(attempts, Format.JSON))
+    assert [AttemptRecord.model_validate(each) for each in found["attempts"]] == attempts
+    assert found["summary"]["overall"]["total"] == len(attempts)
+
+
+def test_json_has_both_rates_with_their_intervals():
+    summary = document([resolved(), failed()])["summary"]
+    assert summary["overall"]["rate"] == summary["judged"]["rate"] == 0.5
+    low, high = summary["overall"]["interval_95"]
+    assert (round(low, 3), round(high, 3)) == (0.095, 0.905)
+    assert summary["reasons"] == {"TESTS_FAILED": 1}
+
+
+@given(st.lists(records(), max_size=4))
+def test_csv_has_a_header_and_a_line_for_each_record(attempts):
+    header, *lines = in_csv(attempts)
+    assert header == list(HEADER)
+    plain = [[cell.removeprefix("'") for cell in line] for line in lines]
+    assert plain == [[cell.removeprefix("'") for cell in row] for row in rows_of(attempts)]
+
+
+@pytest.mark.parametrize("detail", ["=1+1", "+1", "-1", "@x"])
+def test_no_cell_of_csv_is_a_formula(detail):
+    _, line = in_csv([failed(detail=detail)])
+    assert line[-1] == f"'{detail}"
+
+
+@given(st.lists(records(), max_size=4), st.text())
+def test_markdown_keeps_its_columns_whatever_a_text_says(attempts, text):
+    table = in_markdown([*attempts, failed(detail=text), failed(detail=NASTY)])
+    assert {len(cells) for cells in table} == {len(HEADER)}
+    assert len(table) == len(attempts) + 4
+
+
+def test_markdown_shows_a_text_as_it_is():
+    cell = in_markdown([failed(detail="a|b `c` <d> &amp; _e_")])[-1][-1].strip()
+    assert cell == r"a\|b \`c\` \<d\> \&amp; \_e\_"
+
+
+def test_markdown_begins_with_the_rate():
+    assert render([resolved(), failed()], Format.MARKDOWN).startswith("resolved 1/2 (50.0 %")
+
+
+def test_a_table_without_colours_takes_no_markup_from_a_text():
+    text = render([failed(detail="[red]x[/red] [bold]")], Format.TABLE)
+    assert "[red]x[/red] [bold]" in text
+    assert "\x1b" not in text
+
+
+def test_a_table_at_a_terminal_colours_the_verdict_alone():
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=160, force_terminal=True, color_system="standard")
+    print_table([resolved(), failed(quarantined=True)], console)
+    assert "\x1b[32mresolved" in buffer.getvalue()
+    assert "\x1b[35mquarantined" in buffer.getvalue()
+
+
+def columns(*attempts):
+    return render(attempts, Format.TABLE).split("─")[0].split()
+
+
+def test_a_single_failure_shows_its_reason_and_detail():
+    assert columns(failed()) == ["task", "verdict", "reason", "tests", "seconds", "detail"]
+    assert "TESTS_FAILED" in render([failed()], Format.TABLE)
+
+
+def test_columns_that_tell_nothing_stay_away():
+    assert columns(resolved()) == ["task", "verdict", "tests", "seconds"]
+    assert "attempt" in columns(resolved(), resolved(attempt=2))
+
+
+def test_a_narrow_table_folds_and_loses_nothing():
+    buffer = io.StringIO()
+    print_table([failed(detail="x" * 50)], Console(file=buffer, width=80, color_system=None))
+    assert buffer.getvalue().count("x") >= 50
+    assert max(map(len, buffer.getvalue().splitlines())) <= 80

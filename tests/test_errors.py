@@ -1,0 +1,37 @@
+import pytest
+
+from agentbench import errors
+from agentbench.cli.exit_codes import ExitCode
+from agentbench.errors import AgentbenchError, AttemptError, InputError
+from agentbench.scoring.taxonomy import FailureReason, Fault
+
+ALL = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+AT_ATTEMPTS = [kind for kind in ALL if issubclass(kind, AttemptError)]
+
+
+def test_every_error_of_ours_is_one_family():
+    assert len(ALL) >= 10
+    assert all(issubclass(kind, AgentbenchError) for kind in ALL)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_every_exit_code_is_one_of_the_programs(kind):
+    assert ExitCode(kind.exit_code)
+
+
+def test_errors_that_mean_different_things_to_a_caller_have_different_exit_codes():
+    codes = {kind.__name__: kind.exit_code for kind in AgentbenchError.__subclasses__()}
+    assert codes == {"UsageError": 2, "InputError": 65, "UnavailableError": 69, "AttemptError": 70}
+    assert {kind.exit_code for kind in AT_ATTEMPTS} == {70}
+
+
+@pytest.mark.parametrize("kind", AT_ATTEMPTS)
+def test_an_attempts_error_names_a_reason_of_the_taxonomy(kind):
+    assert FailureReason(kind.failure_reason)
+    assert kind.fault is None or Fault(kind.fault)
+
+
+def test_an_input_error_holds_every_fault_and_says_each_on_a_line():
+    error = InputError("a: x", "b: y")
+    assert error.faults == ("a: x", "b: y")
+    assert str(error) == "a: x\nb: y"

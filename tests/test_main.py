@@ -1,0 +1,123 @@
+"""The program as a shell sees it: what it prints where, and how it ends."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the program in a folder of its own."""
+
+    def run(*arguments, program=("-m", "agentbench")):
+        env = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100"}
+        return subprocess.run(
+            [sys.executable, *program, *arguments],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_the_version_goes_to_stdout(run):
+    done = run("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"agentbench \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_help_lists_every_exit_code(run):
+    done = run("--help")
+    assert done.returncode == 0
+    codes = re.findall(r"\b(\d+) [a-z]", done.stdout[done.stdout.index("Exit codes") :])
+    assert codes == ["0", "1", "2", "65", "69", "70", "75", "130"]
+
+
+def test_the_installed_program_is_the_module(run):
+    script = Path(sys.executable).parent / "agentbench"
+    done = run("--version", program=(str(script),))
+    assert done.stdout == run("--version").stdout != ""
+
+
+@pytest.mark.parametrize("arguments", [("--no-such-option",), ("no-such-command",), ("run",)])
+def test_wrong_usage_is_2(run, arguments):
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage: agentbench" in done.stderr
+
+
+def test_an_error_of_ours_is_one_line_with_its_exit_code(run, tmp_path):
+    (tmp_path / "tasks").mkdir()
+    done = run("tasks", "list", "tasks")
+    assert (done.returncode, done.stdout) == (65, "")
+    assert done.stderr == ("agentbench: tasks: no task here; a task is a folder with a task.toml\n")
+
+
+def test_every_fault_is_on_a_line_of_its_own(run, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / "tasks" / name).mkdir(parents=True)
+        (tmp_path / "tasks" / name / "task.toml").write_text("schema_version = 2\n")
+    done = run("tasks", "list", "tasks")
+    assert done.returncode == 65
+    lines = done.stderr.splitlines()
+    assert "Traceback" not in done.stderr
+    assert lines[0] == "agentbench: tasks/a/task.toml: schema_version: 2 is not 1"
+    assert len(lines) == 8
+
+
+def test_debug_shows_the_traceback_of_an_error_too(run):
+    plain, done = (run("report", "gone", *more) for more in ((), ("--debug",)))
+    assert plain.returncode == done.returncode == 65
+    assert "Traceback" not in plain.stderr
+    assert done.stderr.startswith("Traceback (most recent call last)")
+    assert done.stderr.endswith(plain.stderr)
+
+
+BUG = """\
+import sys
+from agentbench.__main__ import main
+
+class Bug(Exception):
+    pass
+
+class Mine:
+    def find_spec(self, name, path, target=None):
+        if name == "agentbench.tasks.load":
+            raise {raised}
+
+sys.meta_path.insert(0, Mine())
+sys.argv = ["agentbench", "tasks", "list", ".", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_bug_is_70_with_its_traceback_in_a_file(run, tmp_path):
+    done = run(program=("-c", BUG.format(raised="Bug('three\\nlines')")))
+    assert done.returncode == 70
+    assert done.stderr.startswith("agentbench: a bug in agentbench: Bug: three")
+    assert "Traceback (most" not in done.stderr
+    (saved,) = tmp_path.glob("agentbench-bug-*.txt")
+    assert str(saved) in done.stderr
+    assert saved.read_text().startswith("Traceback (most recent call last)")
+    assert "find_spec" in saved.read_text()
+
+
+def test_ctrl_c_before_a_run_is_130_and_no_bug(run, tmp_path):
+    done = run(program=("-c", BUG.format(raised="KeyboardInterrupt")))
+    assert done.returncode == 130
+    assert "bug" not in done.stderr
+    assert list(tmp_path.glob("agentbench-bug-*")) == []
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_130_too(run, tmp_path):
+    program = BUG.replace("agentbench.tasks.load", "agentbench.cli.app")
+    done = run(program=("-c", program.format(raised="KeyboardInterrupt")))
+    assert (done.returncode, done.stderr) == (130, "")
+    assert list(tmp_path.glob("agentbench-bug-*")) == []
