@@ -58,7 +58,7 @@ def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
             name,
             justify="right" if right else "left",
             overflow="fold",
-            no_wrap=name in _ALWAYS,
+            no_wrap=name != "detail",
         )
     for row in rows:
         cells = row._asdict()
