@@ -7,6 +7,7 @@ in when the exception escapes from one of its stages (docs/failure_taxonomy.md, 
     ├── UsageError            2   an option, an unknown agent
     ├── InputError           65   a task, run or import file is wrong
     ├── UnavailableError     69   the sandbox or the engine is not there
+    │   └── StorageError          the disk that a run is kept on is full or gone
     └── AttemptError         70   ends one attempt, never the run
         ├── SandboxError          the engine or the container is lost
         ├── GitCloneError         the repository cannot be had
@@ -47,6 +48,10 @@ class UnavailableError(AgentbenchError):
 
     exit_code = 69
     failure_reason = "SANDBOX_ERROR"
+
+
+class StorageError(UnavailableError):
+    """What a run leaves cannot be written: its disk is full, or was taken away."""
 
 
 class AttemptError(AgentbenchError):

@@ -12,10 +12,11 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from agentbench.agents.interface import Agent, ModelDoor
-from agentbench.errors import SandboxError, UnavailableError
+from agentbench.errors import SandboxError, StorageError, UnavailableError
 from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.recording import AttemptIdentity, make_record
 from agentbench.runs.stage_log import StageLog
+from agentbench.runs.storage import writing_into
 from agentbench.sandbox.interface import ImageId, SandboxProvider, Stream
 from agentbench.scoring.classification import classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageName, StageResult
@@ -62,7 +63,11 @@ class Place:
 
 
 def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptRecord:
-    """Run one attempt to its verdict. How it ends is in the record, never an exception."""
+    """Run one attempt to its verdict. How it ends is in the record, not an exception.
+
+    Raises:
+        StorageError: there is no room for what it leaves.
+    """
     started_at, started = datetime.now(UTC), time.monotonic()
     walker = _Walker(task, agent, workshop, place)
     results = walker.walk()
@@ -141,13 +146,16 @@ class _Walker:
 
     def _run(self, stage: Stage) -> StageResult:
         started_at, started = datetime.now(UTC), time.monotonic()
-        with StageLog(self._place.folder / "stages" / f"{stage.name}.log") as log:
+        folder = self._place.folder
+        with writing_into(folder), StageLog(folder / "stages" / f"{stage.name}.log") as log:
             self.context.sink = log.write
             try:
                 if self._workshop.cancel.is_set():
                     raise KeyboardInterrupt  # noqa: TRY301 - the same way as from a sandbox
                 self._resolve_image()
                 evidence = stage.run(self.context)
+            except StorageError:
+                raise  # there is no place for this evidence, or for any other
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - see below
                 # The one place where an exception becomes a reason: a lost sandbox, our own
                 # Ctrl-C, or a fault of ours. Every one is kept as evidence of its stage.
@@ -230,7 +238,8 @@ class _Walker:
             self._workshop.cache.keep_baseline(baseline_key(self._task, self._key), kept)
 
     def _save(self, name: str, content: bytes) -> None:
-        (self._place.folder / name).write_bytes(content)
+        with writing_into(self._place.folder):
+            (self._place.folder / name).write_bytes(content)
 
 
 def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:

@@ -66,6 +66,9 @@ class Run:
         """Make the attempts; yields each one's last record the moment it is on disk.
 
         Closing the iterator before its end stops the run, and run.json says `interrupted`.
+
+        Raises:
+            StorageError: the run's disk is full; what was under way is cut off.
         """
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)

@@ -4,6 +4,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -47,9 +48,9 @@ class StageLog:
     ) -> None:
         with self._lock:
             if self._cut:
-                self._file.write(b"\n[... %d bytes left out ...]\n" % self._cut)
+                self._put(b"\n[... %d bytes left out ...]\n" % self._cut)
             for line in self._tail:
-                self._file.write(line)
+                self._put(line)
             self._file.close()
 
     def write(self, stream: Stream, chunk: bytes) -> None:
@@ -64,7 +65,7 @@ class StageLog:
 
     def _keep(self, line: bytes) -> None:
         room = self._half - self._written
-        self._file.write(line[:room])
+        self._put(line[:room])
         self._written += len(line[:room])
         rest = line[room:]
         if not rest:
@@ -76,3 +77,9 @@ class StageLog:
             gone = self._tail.popleft()
             self._tail_bytes -= len(gone)
             self._cut += len(gone)
+
+    def _put(self, data: bytes) -> None:
+        # On a full disk the record cannot be kept either, and that says so; raised from here, in
+        # the middle of a command, it would look like a failure of the sandbox.
+        with suppress(OSError):
+            self._file.write(data)

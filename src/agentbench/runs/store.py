@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.configuration import RunConfiguration
 from agentbench.runs.record import SCHEMA_VERSION, AttemptRecord, RunId
+from agentbench.runs.storage import writing_into
 from agentbench.tasks.problem import TaskId
 
 _RUN = "run.json"
@@ -53,7 +54,7 @@ class RunStore:
         try:
             folder.mkdir(parents=True)
             store = cls(folder)
-            store.write_configuration(configuration)
+            store._write(configuration)
         except FileExistsError:
             raise UsageError(
                 f"{folder}: exists already; choose another --run-id, or `agentbench resume` it"
@@ -89,14 +90,29 @@ class RunStore:
             raise InputError(f"{path}: {_why_invalid(error)}") from None
 
     def write_configuration(self, configuration: RunConfiguration) -> None:
-        """Write run.json, whole or not at all."""
+        """Write run.json, whole or not at all.
+
+        Raises:
+            StorageError: the disk is full.
+        """
+        with writing_into(self.folder):
+            self._write(configuration)
+
+    def _write(self, configuration: RunConfiguration) -> None:
         scratch = self.folder / f"{_RUN}.new"
         scratch.write_text(configuration.model_dump_json(indent=1) + "\n", "utf-8")
         scratch.replace(self.folder / _RUN)
 
     def attempt_folder(self, task_id: TaskId, attempt: int) -> tuple[Path, int]:
-        """Make a new folder for an attempt; also says how many tries went before it."""
-        parent = self.folder / "attempts" / task_id
+        """Make a new folder for an attempt; also says how many tries went before it.
+
+        Raises:
+            StorageError: the disk is full.
+        """
+        with writing_into(self.folder):
+            return self._new_folder(self.folder / "attempts" / task_id, attempt)
+
+    def _new_folder(self, parent: Path, attempt: int) -> tuple[Path, int]:
         parent.mkdir(parents=True, exist_ok=True)
         retry = 0
         while True:
@@ -124,9 +140,17 @@ class RunStore:
         raise AssertionError  # pragma: no cover - count() does not end
 
     def append(self, record: AttemptRecord, folder: Path) -> None:
-        """Keep a record: indented in its folder, and as one line that is on disk on return."""
+        """Keep a record: indented in its folder, and as one line that is on disk on return.
+
+        Raises:
+            StorageError: the disk is full.
+        """
         line = record.model_dump_json().encode() + b"\n"
-        (folder / "record.json").write_text(record.model_dump_json(indent=1) + "\n", "utf-8")
+        with writing_into(folder):
+            (folder / "record.json").write_text(record.model_dump_json(indent=1) + "\n", "utf-8")
+            self._append(line)
+
+    def _append(self, line: bytes) -> None:
         with self._lock, (self.folder / _ATTEMPTS).open("ab") as target:
             if target.tell() and not self._ends_whole():
                 target.write(b"\n")  # a torn line stays what it is, alone
