@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.choose import FunctionAgent
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.stages.interface import StageContext
+from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
 
 
@@ -45,7 +45,7 @@ def attempt_by(
     """Opens an attempt of the prepared task by an agent that is a function."""
 
     def opened(solve=None, **more) -> AbstractContextManager[StageContext]:
-        agent = FunctionAgent("scripted", solve) if solve is not None else None
+        agent = ScriptedAgent(solve) if solve is not None else None
         task = more.pop("task", ready.task)
         return staged(task, ready.provider, desk, agent=agent, prepared=ready.prepared, **more)
 

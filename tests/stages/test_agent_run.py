@@ -11,6 +11,7 @@ from agentbench.scoring.evidence import AgentEnding, StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import AgentLimits
 from tests.e2e.small_task import FIX
+from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import go
 from tests.sandbox.conformance_base import sh
 
@@ -18,15 +19,15 @@ DONE = AgentOutcome(ending=AgentEnding.SUBMITTED)
 
 
 def raising(error: BaseException):
-    def solve(problem, sandbox, budget, model):
+    def solve(_given):
         raise error
 
     return solve
 
 
 def doing(script: str):
-    def solve(problem, sandbox, budget, model):
-        sh(sandbox, script)
+    def solve(given):
+        sh(given.sandbox, script)
         return DONE
 
     return solve
@@ -101,9 +102,9 @@ def test_the_change_is_found_whatever_else_was_done(attempt_by, mess):
 def test_an_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
     seen = []
 
-    def solve(problem, sandbox, budget, model):
-        seen.append(sh(sandbox, "ls tests; git log --oneline | wc -l").stdout.split())
-        seen.append(problem)
+    def solve(given):
+        seen.append(sh(given.sandbox, "ls tests; git log --oneline | wc -l").stdout.split())
+        seen.append(given.problem)
         return DONE
 
     with attempt_by(solve) as context:
@@ -143,7 +144,7 @@ def test_what_an_agent_raises_is_evidence_and_its_work_is_kept(attempt_by, error
     ],
 )
 def test_nonsense_is_the_agents_fault(attempt_by, nonsense):
-    with attempt_by(lambda *_: nonsense) as context:
+    with attempt_by(lambda _given: nonsense) as context:
         evidence = go(context, "agent_run")
         assert context.outcome is None
     assert verdict(evidence) == (FailureReason.UNKNOWN, Fault.AGENT)
@@ -152,8 +153,8 @@ def test_nonsense_is_the_agents_fault(attempt_by, nonsense):
 def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):
     released = threading.Event()
 
-    def solve(problem, sandbox, budget, model):
-        sandbox.write_tree(sandbox.workspace, tar_of_file("begun.txt", b"x"))
+    def solve(given):
+        given.sandbox.write_tree(given.sandbox.workspace, tar_of_file("begun.txt", b"x"))
         released.wait()
         return DONE
 
@@ -166,8 +167,8 @@ def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):
 
 
 def test_an_agent_that_submits_too_late_ran_out_of_time(attempt_by):
-    def solve(problem, sandbox, budget, model):
-        while budget.remaining():
+    def solve(given):
+        while given.budget.remaining():
             threading.Event().wait(0.05)
         return DONE
 
@@ -180,21 +181,21 @@ def test_an_agent_that_submits_too_late_ran_out_of_time(attempt_by):
 def test_our_ctrl_c_is_not_the_agents_to_swallow(attempt_by):
     with attempt_by() as context:
 
-        def solve(problem, sandbox, budget, model):
+        def solve(given):
             context.cancel.set()
             with pytest.raises(KeyboardInterrupt):
-                sh(sandbox, "sleep 60")
+                sh(given.sandbox, "sleep 60")
             return DONE
 
-        context.agent.solve = solve
+        context.agent = ScriptedAgent(solve)
         with pytest.raises(KeyboardInterrupt):
             go(context, "agent_run")
 
 
 def test_a_sandbox_that_an_agent_ended_still_gives_its_work(attempt_by):
-    def solve(problem, sandbox, budget, model):
-        sh(sandbox, FIX)
-        sandbox.kill()
+    def solve(given):
+        sh(given.sandbox, FIX)
+        given.sandbox.kill()
         return DONE
 
     with attempt_by(solve) as context:

@@ -34,10 +34,8 @@ def cache(provider, tmp_path):
 
 def keep(cache, provider, content: str = "one"):
     with provider.open(provider.resolve_image(None), limits=LIMITS, network=False) as box:
-        sh(
-            box,
-            f"echo {content} > a.txt; mkdir sub; ln a.txt sub/hard; ln -s a.txt soft; chmod +x a.txt",
-        )
+        sh(box, f"echo {content} > a.txt; mkdir sub; ln a.txt sub/hard; ln -s a.txt soft")
+        sh(box, "chmod +x a.txt")
         return cache.keep(KEY, box)
 
 
