@@ -20,11 +20,12 @@ def resume(
     Example: agentbench resume last
     """
     from agentbench.cli.outcome import carry_out
+    from agentbench.runs.places import usable_cache_dir
     from agentbench.runs.run import resume_run
     from agentbench.runs.store import find_run
 
     del debug  # read by the program itself
-    resumed = resume_run(find_run(run, runs_dir))
+    resumed = resume_run(find_run(run, runs_dir), cache_dir=usable_cache_dir())
     if not quiet:
         typer.echo(f"{len(resumed.planned)} attempts to make", err=True)
     carry_out(resumed, as_json=as_json, quiet=quiet, verbose=verbose)

@@ -43,11 +43,11 @@ def run(
     """
     from agentbench.cli.outcome import carry_out
     from agentbench.cli.selection import number_of_jobs, select_tasks
-    from agentbench.runs.places import default_cache_dir
+    from agentbench.runs.places import usable_cache_dir
     from agentbench.runs.run import RunOptions, start_run
 
     del debug  # read by the program itself
-    cache_dir = default_cache_dir()
+    cache_dir = usable_cache_dir()
     chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
     run_options = RunOptions(
         agent=agent,

@@ -31,11 +31,11 @@ def list_tasks(
     Example: agentbench tasks list tasks/ --tag easy
     """
     from agentbench.cli.selection import select_tasks
-    from agentbench.runs.places import default_cache_dir
+    from agentbench.runs.places import usable_cache_dir
 
     del debug  # read by the program itself
     found = select_tasks(
-        paths or [Path("tasks")], cache_dir=default_cache_dir(), glob=filter_glob, tag=tag
+        paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag
     )
     if as_json:
         rows = [

@@ -37,11 +37,11 @@ def validate(
     """
     from agentbench.cli.proving import fill_in_ids, prove_tasks
     from agentbench.cli.selection import number_of_jobs, select_tasks
-    from agentbench.runs.places import default_cache_dir
+    from agentbench.runs.places import usable_cache_dir
     from agentbench.runs.run import RunOptions
 
     del debug  # read by the program itself
-    cache_dir = default_cache_dir()
+    cache_dir = usable_cache_dir()
     run_options = RunOptions(
         attempts=repeat,
         jobs=number_of_jobs(jobs),

@@ -1,0 +1,180 @@
+import json
+import os
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.configuration import RunEnding
+from agentbench.runs.record import RunId
+from agentbench.runs.store import RunStore, find_run, new_run_id
+from agentbench.tasks.problem import TaskId
+from tests.runs.records import RUN, configuration, failed, resolved
+
+ONE = TaskId("one")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore.create(tmp_path, configuration())
+
+
+def append(store, record):
+    folder, retry = store.attempt_folder(record.task_id, record.attempt)
+    record = record.model_copy(update={"retry_of": retry or None})
+    store.append(record, folder)
+    return record
+
+
+def test_ids_sort_by_time_whatever_the_zone():
+    east = datetime(2026, 1, 2, 1, 0, tzinfo=timezone(timedelta(hours=9)))
+    assert new_run_id(east).startswith("20260101T160000-")
+    assert new_run_id(east) != new_run_id(east)
+    assert new_run_id(east) < new_run_id(east + timedelta(seconds=1))
+
+
+def test_a_run_is_what_it_was_asked_to_do(store, tmp_path):
+    assert store.folder == tmp_path / RUN
+    assert RunStore.open(store.folder).configuration() == configuration()
+    changed = configuration(ending=RunEnding.FINISHED)
+    store.write_configuration(changed)
+    assert store.configuration() == changed
+    assert [path.name for path in store.folder.iterdir()] == ["run.json"]
+
+
+def test_a_run_is_made_once(store, tmp_path):
+    with pytest.raises(UsageError, match=r"exists already; choose another --run-id"):
+        RunStore.create(tmp_path, configuration())
+    assert store.configuration() == configuration()
+
+
+def test_a_folder_that_cannot_be_written_is_wrong_usage(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="choose another --runs-dir"):
+        RunStore.create(tmp_path / "file", configuration())
+
+
+def test_where_no_run_is_none_is_opened(tmp_path):
+    with pytest.raises(InputError, match=r"no run here; expected a folder with a run\.json"):
+        RunStore.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "run.json: "),
+        ('{"run_id": 3', "run.json: "),
+        ('{"schema_version": 99}', "schema_version 99 is of a newer agentbench"),
+        ('{"schema_version": 1}', r"run.json: run_id: Field required"),
+    ],
+)
+def test_a_run_that_cannot_be_read_says_why(store, text, said):
+    (store.folder / "run.json").write_text(text)
+    with pytest.raises(InputError, match=said):
+        store.configuration()
+
+
+def test_a_record_is_on_disk_as_a_line_and_as_a_file(store):
+    record = append(store, resolved())
+    (line,) = (store.folder / "attempts.jsonl").read_text().splitlines()
+    assert type(record).model_validate_json(line) == record
+    own = json.loads((store.folder / "attempts/one/1/record.json").read_text())
+    assert own == json.loads(line)
+    assert store.folder_of(record) == store.folder / "attempts/one/1"
+
+
+def test_records_come_back_in_their_order(store):
+    written = [append(store, resolved(attempt=number)) for number in (2, 1, 3)]
+    read = store.read()
+    assert list(read.records) == written
+    assert read.warnings == ()
+
+
+def test_a_retry_overwrites_nothing_and_its_record_is_the_latest(store):
+    first = append(store, failed())
+    again = append(store, failed())
+    last = append(store, resolved())
+    assert [record.retry_of for record in (first, again, last)] == [None, 1, 2]
+    names = sorted(path.name for path in (store.folder / "attempts/one").iterdir())
+    assert names == ["1", "1.retry-1", "1.retry-2"]
+    assert store.folder_of(last).name == "1.retry-2"
+    assert store.latest().records == (last,)
+    assert store.read().records == (first, again, last)
+
+
+def test_a_folder_without_a_record_counts_as_a_try(store):
+    store.attempt_folder(ONE, 1)
+    assert append(store, resolved()).retry_of == 1
+
+
+@pytest.mark.parametrize("torn", [b'{"run_id": "x', b"\xff\xfe", b"null", b"[]", b"{}"])
+def test_a_torn_last_line_is_set_aside_and_the_next_is_whole(store, torn):
+    first = append(store, failed(attempt=1))
+    with (store.folder / "attempts.jsonl").open("ab") as target:
+        target.write(torn)
+    read = store.read()
+    assert read.records == (first,)
+    assert "attempts.jsonl:2: set aside" in read.warnings[0]
+    second = append(store, resolved(attempt=2))
+    assert store.read().records == (first, second)
+    assert len(store.latest().warnings) == 1
+
+
+def test_a_record_of_a_newer_agentbench_is_refused(store):
+    line = json.loads(resolved().model_dump_json()) | {"schema_version": 2, "new_field": 1}
+    (store.folder / "attempts.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(InputError, match=r"attempts\.jsonl:1: schema_version 2 is of a newer"):
+        store.read()
+
+
+def test_a_run_without_records_has_none(store):
+    assert store.read().records == ()
+
+
+def test_a_line_is_on_the_disk_before_append_returns(store, monkeypatch):
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size) or real(fd))
+    append(store, resolved())
+    assert synced == [(store.folder / "attempts.jsonl").stat().st_size]
+
+
+def test_threads_append_whole_lines(store):
+    def write(attempt: int) -> None:
+        for _ in range(5):
+            append(store, resolved(attempt=attempt))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    read = store.read()
+    assert len(read.records) == 20
+    assert read.warnings == ()
+    assert len({(record.attempt, record.retry_of) for record in read.records}) == 20
+
+
+def test_a_record_judged_again_gets_a_folder_beside_the_first(store):
+    record = append(store, resolved())
+    assert store.rescored_folder(record).name == "1.rescored-1"
+    assert store.rescored_folder(record).name == "1.rescored-2"
+
+
+def test_a_run_is_found_by_path_by_id_and_as_the_last(tmp_path):
+    times = {"zzz": 1, "20260102T120000-abcd": 3, "20260102T130000-abcd": 2}
+    for name, hour in times.items():
+        began = datetime(2026, 1, 2, hour, tzinfo=UTC)
+        RunStore.create(tmp_path, configuration(run_id=RunId(name), started_at=began))
+    assert find_run("zzz", tmp_path) == tmp_path / "zzz"
+    assert find_run(str(tmp_path / "zzz"), tmp_path / "elsewhere") == tmp_path / "zzz"
+    assert find_run("last", tmp_path) == tmp_path / "20260102T120000-abcd"
+    (tmp_path / "20260102T120000-abcd" / "run.json").write_text("torn")
+    assert find_run("last", tmp_path) == tmp_path / "20260102T130000-abcd"
+
+
+@pytest.mark.parametrize("name", ["last", "nothing", ""])
+def test_a_run_that_is_not_there_is_said(tmp_path, name):
+    with pytest.raises(InputError, match="no run"):
+        find_run(name, tmp_path)
