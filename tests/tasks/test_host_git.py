@@ -94,6 +94,10 @@ def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, mon
     assert git("init", "--quiet", ".", cwd=tmp_path / "new", sealed=sealed).ok
     asked = git("rev-parse", "--absolute-git-dir", cwd=tmp_path / "new", sealed=sealed)
     assert asked.stdout.decode().strip() == str(tmp_path / "new" / ".git")
+    (tmp_path / "new" / "a").write_text("a")
+    assert git("add", "a", cwd=tmp_path / "new", sealed=sealed).ok
+    assert not (tmp_path / "index").exists()
+    assert not (tmp_path / "objects").exists()
 
 
 def test_nothing_that_a_repository_configures_is_run(origin, tmp_path):

@@ -232,6 +232,14 @@ def test_a_symlink_that_leaves_its_folder_is_refused(task_folder, mirrors, link,
     assert f"{folder}/{link}: a symlink that leaves {what}" in faults(folder, mirrors=mirrors)
 
 
+def test_an_absolute_symlink_is_refused_wherever_it_leads(task_folder, mirrors):
+    folder = task_folder()
+    (folder / "repo" / "link").symlink_to(folder / "repo" / "code.py")
+    assert faults(folder, mirrors=mirrors) == (
+        f"{folder}/repo/link: a symlink that leaves repo.path",
+    )
+
+
 def test_links_that_stay_dangle_or_loop_within_the_repository_are_its_own_affair(
     task_folder, mirrors
 ):
