@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
+from threading import Event
 from types import MappingProxyType
 
 from agentbench.sandbox.interface import Command, OutputSink, ReadOnlyMount, Sandbox
@@ -70,6 +71,7 @@ def pytest_command(
     *,
     collect_only: bool = False,
     sink: OutputSink | None = None,
+    cancel: Event | None = None,
 ) -> Command:
     """The command for a sandbox that has `reporter_mounts`; makes the folder `results` itself."""
     pytest_args = [*_reports(results), *request.command.options, *_selection(request)]
@@ -80,6 +82,7 @@ def pytest_command(
         timeout=request.timeout,
         env=MappingProxyType({**_FIXED_ENV, **request.env}),
         sink=sink,
+        cancel=cancel,
     )
 
 

@@ -2,10 +2,13 @@
 
 import secrets
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from threading import Event
 
 from agentbench.pytest_results.model import CollectionError, PytestResult
 from agentbench.pytest_results.outcome import Ended
 from agentbench.pytest_results.parse import facts_of, result_of
+from agentbench.pytest_results.progress import ProgressSink, followed
 from agentbench.pytest_results.retrieve import retrieve
 from agentbench.pytest_results.run import PytestRequest, pytest_command
 from agentbench.pytest_results.session import Session
@@ -38,25 +41,41 @@ def execute_tests(
     *,
     end_sandbox: bool = False,
     sink: OutputSink | None = None,
+    progress: ProgressSink | None = None,
+    cancel: Event | None = None,
 ) -> PytestRun:
     """Run tests and read what the reporters saw, after `kill` when the sandbox is to end.
 
     Raises:
         SandboxError: the sandbox is lost.
+        KeyboardInterrupt: it was cancelled; no process of it is left.
     """
-    run, _session = _run(sandbox, request, end_sandbox=end_sandbox, sink=sink)
+    folder = _fresh_folder(sandbox)
+    command = pytest_command(sandbox, request, folder, sink=sink, cancel=cancel)
+    with followed(sandbox, folder, progress):
+        ended = sandbox.run(command)
+    if end_sandbox:
+        sandbox.kill()
+    run, _session = _read(sandbox, folder, ended)
     return run
 
 
 def discover_tests(
-    sandbox: Sandbox, request: PytestRequest, *, sink: OutputSink | None = None
+    sandbox: Sandbox,
+    request: PytestRequest,
+    *,
+    sink: OutputSink | None = None,
+    cancel: Event | None = None,
 ) -> Discovery:
     """Collect tests without running them.
 
     Raises:
         SandboxError: the sandbox is lost.
+        KeyboardInterrupt: it was cancelled; no process of it is left.
     """
-    run, session = _run(sandbox, request, collect_only=True, sink=sink)
+    folder = _fresh_folder(sandbox)
+    command = pytest_command(sandbox, request, folder, collect_only=True, sink=sink, cancel=cancel)
+    run, session = _read(sandbox, folder, sandbox.run(command), collect_only=True)
     return Discovery(
         node_ids=tuple(session.collected),
         collection_errors=run.result.collection_errors,
@@ -64,20 +83,14 @@ def discover_tests(
     )
 
 
-def _run(
-    sandbox: Sandbox,
-    request: PytestRequest,
-    *,
-    collect_only: bool = False,
-    end_sandbox: bool = False,
-    sink: OutputSink | None = None,
+def _fresh_folder(sandbox: Sandbox) -> PurePosixPath:
+    """A name that nobody can guess: no earlier process of the sandbox can have prepared it."""
+    return sandbox.results / secrets.token_hex(16)
+
+
+def _read(
+    sandbox: Sandbox, folder: PurePosixPath, ended: CommandResult, *, collect_only: bool = False
 ) -> tuple[PytestRun, Session]:
-    # A name that nobody can guess: no earlier process of the sandbox can have prepared the folder.
-    folder = sandbox.results / secrets.token_hex(16)
-    command = pytest_command(sandbox, request, folder, collect_only=collect_only, sink=sink)
-    ended = sandbox.run(command)
-    if end_sandbox:
-        sandbox.kill()
     lost = ended.ending is Ending.LOST
     files = ReportFiles() if lost else retrieve(sandbox, folder)
     text = "\n".join(filter(None, (ended.stdout, ended.stderr)))

@@ -106,7 +106,7 @@ class Execution:
         """Take in what it says, until it has ended or for so many seconds."""
         deadline = time.monotonic() + seconds
         while not wire.ended:
-            if cancel is not None and cancel.is_set():
+            if self._command.cancelled or (cancel is not None and cancel.is_set()):
                 return Stop.CANCELLED
             left = deadline - time.monotonic()
             if left <= 0:

@@ -62,7 +62,7 @@ class DockerSandbox:
 
         Raises:
             SandboxError: the engine or the container is lost, or it was killed before.
-            KeyboardInterrupt: the run was cancelled; the command's processes are dead.
+            KeyboardInterrupt: the run or the command was cancelled; its processes are dead.
         """
         if _too_long(command):
             text = "argument list too long\n"

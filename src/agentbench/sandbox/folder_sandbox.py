@@ -95,12 +95,14 @@ class FolderSandbox:
 
         Raises:
             SandboxError: the sandbox was killed, or could not be set up.
-            KeyboardInterrupt: the run was cancelled.
+            KeyboardInterrupt: the run or the command was cancelled.
         """
         self._refuse_if_over()
         with self._counted():
-            result = self.runner.run(command, self._is_over)
+            result = self.runner.run(command, lambda: command.cancelled or self._is_over())
         self._refuse_if_over()
+        if command.cancelled:
+            raise KeyboardInterrupt
         return result
 
     def kill(self) -> None:

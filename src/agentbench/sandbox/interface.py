@@ -82,6 +82,12 @@ class Command:
     stdin: bytes = b""
     sink: OutputSink | None = None
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes a stream
+    cancel: Event | None = None  # set while it runs, it ends this command, not the sandbox
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether whoever gave it has changed their mind."""
+        return self.cancel is not None and self.cancel.is_set()
 
 
 class Sandbox(Protocol):
@@ -114,7 +120,7 @@ class Sandbox(Protocol):
 
         Raises:
             SandboxError: the sandbox or its engine is lost (or it was killed before).
-            KeyboardInterrupt: the run was cancelled; the command's processes are dead.
+            KeyboardInterrupt: the run or the command was cancelled; its processes are dead.
         """
 
     def kill(self) -> None:

@@ -28,7 +28,7 @@ class ProcessRunner:
     python: Path
     user: Owner | None
     folder: Path  # the workspace
-    limits: Limits
+    limits: Limits | None  # None: what the machine itself allows
     environment: Mapping[str, str]
 
     def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
@@ -60,8 +60,10 @@ class ProcessRunner:
         return attend(child, command, end=lambda: _tell(child), stop=stop).result(command)
 
     def _limits(self) -> list[tuple[int, int]]:
-        limits = [
-            (resource.RLIMIT_CORE, 0),
+        limits = [(resource.RLIMIT_CORE, 0)]
+        if self.limits is None:
+            return limits
+        limits += [
             (resource.RLIMIT_FSIZE, self.limits.disk_mib << 20),
             (resource.RLIMIT_DATA, self.limits.memory_mib << 20),
         ]
