@@ -1,11 +1,17 @@
-"""What tests of stages share: a real back end, and a desk for an attempt's files."""
+"""What tests of runs share: a real back end, one small task, and what attempts share."""
 
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from agentbench.runs.attempt import Workshop
+from agentbench.runs.places import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
-from tests.fakes.staging import Desk, local_provider
+from agentbench.stages.preparation import PreparationCache
+from agentbench.tasks.task import Task
+from tests.fakes.staging import local_provider, mirrors, small_task
 
 
 @pytest.fixture(scope="session")
@@ -14,9 +20,21 @@ def provider() -> SandboxProvider:
     return local_provider()
 
 
+@pytest.fixture(scope="session")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    """One task for all: its preparation is made once."""
+    return small_task(tmp_path_factory.mktemp("task") / "small", agent="timeout_s = 60")
+
+
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    """Where an attempt's files end up."""
-    folder = tmp_path / "attempt"
-    folder.mkdir()
-    return Desk(folder)
+def workshop(provider: SandboxProvider) -> Callable[..., Workshop]:
+    """Makes what attempts share; on the cache of the tests, unless told otherwise."""
+
+    def made(
+        on: SandboxProvider = provider, folder: Path | None = None, **more: object
+    ) -> Workshop:
+        given = {"cancel": Event(), **more}
+        cache = PreparationCache((folder or default_cache_dir()) / "prepared", on)
+        return Workshop(provider=on, mirrors=mirrors(), cache=cache, **given)
+
+    return made

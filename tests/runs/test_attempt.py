@@ -1,0 +1,223 @@
+import json
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from filelock import FileLock
+
+from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.noop import NoopAgent
+from agentbench.agents.oracle import OracleAgent
+from agentbench.errors import UnavailableError
+from agentbench.runs.attempt import Place, resolve_image, walk
+from agentbench.runs.schedule import was_interrupted
+from agentbench.scoring.evidence import AgentEnding, StageName
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.stages.preparation import preparation_key
+from agentbench.tasks.task import Environment
+from tests.fakes.scripted_agent import ScriptedAgent
+from tests.fakes.staging import small_task
+from tests.fakes.unreliable_provider import UnreliableProvider
+from tests.runs.records import RUN
+from tests.sandbox.conformance_base import sh
+
+PREPARED = list(StageName)[:3]
+
+
+@pytest.fixture
+def place(tmp_path):
+    def made(number: int = 1, **more) -> Place:
+        folder = tmp_path / "attempts" / str(number)
+        folder.mkdir(parents=True)
+        return Place(folder=folder, run_id=RUN, attempt=number, **more)
+
+    return made
+
+
+def oracle(task) -> OracleAgent:
+    return OracleAgent({task.id: task.answer_key.solution_patch})
+
+
+def cached(record) -> list[StageName]:
+    return [stage.name for stage in record.stages if stage.cached]
+
+
+def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, place, tmp_path):
+    here = place(3, retry_of=2)
+    record = walk(task, oracle(task), workshop(folder=tmp_path), here)
+    assert record.resolved
+    assert (record.run_id, record.task_id, record.attempt, record.retry_of) == (RUN, task.id, 3, 2)
+    assert [stage.name for stage in record.stages] == list(StageName)
+    assert cached(record) == []
+    for stage in record.stages:
+        assert stage.log is not None
+        assert (here.folder / stage.log).is_file()
+        assert stage.timeout_s is not None
+    names = {path.name for path in here.folder.iterdir()}
+    assert names == {"stages", "baseline.json", "final.json", "patch.diff"}
+    timing = record.timing
+    own = timing.agent_s + timing.tests_s + timing.setup_s
+    assert timing.overhead_s == pytest.approx(timing.total_s - own)
+
+
+def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path)
+    walk(task, NoopAgent(), shop, place(1))
+    here = place(2)
+    record = walk(task, oracle(task), shop, here)
+    assert record.resolved
+    assert cached(record) == [*PREPARED, StageName.BASELINE_RUN]
+    assert json.loads((here.folder / "baseline.json").read_text())["summary"]["failed"] == 2
+    assert record.stages[0].log is None
+
+
+def test_a_torn_preparation_is_made_again(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path)
+    walk(task, NoopAgent(), shop, place(1))
+    for base in (tmp_path / "prepared").rglob("base.tar"):
+        base.write_bytes(b"torn")
+    record = walk(task, oracle(task), shop, place(2))
+    assert record.resolved
+    assert StageName.SETUP not in cached(record)
+    assert StageName.SETUP in cached(walk(task, NoopAgent(), shop, place(3)))
+
+
+def test_two_at_once_prepare_once(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path)
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(walk, task, oracle(task), shop, place(n)) for n in (1, 2)]
+        records = [future.result() for future in futures]
+    assert all(record.resolved for record in records)
+    made = [record for record in records if StageName.SETUP not in cached(record)]
+    assert len(made) == 1
+
+
+def test_without_the_cache_nothing_is_taken_and_nothing_left(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path, use_cache=False)
+    for number in (1, 2):
+        record = walk(task, NoopAgent(), shop, place(number))
+        assert cached(record) == []
+        assert record.failure_reason is FailureReason.TESTS_FAILED
+        assert record.environment.snapshot is not None
+    assert [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()] == []
+    key = record.environment.snapshot.rpartition(":")[2]
+    assert shop.provider.find(key) is None
+
+
+def test_a_bug_that_is_not_there_ends_the_attempt_before_an_agent_is_paid(
+    workshop, place, tmp_path
+):
+    hidden = "def test_every_price_counts():\n    pass\n"
+    listed = ("tests/test_hidden.py::test_every_price_counts",)
+    task = small_task(tmp_path / "small", hidden=hidden, fail_to_pass=listed)
+    paid = []
+    agent = ScriptedAgent(paid.append)
+    record = walk(task, agent, workshop(folder=tmp_path), place())
+    assert record.failure_reason is FailureReason.BASELINE_NOT_FAILING
+    assert [stage.name for stage in record.stages] == list(StageName)[:4]
+    assert paid == []
+
+
+def test_a_baseline_that_looks_odd_is_run_again_next_time(workshop, place, tmp_path):
+    task = small_task(tmp_path / "small", fail_to_pass=("tests/test_hidden.py::test_absent",))
+    shop = workshop(folder=tmp_path)
+    assert walk(task, NoopAgent(), shop, place(1)).warnings
+    record = walk(task, NoopAgent(), shop, place(2))
+    assert cached(record) == PREPARED
+    assert record.warnings
+
+
+def test_an_engine_that_is_away_is_a_record_and_no_exception(task, workshop, place):
+    record = walk(task, NoopAgent(), workshop(UnreliableProvider()), place())
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.SANDBOX_ERROR,
+        Fault.INFRASTRUCTURE,
+    )
+    assert [stage.name for stage in record.stages] == [StageName.GIT_CLONE]
+
+
+def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop, place):
+    environment = Environment(image="no/such:image")
+    odd = task.model_copy(update={"environment": environment})
+    record = walk(odd, NoopAgent(), workshop(), place())
+    assert record.failure_reason is FailureReason.SANDBOX_ERROR
+    assert record.stages[0].evidence.exception is not None
+    with pytest.raises(UnavailableError):
+        resolve_image(odd, workshop().provider)
+
+
+def test_a_repository_that_vanished_is_a_record_and_no_exception(workshop, place, tmp_path):
+    task = small_task(tmp_path / "small")
+    shutil.rmtree(tmp_path / "small")
+    (tmp_path / "small").write_text("in its place")
+    record = walk(task, NoopAgent(), workshop(), place())
+    assert not record.resolved
+    assert [stage.name for stage in record.stages] == [StageName.GIT_CLONE]
+
+
+def test_a_run_that_was_cancelled_makes_interrupted_records(task, workshop, place):
+    shop = workshop()
+    shop.cancel.set()
+    assert was_interrupted(walk(task, NoopAgent(), shop, place()))
+
+
+def test_ctrl_c_ends_the_waiting_for_anothers_preparation(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path)
+    key = preparation_key(task, resolve_image(task, shop.provider), shop.provider)
+    with FileLock(shop.cache.lock_path(key)), ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(walk, task, NoopAgent(), shop, place())
+        assert not waiting.done()
+        shop.cancel.set()
+        assert was_interrupted(waiting.result(timeout=60))
+
+
+def test_a_record_keeps_the_end_of_what_was_printed(task, workshop, place):
+    def work(given):
+        result = sh(given.sandbox, "yes 0123456789 | head -c 20000; echo the end; exit 3")
+        return AgentOutcome(ending=AgentEnding.TOOL_ERROR, command=result)
+
+    here = place()
+    record = walk(task, ScriptedAgent(work), workshop(), here)
+    command = record.stages[4].evidence.command
+    assert command is not None
+    assert len(command.stdout) == 4096
+    assert command.stdout.endswith("the end\n")
+    assert (here.folder / "stages" / "agent_run.log").stat().st_size > 20_000
+
+
+def test_whatever_an_exception_says_can_be_kept(task, workshop, place):
+    def work(_given):
+        raise ValueError("caf\udce9 " + "x" * 10_000)
+
+    record = walk(task, ScriptedAgent(work), workshop(), place())
+    fact = record.stages[4].evidence.exception
+    assert fact is not None
+    assert fact.type_name == "ValueError"
+    assert fact.message.startswith("caf? xxx")
+    assert len(fact.message) == 4096
+    assert type(record).model_validate_json(record.model_dump_json()) == record
+
+
+def test_an_exception_that_cannot_say_what_it_is_ends_its_attempt_alone(task, workshop, place):
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("speechless")
+
+    def work(_given):
+        raise UnspeakableError
+
+    record = walk(task, ScriptedAgent(work), workshop(), place())
+    assert (record.failure_reason, record.fault) == (FailureReason.UNKNOWN, Fault.AGENT)
+
+
+def test_how_long_it_waited_in_the_queue_is_told(task, workshop, place):
+    record = walk(task, NoopAgent(), workshop(), place(queued_at=0.001))
+    assert record.timing.queue_wait_s > 0
+    assert walk(task, NoopAgent(), workshop(), place(2)).timing.queue_wait_s == 0
+
+
+def test_every_thread_of_an_attempt_ends_with_it(task, workshop, place):
+    walk(task, NoopAgent(), workshop(), place())
+    names = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in names if name.startswith("agent-")]
