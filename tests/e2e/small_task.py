@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
+from uuid import uuid4
 
 BUGGY = '''\
 """What a basket of goods costs."""
@@ -47,6 +48,9 @@ def test_every_price_counts():
 def test_one_price_is_the_total():
     assert basket.total([5]) == 5
 """
+SERIAL = uuid4().hex
+"""Makes the preparations of this process its own: what it discards, no other one uses."""
+
 LISTED = (
     "tests/test_hidden.py::test_every_price_counts",
     "tests/test_hidden.py::test_one_price_is_the_total",
@@ -67,7 +71,11 @@ class SmallTask:
     test_timeout_s: float = 60
     hidden: str = HIDDEN
     files: Mapping[str, str] = field(
-        default_factory=lambda: {"basket.py": BUGGY, "tests/test_basket.py": VISIBLE}
+        default_factory=lambda: {
+            "basket.py": BUGGY,
+            "tests/test_basket.py": VISIBLE,
+            "serial.txt": SERIAL,
+        }
     )
 
     def write(self, folder: Path) -> Path:

@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from agentbench.runs.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.bench import Bench
-from tests.e2e.program import run_program
+from tests.e2e.program import records_of, run_program
 from tests.e2e.small_task import FIX, SmallTask
 
 UNCAUGHT = 'command = "python -m pytest -s"'  # what tests print comes out as it is
@@ -185,6 +187,61 @@ def test_a_runs_folder_without_permission_is_2(tmp_path: Path, environ: dict[str
     assert ended.returncode == 2, ended.stderr
     assert "cannot be written (Permission denied)" in ended.stderr
     assert _is_plain(ended)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a disk")
+@pytest.mark.parametrize("kibibytes", [8, 48])  # no room for the first log; for the first record
+def test_a_full_disk_is_69_and_the_run_goes_on_when_there_is_room(
+    tmp_path: Path, environ: dict[str, str], walled_bench: Bench, kibibytes: int
+) -> None:
+    del walled_bench  # or a skip
+    task = SmallTask().write(tmp_path / "small")
+    with _disk(tmp_path / "runs", kibibytes=kibibytes) as runs:
+        ended = run_program(
+            "run",
+            task,
+            "--run-id",
+            "full",
+            "--sandbox",
+            "bubblewrap",
+            "-q",
+            env=environ,
+            cwd=tmp_path,
+        )
+        subprocess.run(["mount", "-o", "remount,size=8m", runs], check=True)
+        resumed = run_program("resume", "full", env=environ, cwd=tmp_path)
+        [record] = records_of(runs / "full")
+
+    assert ended.returncode == 69
+    assert "runs/full" in ended.stderr
+    assert "No space left on device" in ended.stderr
+    assert _is_plain(ended)
+    assert resumed.returncode == 0
+    assert record.resolved
+
+
+def test_an_agent_that_fills_its_disk_harms_itself_alone(bench: Bench, tmp_path: Path) -> None:
+    task = SmallTask(environment="disk_mib = 64").write(tmp_path / "small")
+
+    record = bench.command(task, "head -c 200M /dev/zero > filler; true")
+
+    assert record.failure_reason is FailureReason.TESTS_FAILED
+    assert record.fault is Fault.AGENT
+    assert [(finding.rule, finding.where) for finding in record.findings] == [
+        ("file-refused", "filler")
+    ]
+
+
+@contextmanager
+def _disk(folder: Path, *, kibibytes: int) -> Iterator[Path]:
+    """A disk of its own, of so many KiB."""
+    folder.mkdir()
+    size = f"size={kibibytes}k"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "agentbench-test", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
 def _is_plain(ended: subprocess.CompletedProcess[str], *, lines: int = 1) -> bool:

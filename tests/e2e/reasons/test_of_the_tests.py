@@ -7,7 +7,7 @@ import pytest
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.bench import Bench
-from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
+from tests.e2e.small_task import FIX, PARTIAL_FIX, SERIAL, SmallTask
 
 
 def test_the_fix_resolves_the_task(bench: Bench, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_program_without_its_tests_ends_in_no_tests(bench: Bench, tmp_path: Pa
         "    return sum(prices[1:])\n"
     )
     task = SmallTask(
-        files={"basket.py": documented},
+        files={"basket.py": documented, "serial.txt": SERIAL},
         hidden="",
         paths=(),
         fail_to_pass=(),

@@ -1,0 +1,148 @@
+"""Ctrl-C keeps what was done and leaves nothing; `resume` ends in the same verdicts."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from agentbench.runs.store import RunStore
+from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.sandbox.docker_engine import Engine
+from agentbench.scoring.taxonomy import FailureReason
+from tests.e2e.bench import wait_until
+from tests.e2e.hosts import silent_host
+from tests.e2e.leftovers import left_in_engine, left_on_machine
+from tests.e2e.program import records_of, run_program, started_program
+from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
+
+# What each of three tasks gets from the one agent; all differ in how they end.
+AGENT = f'case "$(cat which.txt)" in a) {FIX};; b) {PARTIAL_FIX};; c) exit 3;; esac'
+VERDICTS = {
+    "a": None,
+    "b": FailureReason.TESTS_FAILED,
+    "c": FailureReason.TOOL_ERROR,
+}
+_RANDOM = random.Random(20261121)
+SHARES = sorted(_RANDOM.random() for _ in range(10))
+"""Ten moments, as shares of an undisturbed run."""
+
+
+@pytest.mark.usefixtures("bubblewrap")
+@pytest.mark.parametrize("share", SHARES)
+def test_a_run_that_was_cut_off_resumes_to_the_same_verdicts(
+    tmp_path: Path, environ: dict[str, str], undisturbed: float, share: float
+) -> None:
+    _cut_and_resume(tmp_path, environ, "bubblewrap", after=0.2 + share * (undisturbed - 0.2))
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker")
+@pytest.mark.parametrize("after", [2.0, 6.0])
+def test_a_run_in_containers_that_was_cut_off_resumes_to_the_same_verdicts(
+    tmp_path: Path, environ: dict[str, str], after: float
+) -> None:
+    _cut_and_resume(tmp_path, environ, "docker", after=after)
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, environ: dict[str, str]) -> None:
+    task = SmallTask().write(tmp_path / "small")
+    # It ignores the cut of its sandbox, as Python code may: the first Ctrl-C has to wait for it.
+    (tmp_path / "stubborn.py").write_text(
+        "import threading\ndef agent(*_):\n    print('at work', flush=True)\n"
+        "    threading.Event().wait()\n"
+    )
+    options = ("--agent", "stubborn:agent", "--sandbox", "bubblewrap")
+    with started_program("run", task, *options, env=environ, cwd=tmp_path) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "at work\n"
+        program.send_signal(signal.SIGINT)
+        program.send_signal(signal.SIGINT)
+        program.wait(timeout=10)
+
+    assert program.returncode in {-signal.SIGINT, 130}
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_ctrl_c_ends_a_clone_that_hangs(tmp_path: Path, environ: dict[str, str]) -> None:
+    (tmp_path / "small").mkdir()
+    with silent_host() as port:
+        repo = f'url = "https://127.0.0.1:{port}/x.git"\ncommit = "{"0" * 40}"'
+        task = SmallTask(repo=repo, files={}).write(tmp_path / "small")
+        options = ("--agent", "noop", "--sandbox", "bubblewrap", "--run-id", "cut")
+        log = tmp_path / "runs" / "cut" / "attempts" / "small" / "1" / "stages" / "git_clone.log"
+        with started_program("run", task, *options, env=environ, cwd=tmp_path) as program:
+            wait_until(log.exists, within=60)
+            program.send_signal(signal.SIGINT)
+            program.communicate(timeout=30)
+
+    assert program.returncode == 130
+    [record] = records_of(tmp_path / "runs" / "cut")
+    assert record.failure_reason is FailureReason.INTERRUPTED
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    tmp_path_factory: pytest.TempPathFactory, cache_dir: Path, bubblewrap: BubblewrapProvider
+) -> float:
+    """How many seconds a run takes that nobody cuts off; its verdicts are the expected ones."""
+    bubblewrap.resolve_image(None)  # what is made once is no part of it
+    folder = tmp_path_factory.mktemp("undisturbed")
+    env = {**os.environ, "AGENTBENCH_CACHE": str(cache_dir)}
+    began = time.monotonic()
+    ended = run_program(*_line(folder, "bubblewrap"), env=env, cwd=folder)
+    assert ended.returncode == 0, ended.stderr
+    assert _verdicts(folder / "runs" / "cut") == VERDICTS
+    return time.monotonic() - began
+
+
+def _cut_and_resume(folder: Path, environ: Mapping[str, str], sandbox: str, after: float) -> None:
+    run = folder / "runs" / "cut"
+    line = _line(folder, sandbox)
+    with started_program(*line, env=environ, cwd=folder) as program:
+        try:
+            program.wait(timeout=after)  # the one moment that is a matter of time
+        except subprocess.TimeoutExpired:
+            program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=60)
+    _left_nothing(program.pid, environ, sandbox)
+    assert "Traceback" not in said
+    # By the signal itself where it came when Python was already leaving: 130 in a shell, too.
+    assert program.returncode in {0, 130, -signal.SIGINT}, said
+    if "go on with: agentbench resume" in said:
+        assert program.returncode == 130
+        assert RunStore.open(run).configuration().ending == "interrupted"
+    if not run.exists():  # cut off before there was a run
+        again = run_program(*line, env=environ, cwd=folder)
+    else:
+        again = run_program("resume", "cut", env=environ, cwd=folder)
+
+    assert again.returncode == 0, again.stderr
+    assert _verdicts(run) == VERDICTS
+    assert RunStore.open(run).configuration().ending == "finished"
+
+
+def _line(folder: Path, sandbox: str) -> tuple[str, ...]:
+    for which in VERDICTS:
+        files = {**SmallTask().files, "which.txt": which}
+        if not (folder / "tasks" / which).exists():
+            SmallTask(files=files).write(folder / "tasks" / which)
+    return (
+        "run", "tasks", "--agent", "command", "--agent-command", AGENT, "--jobs", "2",
+        "--sandbox", sandbox, "--run-id", "cut", "-q", "--no-cache",
+    )  # fmt: skip
+
+
+def _verdicts(run: Path) -> dict[str, FailureReason | None]:
+    return {record.task_id: record.failure_reason for record in records_of(run)}
+
+
+def _left_nothing(pid: int, environ: Mapping[str, str], sandbox: str) -> None:
+    assert left_on_machine(pid, Path(environ["AGENTBENCH_CACHE"])) == []
+    if sandbox == "docker":
+        assert left_in_engine(pid, Engine.connect()) == []
