@@ -104,3 +104,8 @@ def test_a_narrow_table_folds_and_loses_nothing():
     print_table([failed(detail="x" * 50)], Console(file=buffer, width=80, color_system=None))
     assert buffer.getvalue().count("x") >= 50
     assert max(map(len, buffer.getvalue().splitlines())) <= 80
+
+
+def test_of_several_runs_the_table_says_which_and_whose():
+    assert columns(resolved(), resolved(run_id="other"))[:2] == ["run", "task"]
+    assert columns(resolved(), resolved(agent="noop"))[:2] == ["agent", "task"]

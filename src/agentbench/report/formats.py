@@ -16,8 +16,9 @@ from agentbench.report.summary import Rate, Summary
 from agentbench.runs.record import AttemptRecord
 
 _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
-_SHOWN = ("task", "attempt", "verdict", "reason", "tests", "seconds", "detail")
+_SHOWN = ("run", "agent", "task", "attempt", "verdict", "reason", "tests", "seconds", "detail")
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
+_OF_THE_RUN = frozenset({"run", "agent"})
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
 
 
@@ -49,7 +50,9 @@ def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
     """Records as a table at a terminal; columns that would tell nothing stay away."""
     rows = rows_of(records)
     shown = [
-        name for name in _SHOWN if name in _ALWAYS or _tells({r._asdict()[name] for r in rows})
+        name
+        for name in _SHOWN
+        if name in _ALWAYS or _tells(name, {row._asdict()[name] for row in rows})
     ]
     table = Table(box=SIMPLE, pad_edge=False)
     for name in shown:
@@ -68,9 +71,12 @@ def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
     console.print(table)
 
 
-def _tells(cells: set[str]) -> bool:
-    """Whether a column is worth its room: not where it is empty, or says 1 in every row."""
-    return bool(cells - {"", "1"})
+def _tells(name: str, cells: set[str]) -> bool:
+    """Whether a column is worth its room: not where it is empty, or says 1 in every row.
+
+    Whose run it was is told where there are several.
+    """
+    return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", "1"})
 
 
 def document(records: Sequence[AttemptRecord]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from agentbench.runs.record import AttemptRecord
 class Row(NamedTuple):
     """An attempt as a row of text."""
 
+    run: str
     task: str
     attempt: str
     agent: str
@@ -23,13 +24,23 @@ class Row(NamedTuple):
 
 
 HEADER = Row(
-    "task", "attempt", "agent", "verdict", "reason", "fault", "tests", "seconds", "cost", "detail"
+    "run",
+    "task",
+    "attempt",
+    "agent",
+    "verdict",
+    "reason",
+    "fault",
+    "tests",
+    "seconds",
+    "cost",
+    "detail",
 )
 
 
 def rows_of(records: Sequence[AttemptRecord]) -> list[Row]:
-    """A row for each record, by task and attempt."""
-    ordered = sorted(records, key=lambda record: (record.task_id, record.attempt))
+    """A row for each record, by task, attempt and run."""
+    ordered = sorted(records, key=lambda each: (each.task_id, each.attempt, each.run_id))
     return [_row(record) for record in ordered]
 
 
@@ -51,6 +62,7 @@ def _row(record: AttemptRecord) -> Row:
     )
     tests = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
     return Row(
+        run=record.run_id,
         task=record.task_id,
         attempt=str(record.attempt),
         agent=harmless(record.agent),
