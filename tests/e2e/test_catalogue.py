@@ -1,0 +1,54 @@
+"""The shipped tasks: the reference solution resolves each, doing nothing resolves none."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentbench import RunOptions, run_tasks
+from agentbench.sandbox.choose import choose_provider
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.scoring.taxonomy import FailureReason
+from tests.e2e.conftest import discard_snapshots
+
+TWO = ("interval-merge-touching", "csv-dialect-sniffer")
+
+
+@pytest.fixture(scope="module")
+def strongest(cache_dir: Path) -> Iterator[SandboxProvider]:
+    """What `--sandbox auto` takes."""
+    provider = choose_provider("auto", cache_dir=cache_dir).provider
+    yield provider
+    discard_snapshots(provider, cache_dir)
+
+
+def test_the_oracle_resolves_all_and_noop_none(
+    strongest: SandboxProvider, catalogue: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    options = RunOptions(runs_dir=tmp_path, cache_dir=cache_dir)
+    shipped = sorted(path.parent for path in catalogue.glob("*/task.toml"))
+    assert len(shipped) >= 12
+
+    _oracle_resolves_all_and_noop_none(shipped, strongest, options)
+
+
+@pytest.mark.docker
+def test_two_of_them_end_the_same_in_containers(
+    docker: SandboxProvider, catalogue: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    # No cache: what the test above discards at its end may be what this one uses.
+    options = RunOptions(runs_dir=tmp_path, cache_dir=cache_dir, use_cache=False)
+
+    _oracle_resolves_all_and_noop_none([catalogue / name for name in TWO], docker, options)
+
+
+def _oracle_resolves_all_and_noop_none(
+    folders: list[Path], provider: SandboxProvider, options: RunOptions
+) -> None:
+    oracle = list(run_tasks(folders, "oracle", sandbox=provider, options=options))
+    noop = list(run_tasks(folders, "noop", sandbox=provider, options=options))
+
+    assert {r.task_id: r.detail for r in oracle if not r.resolved} == {}
+    assert {r.failure_reason for r in noop} == {FailureReason.TESTS_FAILED}
+    assert [r.warnings for r in (*oracle, *noop) if r.warnings] == []
+    assert len({r.task_id for r in oracle}) == len(noop) == len(folders)
