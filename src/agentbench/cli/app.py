@@ -9,6 +9,7 @@ from agentbench.cli.clean import clean
 from agentbench.cli.doctor import doctor
 from agentbench.cli.explain import explain
 from agentbench.cli.images import images
+from agentbench.cli.mcp import mcp
 from agentbench.cli.report import report
 from agentbench.cli.rescore import rescore
 from agentbench.cli.resume import resume
@@ -56,7 +57,7 @@ def _program(
     pass
 
 
-for command in (run, validate, resume, rescore, report, show, explain, doctor, clean):
+for command in (run, validate, resume, rescore, report, show, explain, mcp, doctor, clean):
     app.command()(command)
 app.add_typer(tasks, name="tasks")
 app.add_typer(agents, name="agents")

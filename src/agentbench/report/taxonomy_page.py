@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from agentbench.report import taxonomy_prose as prose
-from agentbench.scoring import FailureReason, Fault, StageName
+from agentbench.scoring.stage_name import StageName
+from agentbench.scoring.taxonomy import FailureReason, Fault
 
 _MEANINGS = {
     0: "Tests passed",

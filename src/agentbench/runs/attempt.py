@@ -20,6 +20,7 @@ from agentbench.runs.storage import writing_into
 from agentbench.sandbox.interface import ImageId, SandboxProvider, Stream
 from agentbench.scoring.classification import classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageName, StageResult
+from agentbench.scoring.failure import Failure
 from agentbench.scoring.verdict import baseline_failure, judge
 from agentbench.stages.baseline_run import expected_tests
 from agentbench.stages.interface import Stage, StageContext
@@ -90,6 +91,30 @@ def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptR
     )
 
 
+def prepare(task: Task, agent: Agent, workshop: Workshop, folder: Path) -> Prepared:
+    """Make the state that attempts at a task start from, or find it in the cache.
+
+    Args:
+        task: The task; its hidden tests stay out of the state.
+        agent: Stands in the context, and is not asked.
+        workshop: With a cache in use, or nothing would be kept.
+        folder: For the logs of the stages.
+
+    Raises:
+        UnavailableError: a stage failed; says which, and why.
+    """
+    walker = _Walker(
+        task, agent, workshop, Place(folder=folder, run_id=RunId("prepare"), attempt=1)
+    )
+    ready = walker.prepare()
+    prepared = walker.context.prepared
+    if not ready or prepared is None:
+        failure = walker.last_failure()
+        why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
+        raise UnavailableError(f"{task.id} cannot be prepared: {why}")
+    return prepared
+
+
 class _Walker:
     """Goes through the pipeline; knows what may be taken from the cache."""
 
@@ -114,19 +139,28 @@ class _Walker:
 
     def walk(self) -> tuple[StageResult, ...]:
         """Every stage until one ends the attempt."""
-        preparing = [stage for stage in PIPELINE if stage.name in PREPARATION]
         judging = [stage for stage in PIPELINE if stage.name not in PREPARATION]
         try:
-            with self._prepared(), ExitStack() as resources:
-                self.context.resources = resources
-                ready = all(self._take(stage) for stage in preparing)
-                if ready:
-                    self._complete_preparation()
-            if ready:
+            if self.prepare():
                 all(self._take(stage) for stage in judging)
         finally:
             self._forget_preparation()
         return tuple(self._results)
+
+    def prepare(self) -> bool:
+        """The stages before any agent, or what was kept of them; false when one fails."""
+        preparing = [stage for stage in PIPELINE if stage.name in PREPARATION]
+        with self._prepared(), ExitStack() as resources:
+            self.context.resources = resources
+            ready = all(self._take(stage) for stage in preparing)
+            if ready:
+                self._complete_preparation()
+        return ready
+
+    def last_failure(self) -> Failure | None:
+        """Why the last stage ended the attempt."""
+        last = self._results[-1]
+        return classify(last.stage, last.evidence)
 
     def _take(self, stage: Stage) -> bool:
         """Run one stage, or take it from the cache; false when the attempt ends with it."""

@@ -1,0 +1,121 @@
+"""The server: lists the tools, answers calls, and lets no fault of ours out but by a name."""
+
+import logging
+import secrets
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+
+from agentbench.mcp import answers
+from agentbench.mcp.arguments import (
+    InvalidArgumentsError,
+    harmless_name,
+    read_arguments,
+)
+from agentbench.mcp.calls import Tell, carry_out
+from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue
+from agentbench.mcp.envelope import SERIALIZED, ErrorObject
+from agentbench.mcp.outcomes import INVALID_PARAMS
+from agentbench.mcp.project import Project
+from agentbench.mcp.tools import ARGUMENTS, ToolName, call
+from agentbench.pytest_results.model import JsonObject
+from agentbench.pytest_results.progress import Progress
+
+if TYPE_CHECKING:
+    from mcp.server.session import ServerSession
+
+_logger = logging.getLogger(__name__)
+_INCIDENT_BYTES = 6
+_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # an error's data says it already
+
+
+class ErrorMode(StrEnum):
+    """How an error reaches the client."""
+
+    STRUCTURED = "structured"  # as a result with isError, which a model sees
+    JSONRPC = "jsonrpc"  # as a JSON-RPC error, for clients built on ADR-007
+
+
+def make_server(project: Project, error_mode: ErrorMode, *, version: str) -> Server[object]:
+    """A server for one project; each call is complete in itself."""
+    handlers = _Handlers(project, error_mode)
+    return Server(
+        "agentbench",
+        version=version,
+        title="agentbench: run tests, see what the judge sees",
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+    )
+
+
+class _Handlers:
+    """What the server does when it is asked."""
+
+    def __init__(self, project: Project, error_mode: ErrorMode) -> None:
+        self._project = project
+        self._error_mode = error_mode
+        self._limiter = anyio.CapacityLimiter(project.runs_at_once)
+
+    async def list_tools(
+        self, _context: ServerRequestContext[object], _params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """All tools."""
+        return ListToolsResult(tools=list(catalogue(isolated=self._project.isolated)))
+
+    async def call_tool(
+        self, context: ServerRequestContext[object], params: CallToolRequestParams
+    ) -> CallToolResult:
+        """One call, whatever comes of it.
+
+        Raises:
+            MCPError: there is no such tool, or errors go out as JSON-RPC errors.
+        """
+        if params.name not in set(ToolName):
+            raise MCPError(
+                INVALID_PARAMS,
+                f"there is no tool {harmless_name(params.name)}; there are {', '.join(ToolName)}",
+            )
+        tell = context.meta is not None and "progress_token" in context.meta
+        answer = await self._answer(context.session, params, tell=tell)
+        if self._error_mode is ErrorMode.JSONRPC and answer["status"] == "error":
+            raise _as_protocol_error(answer)
+        return answers.call_result(answer)
+
+    async def _answer(
+        self, session: "ServerSession", params: CallToolRequestParams, *, tell: bool
+    ) -> JsonObject:
+        try:
+            arguments = read_arguments(ARGUMENTS[ToolName(params.name)], params.arguments)
+            work = partial(call, self._project, arguments)
+            return await carry_out(
+                work, limiter=self._limiter, tell=_teller(session) if tell else None
+            )
+        except InvalidArgumentsError as error:
+            return answers.invalid_arguments(error.faults)
+        except Exception:  # a bug of ours must neither end the server nor tell of itself
+            incident = secrets.token_hex(_INCIDENT_BYTES)
+            _logger.error("incident %s", incident, exc_info=True)
+            return answers.bug(incident)
+
+
+def _teller(session: "ServerSession") -> Tell:
+    async def tell(progress: Progress) -> None:
+        message = f"{progress.done} of {progress.collected} tests"
+        await session.report_progress(progress.done, progress.collected, message)
+
+    return tell
+
+
+def _as_protocol_error(answer: JsonObject) -> MCPError:
+    """The error of an answer, with the tests done so far, which would be lost otherwise."""
+    error = ErrorObject.model_validate(answer["error"])
+    told = {name: answer[name] for name in SERIALIZED if name not in _IN_ERROR}
+    data = error.data.model_dump(mode="json", exclude_defaults=True)
+    return MCPError(error.code, error.message, {**data, "result": told})
