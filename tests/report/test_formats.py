@@ -109,3 +109,11 @@ def test_a_narrow_table_folds_and_loses_nothing():
 def test_of_several_runs_the_table_says_which_and_whose():
     assert columns(resolved(), resolved(run_id="other"))[:2] == ["run", "task"]
     assert columns(resolved(), resolved(agent="noop"))[:2] == ["agent", "task"]
+
+
+def test_a_long_id_of_a_run_takes_no_room_from_the_others():
+    buffer = io.StringIO()
+    pair = [resolved(run_id="20260102T120000-abcd"), failed(run_id="20260102T130000-abcd")]
+    print_table(pair, Console(file=buffer, width=80, color_system=None))
+    assert "TESTS_FAILED" in buffer.getvalue()
+    assert "resolved" in buffer.getvalue()

@@ -19,6 +19,7 @@ _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
 _SHOWN = ("run", "agent", "task", "attempt", "verdict", "reason", "tests", "seconds", "detail")
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _OF_THE_RUN = frozenset({"run", "agent"})
+_FOLDED = _OF_THE_RUN | {"detail"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
 
 
@@ -61,7 +62,7 @@ def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
             name,
             justify="right" if right else "left",
             overflow="fold",
-            no_wrap=name != "detail",
+            no_wrap=name not in _FOLDED,
         )
     for row in rows:
         cells = row._asdict()

@@ -1,0 +1,73 @@
+import re
+
+import pytest
+from typer.main import get_command
+
+from agentbench.cli.app import app
+
+COMMANDS = get_command(app).commands
+PATHS = [
+    path
+    for name, command in COMMANDS.items()
+    for path in (
+        [(name, sub) for sub in command.commands] if hasattr(command, "commands") else [(name,)]
+    )
+]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_every_command_answers_for_help_with_an_example_of_itself(cli, path):
+    said = cli(*path, "--help")
+    assert said.code == 0
+    assert said.stderr == ""
+    assert f"Example: agentbench {' '.join(path)}" in " ".join(said.stdout.split())
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_every_option_of_every_command_says_what_it_is_for(path):
+    command = COMMANDS[path[0]]
+    if len(path) > 1:
+        command = command.commands[path[1]]
+    for parameter in command.params:
+        assert parameter.help, f"{path} {parameter.name}"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_an_option_that_nobody_knows_is_wrong_usage(cli, path):
+    said = cli(*path, "--nonsense")
+    assert said.code == 2
+    assert said.stdout == ""
+    assert said.stderr.splitlines()[-1].startswith("Error: No such option: --nonsense")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("run",), "Missing argument 'tasks'"),
+        (("run", "x", "--attempts", "0"), "--attempts"),
+        (("run", "x", "--limit", "none"), "--limit"),
+        (("run", "x", "--sandbox", "castle"), "--sandbox"),
+        (("run", "x", "--fail-under", "2"), "--fail-under"),
+        (("run", "x", "--max-cost", "-1"), "--max-cost"),
+        (("run", "x", "--integrity-controls", "some"), "--integrity-controls"),
+        (("validate", "x", "--repeat", "0"), "--repeat"),
+        (("report", "--format", "pdf"), "--format"),
+        (("show", "last", "x", "0"), "attempt"),
+        (("nonsense",), "nonsense"),
+        (("tasks", "nonsense"), "nonsense"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line_that_names_it(cli, arguments, named):
+    said = cli(*arguments)
+    assert said.code == 2
+    assert said.stdout == ""
+    last = said.stderr.splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert named in last
+
+
+def test_without_a_command_the_commands_are_listed(cli):
+    said = cli()
+    assert said.code == 2
+    listed = re.findall(r"^  (\w+) ", said.stdout + said.stderr, re.MULTILINE)
+    assert set(listed) >= set(COMMANDS)

@@ -1,0 +1,16 @@
+def test_a_reason_is_explained_on_stdout(cli):
+    said = cli("explain", "tests-failed")
+    assert (said.code, said.stderr) == (0, "")
+    assert "TESTS_FAILED" in said.stdout
+    assert said.stdout.endswith("\n")
+    assert not said.stdout.endswith("\n\n")
+
+
+def test_an_exit_code_of_a_stage_is_explained(cli):
+    assert "SETUP_TIMEOUT" in cli("explain", "137", "--stage", "setup").stdout
+
+
+def test_what_is_neither_is_wrong_usage(cli):
+    said = cli("explain", "nonsense")
+    assert (said.code, said.stdout) == (2, "")
+    assert "'nonsense' is neither an exit code nor a reason; reasons: " in said.stderr

@@ -1,0 +1,20 @@
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("build",)])
+def test_without_an_engine_it_is_69_and_says_what_to_start(cli, tmp_path, monkeypatch, arguments):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+    said = cli("images", *arguments)
+    assert (said.code, said.stdout) == (69, "")
+    assert said.stderr.startswith("agentbench: ")
+
+
+@pytest.mark.docker
+def test_the_images_of_an_engine_are_listed(cli):
+    said = cli("images", "list")
+    assert said.code == 0
+    rows = json.loads(cli("images", "list", "--json").stdout)
+    assert all(set(row) == {"name", "python", "id", "size"} for row in rows)
+    assert all(row["name"] in said.stdout for row in rows)

@@ -1,0 +1,11 @@
+from agentbench.cli.options import Controls, SandboxName
+from agentbench.sandbox.choose import NAMES
+
+
+def test_every_back_end_can_be_asked_for_and_auto(cli):
+    assert list(SandboxName) == ["auto", *NAMES]
+    assert "<auto|docker|bubblewrap|process>" in cli("run", "--help").stdout
+
+
+def test_controls_are_off_a_sample_or_full():
+    assert list(Controls) == ["off", "sample", "full"]

@@ -1,0 +1,32 @@
+import pytest
+import typer
+
+from agentbench.agents.noop import NoopAgent
+from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.outcome import carry_out
+from agentbench.runs.run import RunOptions, start_run
+from tests.fakes.staging import local_provider, small_task
+
+
+@pytest.fixture
+def run(tmp_path):
+    options = RunOptions(
+        agent=NoopAgent(), sandbox=local_provider(), runs_dir=tmp_path / "runs", attempts=2, jobs=1
+    )
+    return start_run([small_task(tmp_path / "small")], options)
+
+
+def test_a_run_that_was_stopped_says_how_to_go_on(run, capsys):
+    run.cancel()
+    with pytest.raises(typer.Exit) as caught:
+        carry_out(run, as_json=False, quiet=True, verbose=False)
+    assert caught.value.exit_code == ExitCode.INTERRUPTED
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"go on with: agentbench resume {run.store.folder}"
+
+
+def test_what_was_made_before_counts_too(run, capsys):
+    for record in run.attempts():
+        assert record
+    carry_out(run, as_json=False, quiet=True, verbose=False)
+    assert capsys.readouterr().err.splitlines()[-1].startswith("resolved 0/2 ")

@@ -1,0 +1,85 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from agentbench.agents.noop import NoopAgent
+from agentbench.cli.progress import follow
+from agentbench.errors import ToolError
+from agentbench.runs.run import RunOptions, start_run
+from tests.fakes.scripted_agent import ScriptedAgent
+from tests.fakes.staging import local_provider, small_task
+from tests.sandbox.conformance_base import sh
+
+
+def begun(tmp_path, agent, **more):
+    options = RunOptions(
+        agent=agent, sandbox=local_provider(), runs_dir=tmp_path / "runs", jobs=1, **more
+    )
+    return start_run([small_task(tmp_path / "small")], options)
+
+
+def test_records_are_shown_and_given_back(tmp_path, capsys):
+    records = follow(begun(tmp_path, NoopAgent(), attempts=2), quiet=False, verbose=False)
+    assert [record.attempt for record in records] == [1, 2]
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("1/2 small TESTS_FAILED ")
+    assert "\n2/2 small attempt 2 TESTS_FAILED " in said.err
+
+
+def test_in_silence_nothing_is_shown(tmp_path, capsys):
+    follow(begun(tmp_path, NoopAgent()), quiet=True, verbose=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_an_agent_says_cannot_steer_the_terminal(tmp_path, capsys):
+    def work(_given):
+        raise ToolError("\x1b[31m[bold]red[/bold]\nnext")
+
+    follow(begun(tmp_path, ScriptedAgent(work)), quiet=False, verbose=True)
+    (line, *_) = capsys.readouterr().err.splitlines()
+    assert "\x1b" not in line
+    assert "[bold]red[/bold]" in line
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_stops_cleanly_and_the_handlers_are_put_back(tmp_path, capsys, number):
+    before = signal.getsignal(number)
+
+    def work(given):
+        os.kill(os.getpid(), number)
+        sh(given.sandbox, "sleep 600")
+
+    run = begun(tmp_path, ScriptedAgent(work), attempts=9)
+    records = follow(run, quiet=True, verbose=False)
+    assert run.workshop.cancel.is_set()
+    assert len(records) == 1
+    assert "stopping: what runs is cut off and cleaned up" in capsys.readouterr().err
+    assert signal.getsignal(number) is before
+
+
+def test_ctrl_c_is_130_and_the_run_can_go_on(tmp_path, sandbox):
+    small_task(tmp_path / "small")
+    command = [sys.executable, "-m", "agentbench", "run", "small", "--sandbox", sandbox]
+    command += ["-a", "command", "--agent-command", "sleep 600", "--allow-unsandboxed"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not list(tmp_path.glob("runs/*/attempts/small/1/stages/agent_run.log")):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert process.returncode == 130
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert said.splitlines()[-1] == f"go on with: agentbench resume runs/{folder.name}"
+    assert json.loads((folder / "run.json").read_text())["ending"] == "interrupted"
+    assert (folder / "attempts/small/1/record.json").is_file()

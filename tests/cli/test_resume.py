@@ -1,0 +1,39 @@
+import json
+from contextlib import closing
+
+import pytest
+
+from agentbench.agents.noop import NoopAgent
+from agentbench.runs.run import RunOptions, start_run
+from agentbench.runs.store import RunStore
+from tests.fakes.staging import local_provider, small_task
+
+
+@pytest.fixture
+def cut_off(tmp_path):
+    """A run of two attempts that was broken off after the first."""
+    options = RunOptions(
+        agent=NoopAgent(), sandbox=local_provider(), runs_dir=tmp_path / "runs", attempts=2, jobs=1
+    )
+    run = start_run([small_task(tmp_path / "small")], options)
+    with closing(run.attempts()) as records:
+        next(records)
+    return run.store.folder
+
+
+def test_what_is_missing_is_made_and_the_whole_run_is_shown(cli, cut_off):
+    said = cli("resume", cut_off)
+    assert said.code == 0
+    assert said.stderr.startswith("1 attempts to make\n")
+    assert said.stderr.splitlines()[-1].startswith("resolved 0/2 ")
+    assert len(RunStore.open(cut_off).latest().records) == 2
+    assert cli("resume", "last", "--runs-dir", cut_off.parent).stderr.startswith("0 attempts")
+
+
+def test_json_is_one_document_of_all_attempts(cli, cut_off):
+    said = cli("resume", cut_off, "--json", "--quiet")
+    assert len(json.loads(said.stdout)["attempts"]) == 2
+
+
+def test_a_run_that_is_not_there_is_65(cli, tmp_path):
+    assert cli("resume", tmp_path / "nothing").code == 65

@@ -1,0 +1,160 @@
+import json
+
+import jsonschema
+import pytest
+
+from agentbench.report.schemas import render_schemas
+
+
+@pytest.fixture
+def run(cli, tasks, sandbox, tmp_path):
+    def run(*arguments, path=tasks):
+        return cli("run", path, "--sandbox", sandbox, "--runs-dir", tmp_path / "runs", *arguments)
+
+    return run
+
+
+def test_a_run_prints_its_table_on_stdout_and_all_else_on_stderr(run, sandbox, tmp_path):
+    said = run("--run-id", "mine")
+    assert said.code == 0, "what agents score is no error"
+    words = [line.split()[0] for line in said.stdout.splitlines() if line.strip()]
+    assert [word for word in words if word in ("task", "first", "second")] == [
+        "task",
+        "first",
+        "second",
+    ]
+    first, second, *_, last = said.stderr.splitlines()
+    assert first == f"sandbox: {sandbox} (asked for by name)"
+    assert second == "agent: oracle (the reference solution, not an agent)"
+    assert last.startswith("resolved 1/2 (50.0 %, 95 % CI 9.5\u201390.5) · 1 TOOL_ERROR · ")
+    assert last.endswith(f" · $0.00 · {tmp_path}/runs/mine")
+    assert "\x1b" not in said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("quietly", [(), ("--quiet",)])
+def test_json_is_one_document_and_nothing_else(run, quietly):
+    said = run("--json", "--filter", "first", *quietly)
+    assert said.code == 0
+    document = json.loads(said.stdout)
+    assert document["summary"]["overall"]["rate"] == 1.0
+    (record,) = document["attempts"]
+    jsonschema.validate(record, json.loads(render_schemas()["attempt-record.json"]))
+
+
+def test_a_quiet_run_says_its_last_line_alone(run):
+    said = run("--quiet", "--filter", "first")
+    assert said.stdout == ""
+    (line,) = (line for line in said.stderr.splitlines() if not line.startswith("warning: "))
+    assert line.startswith("resolved 1/1")
+
+
+def test_each_attempt_has_a_line_where_there_is_no_terminal(run):
+    lines = run("--filter", "first", "-k", "2", "-j", "1").stderr.splitlines()
+    assert any(line.startswith("1/2 first resolved ") for line in lines)
+    assert any(line.startswith("2/2 first attempt 2 resolved ") for line in lines)
+
+
+def test_a_rate_below_what_was_asked_is_a_check_that_failed(run):
+    said = run("--quiet", "--fail-under", "0.6")
+    assert said.code == 1
+    assert said.stderr.endswith("the resolved rate 0.500 is below --fail-under 0.6\n")
+    assert run("--quiet", "--fail-under", "0.5").code == 0
+
+
+def test_attempts_that_were_not_started_are_told(run, tmp_path):
+    (tmp_path / "costly.py").write_text(COSTLY)
+    said = run("-a", "costly:solve", "--max-cost", "1", "-k", "2", "-j", "1", "--quiet")
+    assert said.code == 0
+    assert "3 of 4 attempts were not started: --max-cost is spent; go on with: " in said.stderr
+    assert "$1.50" in said.stderr
+
+
+COSTLY = """
+from agentbench.agents.interface import AgentOutcome, Usage
+from agentbench.scoring.evidence import AgentEnding
+
+def solve(problem, sandbox, budget, model):
+    return AgentOutcome(ending=AgentEnding.SUBMITTED, usage=Usage(cost_usd=1.5))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    """Agents are found in the folder that the program is called in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def test_a_run_that_exists_is_not_overwritten(run):
+    assert run("--run-id", "x", "--quiet", "--filter", "first").code == 0
+    said = run("--run-id", "x", "--quiet", "--filter", "first")
+    assert said.code == 2
+    assert "exists already" in said.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_wrong_usage(cli, tasks, sandbox, tmp_path):
+    (tmp_path / "file").write_text("")
+    said = cli("run", tasks, "--sandbox", sandbox, "--runs-dir", tmp_path / "file")
+    assert said.code == 2
+    assert said.stderr.endswith("choose another --runs-dir\n")
+
+
+def test_a_cache_that_cannot_be_written_is_wrong_usage(run, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("AGENTBENCH_CACHE", str(tmp_path / "file"))
+    said = run()
+    assert said.code == 2
+    assert "set AGENTBENCH_CACHE" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-a", "nobody"), "--agent nobody: no such agent; known: oracle"),
+        (("-a", "command"), "--agent command needs --agent-command"),
+        (("--jobs", "many"), "--jobs: expected auto or a number above 0, found 'many'"),
+        (("--timeout-scale", "0"), "--timeout-scale: 0.0 is not above 0"),
+        (("--run-id", "a/b"), "--run-id: 'a/b' is no plain name"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_2(run, arguments, said):
+    answer = run(*arguments)
+    assert answer.code == 2
+    assert answer.stdout == ""
+    assert answer.stderr.splitlines()[-1].startswith(f"agentbench: {said}")
+
+
+def test_no_task_is_65(run, tmp_path):
+    assert run(path=tmp_path / "nowhere").code == 65
+    said = run("--filter", "third")
+    assert said.code == 65
+    assert "there are: first, second" in said.stderr
+
+
+def test_an_engine_that_does_not_answer_is_69(program, tasks):
+    said = program("run", tasks, "--sandbox", "docker")
+    assert said.code == 69
+    assert said.stdout == ""
+    assert said.stderr.startswith("agentbench: ")
+    assert "Traceback" not in said.stderr
+
+
+def test_an_infrastructure_failure_is_75(run, tmp_path):
+    (tmp_path / "down.py").write_text(DOWN)
+    said = run("-a", "down:solve", "--retries", "0", "--filter", "first")
+    assert said.code == 75
+    assert "1 LLM_ERROR" in said.stderr
+
+
+DOWN = """
+from agentbench.errors import LLMError
+
+def solve(problem, sandbox, budget, model):
+    raise LLMError("429 for ever")
+"""
+
+
+def test_a_seed_shuffles_and_is_recorded(run, tmp_path):
+    run("--shuffle", "7", "--run-id", "shuffled", "--quiet", "--filter", "first")
+    kept = json.loads((tmp_path / "runs" / "shuffled" / "run.json").read_text())
+    assert kept["shuffle_seed"] == 7

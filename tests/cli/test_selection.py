@@ -1,0 +1,57 @@
+import pytest
+
+from agentbench.cli.selection import number_of_jobs, select_tasks
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.places import default_cache_dir
+
+
+def chosen(*paths, **more):
+    return [task.id for task in select_tasks(paths, cache_dir=default_cache_dir(), **more)]
+
+
+@pytest.mark.parametrize(
+    ("given", "ids"),
+    [
+        ({}, ["first", "second"]),
+        ({"glob": "f*"}, ["first"]),
+        ({"glob": "*"}, ["first", "second"]),
+        ({"tag": "unfixed"}, ["second"]),
+        ({"limit": 1}, ["first"]),
+        ({"limit": 9}, ["first", "second"]),
+        ({"glob": "s*", "tag": "unfixed", "limit": 1}, ["second"]),
+    ],
+)
+def test_tasks_are_narrowed_down(tasks, given, ids):
+    assert chosen(tasks, **given) == ids
+
+
+@pytest.mark.parametrize("given", [{"glob": "First"}, {"tag": "unfix"}, {"glob": "f*", "tag": "x"}])
+def test_when_none_is_left_it_says_which_there_are(tasks, given):
+    with pytest.raises(InputError, match="there are: first, second"):
+        chosen(tasks, **given)
+
+
+def test_a_suite_file_names_its_tasks(tasks):
+    (tasks / "suite.toml").write_text('tasks = ["sec*"]\n')
+    assert chosen(tasks / "suite.toml") == ["second"]
+
+
+def test_what_looks_odd_on_the_way_is_said_on_stderr(tasks, tmp_path, capsys):
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "first").symlink_to(tasks / "first")
+    (tmp_path / "all" / "notes").mkdir()
+    assert chosen(tmp_path / "all") == ["first"]
+    said = capsys.readouterr()
+    assert said.err == f"warning: {tmp_path}/all/notes: has no task.toml, left out\n"
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(("text", "jobs"), [("auto", None), ("1", 1), ("16", 16)])
+def test_jobs_are_a_number_or_left_to_us(text, jobs):
+    assert number_of_jobs(text) == jobs
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "", "1.5", "\u0663", "AUTO"])
+def test_other_jobs_are_wrong_usage(text):
+    with pytest.raises(UsageError, match="--jobs: expected auto or a number above 0"):
+        number_of_jobs(text)

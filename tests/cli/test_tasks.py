@@ -1,0 +1,28 @@
+import json
+
+
+def test_tasks_are_listed_a_line_each(cli, tasks):
+    said = cli("tasks", "list", tasks)
+    assert (said.code, said.stderr) == (0, "")
+    assert said.stdout == (
+        "first   The first price is left out  []\nsecond  The first price is left out  [unfixed]\n"
+    )
+
+
+def test_json_says_more_of_each(cli, tasks):
+    rows = json.loads(cli("tasks", "list", tasks, "--json", "--tag", "unfixed").stdout)
+    assert [(row["id"], row["tags"], row["fail_to_pass"]) for row in rows] == [
+        ("second", ["unfixed"], 2)
+    ]
+    assert rows[0]["folder"] == str(tasks / "second")
+
+
+def test_where_no_task_is_is_65(cli, tmp_path):
+    said = cli("tasks", "list", tmp_path)
+    assert said.code == 65
+    assert "no task here" in said.stderr
+
+
+def test_the_default_is_a_folder_of_that_name(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "tasks: no such folder" in cli("tasks", "list").stderr

@@ -1,0 +1,81 @@
+import json
+import shutil
+import tomllib
+
+import pytest
+
+from tests.e2e.small_task import HIDDEN, LISTED, SmallTask
+
+
+@pytest.fixture
+def validate(cli, sandbox, tmp_path):
+    def validate(path, *arguments):
+        where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1")
+        return cli("validate", path, *where, "--quiet", *arguments)
+
+    return validate
+
+
+def test_a_task_that_holds_is_valid(validate, tasks):
+    said = validate(tasks / "first")
+    assert said.code == 0
+    assert said.stdout == "first  valid    2 runs, not flaky\n"
+    assert said.stderr.endswith("1 of 1 tasks are valid\n")
+
+
+def test_a_task_that_does_not_is_1_and_says_why(validate, tasks):
+    said = validate(tasks)
+    assert said.code == 1
+    assert "second  INVALID  2 runs, not flaky\n" in said.stdout
+    assert "  the reference solution ends in TOOL_ERROR: " in said.stdout
+    assert said.stderr.endswith("1 of 2 tasks are valid\n")
+
+
+def test_json_is_one_document(validate, tasks):
+    rows = json.loads(validate(tasks, "--json").stdout)
+    assert [(row["id"], row["valid"], row["runs"]) for row in rows] == [
+        ("first", True, 2),
+        ("second", False, 2),
+    ]
+
+
+def test_ids_are_found_by_running_and_written_down(validate, tmp_path):
+    (tmp_path / "small").mkdir()
+    folder = SmallTask(fail_to_pass=(), tests="pass_to_pass = []").write(tmp_path / "small")
+    said = validate(folder, "--write-ids")
+    assert said.code == 0, said.stderr
+    tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
+    assert tests["fail_to_pass"] == list(LISTED)
+    assert tests["pass_to_pass"] == [
+        "tests/test_basket.py::test_the_cheapest_is_found",
+        "tests/test_basket.py::test_an_empty_basket_costs_nothing",
+    ]
+    assert "2 fail_to_pass ids written" in said.stderr
+
+
+def test_a_solution_that_fixes_nothing_leaves_the_file_alone(validate, tasks, tmp_path):
+    folder = shutil.copytree(tasks / "second", tmp_path / "second")
+    before = (folder / "task.toml").read_text()
+    said = validate(folder, "--write-ids")
+    assert said.code == 65
+    assert "the reference solution makes no failing test pass" in said.stderr
+    assert (folder / "task.toml").read_text() == before
+
+
+CHANCE = """
+
+import secrets
+import pytest
+
+@pytest.mark.parametrize("number", range(12))
+def test_chance(number):
+    assert secrets.token_hex(8) < "8"
+"""
+
+
+def test_a_test_that_sometimes_passes_is_flaky(validate, tmp_path):
+    (tmp_path / "small").mkdir()
+    folder = SmallTask(hidden=HIDDEN + CHANCE).write(tmp_path / "small")
+    said = validate(folder, "--repeat", "3")
+    assert said.code == 1
+    assert "  flaky: tests/test_hidden.py::test_chance[" in said.stdout
