@@ -24,9 +24,8 @@ _OTHER_TOPS = (
 )
 _MORE_TOPS = ("usr", "var", "Applications", "Library", "System", "Users", "Volumes")
 _PART = r"""[^\s/'"`<>|*?:;,()\[\]{}\\]"""
-_LIBRARY = re.compile(
-    r"/((?:site|dist)-packages|python3?\.\d+)/(?!site-packages|dist-packages)(.+)$"
-)
+_LIBRARY = re.compile(r"/(?:lib(?:64)?/python3?(?:\.\d+)?/)?((?:site|dist)-packages/.+)$")
+_STANDARD = re.compile(r"/lib(?:64)?/(python3?\.\d+/.+)$")
 
 
 class Mask:
@@ -93,5 +92,5 @@ def _ends(found: re.Match[str]) -> bool:
 
 def _shown(path: str) -> str:
     """Which library a file is of says nothing about the machine."""
-    library = _LIBRARY.search(path)
-    return HIDDEN if library is None else f"{HIDDEN}/{library[1]}/{library[2]}"
+    library = _LIBRARY.search(path) or _STANDARD.search(path)
+    return HIDDEN if library is None else f"{HIDDEN}/{library[1]}"

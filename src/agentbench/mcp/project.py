@@ -18,6 +18,7 @@ from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.pytest_command import PytestCommand
 
 _RUNS_AT_ONCE = 4
+_SAME_ROOT = ("--rootdir=.",)  # else ids are relative to what a call's paths have in common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,9 @@ def project_in(
 def _interpreter(candidate: Candidate) -> Interpreter:
     return Interpreter(
         name=f"{candidate.name} ({candidate.interpreter})",
-        command=PytestCommand(as_module=True, interpreter=str(candidate.interpreter)),
+        command=PytestCommand(
+            as_module=True, interpreter=str(candidate.interpreter), options=_SAME_ROOT
+        ),
         missing=not candidate.exists,
     )
 
