@@ -53,8 +53,13 @@ def _no_option(text: str) -> str:
     return _visible(text)
 
 
-Target = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_no_option)]
-Expression = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_no_option)]
+_TOLD = {"pattern": "^[^@-]"}  # in the schema; the check itself gives a reason
+Target = Annotated[
+    str, Field(min_length=1, max_length=4096, json_schema_extra=_TOLD), AfterValidator(_no_option)
+]
+Expression = Annotated[
+    str, Field(min_length=1, max_length=1000, json_schema_extra=_TOLD), AfterValidator(_no_option)
+]
 
 Paths = Annotated[
     list[Target] | None,

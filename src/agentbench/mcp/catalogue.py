@@ -1,11 +1,13 @@
 """How the tools present themselves to a client and its model."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from mcp.types import Tool, ToolAnnotations
 
 from agentbench.mcp.envelope import output_schema
 from agentbench.mcp.tools import ARGUMENTS, ToolName
+from agentbench.pytest_results.model import JsonObject
 
 INSTRUCTIONS = (
     "Runs the project's pytest tests and says what they came to. Call execute_tests after a "
@@ -18,12 +20,15 @@ INSTRUCTIONS = (
 """What the server tells a client's model about itself."""
 
 _DESCRIPTIONS = {
-    ToolName.EXECUTE: "Run pytest tests of the project and report every test's outcome, with "
-    "messages and tracebacks of those that failed. Without arguments runs all tests.",
-    ToolName.DISCOVER: "List the ids of the project's pytest tests without running them, and the "
-    "files that cannot be collected with the error of each.",
-    ToolName.EXPLAIN: "Explain why a benchmark attempt failed: what a reason of the failure "
-    "taxonomy means, or what an exit code stands for in a stage. Give reason or exit_code.",
+    ToolName.EXECUTE: "Run pytest tests of the project: all, or those that paths or node_ids, "
+    "keyword and markers select. last_failed repeats the failures of the last run, max_failures "
+    "and timeout_s end a run early, detail lifts the limit on size. Returns every test's outcome, "
+    "with message and traceback of those that failed.",
+    ToolName.DISCOVER: "Collect the project's pytest tests without running them, all or those "
+    "that paths, keyword and markers select. Returns their ids, and the error of every file that "
+    "cannot be collected.",
+    ToolName.EXPLAIN: "Explain why a benchmark attempt failed, from a reason of the failure "
+    "taxonomy, or from the exit_code that a stage ended with. Returns a text of a few lines.",
 }
 
 
@@ -40,17 +45,57 @@ def catalogue(*, isolated: bool) -> tuple[Tool, ...]:
             title=name.value.replace("_", " ").capitalize(),
             description=_DESCRIPTIONS[name],
             input_schema=_input_schema(name),
-            output_schema=output_schema(),
+            output_schema=_output_schema(),
             annotations=_annotations(name, isolated=isolated),
         )
         for name in ToolName
     )
 
 
-def _input_schema(name: ToolName) -> dict[str, object]:
-    schema = ARGUMENTS[name].model_json_schema()
-    schema.pop("description", None)
+def _input_schema(name: ToolName) -> JsonObject:
+    """Optional arguments are left out, so null is no type of theirs, though it is taken as well."""
+    schema = _bare(ARGUMENTS[name].model_json_schema(), ("title",))
+    del schema["description"]
+    properties = schema["properties"]
+    assert isinstance(properties, dict)  # of pydantic's making
+    schema["properties"] = {name: _without_null(field) for name, field in properties.items()}
     return schema
+
+
+def _without_null(field: JsonObject) -> JsonObject:
+    choices = field.get("anyOf")
+    if not isinstance(choices, list):
+        return field
+    rest = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
+    return {**choices[0], **rest}
+
+
+def _output_schema() -> JsonObject:
+    """The envelope's, without what a client does not need: it goes over the wire three times."""
+    schema = _bare(output_schema(), ("title", "default"))
+    definitions = schema["$defs"]
+    assert isinstance(definitions, dict)  # of pydantic's making
+    schema["$defs"] = {
+        name: _bare(definition, ("description",)) for name, definition in definitions.items()
+    }
+    return schema
+
+
+def _bare(schema: JsonObject, without: Sequence[str]) -> JsonObject:
+    """A schema without some keywords: those that only repeat or explain cost a model attention."""
+    return {
+        key: {name: _bare(field, without) for name, field in value.items()}
+        if key in ("properties", "$defs") and isinstance(value, dict)  # names, not keywords
+        else _bare_value(value, without)
+        for key, value in schema.items()
+        if key not in without
+    }
+
+
+def _bare_value(value: object, without: Sequence[str]) -> object:
+    if isinstance(value, dict):
+        return _bare(value, without)
+    return [_bare_value(item, without) for item in value] if isinstance(value, list) else value
 
 
 def _annotations(name: ToolName, *, isolated: bool) -> ToolAnnotations:
