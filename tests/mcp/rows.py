@@ -126,7 +126,7 @@ ROWS = [
         error_type="ValueError",
         code=-32602,
         message="invalid arguments: max_failures: Input should be greater than or equal to 1; "
-        "timeout_s: Input should be a valid number; bogus: Extra inputs are not permitted",
+        "timeout_s: Input should be a valid integer; bogus: Extra inputs are not permitted",
     ),
     Row(
         name="outside",

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -54,6 +55,14 @@ def _no_option(text: str) -> str:
 
 
 _TOLD = {"pattern": "^[^@-]"}  # in the schema; the check itself gives a reason
+
+
+def _whole(value: object) -> object:
+    """A number that JSON holds for whole, however it was written."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Seconds = Annotated[int, BeforeValidator(_whole)]
 Target = Annotated[
     str, Field(min_length=1, max_length=4096, json_schema_extra=_TOLD), AfterValidator(_no_option)
 ]
@@ -111,11 +120,10 @@ class ExecuteArguments(Arguments):
         description="Stop after so many failures. Default: run all.",
         examples=[1],
     )
-    timeout_s: float = Field(
-        default=300.0,
-        ge=0.1,
-        le=3600.0,
-        allow_inf_nan=False,
+    timeout_s: Seconds = Field(
+        default=300,
+        ge=1,
+        le=3600,
         description="Seconds the run may take; what was done by then is reported.",
         examples=[60],
     )
@@ -177,19 +185,26 @@ class ExplainArguments(Arguments):
 
 
 def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) -> ArgumentsT:
-    """The arguments of a call.
+    """The arguments of a call; null stands for one that is not given, as many clients have it.
 
     Raises:
         InvalidArgumentsError: they are wrong; says all that is.
     """
+    told = {
+        name: value
+        for name, value in (given or {}).items()
+        if value is not None or name not in model.model_fields
+    }
     try:
-        return model.model_validate({} if given is None else dict(given))
+        return model.model_validate(told)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        told = [f"{_place(fault['loc'])}{_words(fault['msg'])}" for fault in faults[:_FAULTS_TOLD]]
+        faults_told = [
+            f"{_place(fault['loc'])}{_words(fault['msg'])}" for fault in faults[:_FAULTS_TOLD]
+        ]
         if len(faults) > _FAULTS_TOLD:
-            told.append(f"and {len(faults) - _FAULTS_TOLD} more faults")
-        raise InvalidArgumentsError(told) from None
+            faults_told.append(f"and {len(faults) - _FAULTS_TOLD} more faults")
+        raise InvalidArgumentsError(faults_told) from None
 
 
 def harmless_name(name: str) -> str:
