@@ -33,7 +33,7 @@ def test_what_dead_runs_left_is_removed_and_a_living_ones_stays(clean, tmp_path)
     with (living / "owner").open() as owner:
         fcntl.flock(owner, fcntl.LOCK_EX)
         said = clean()
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     assert f"folder {dead} (1." in said.stdout
     assert str(living) not in said.stdout
     assert "in use by living runs kept" in said.stderr

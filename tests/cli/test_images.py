@@ -14,7 +14,7 @@ def test_without_an_engine_it_is_69_and_says_what_to_start(cli, tmp_path, monkey
 @pytest.mark.docker
 def test_the_images_of_an_engine_are_listed(cli):
     said = cli("images", "list")
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     rows = json.loads(cli("images", "list", "--json").stdout)
     assert all(set(row) == {"name", "python", "id", "size"} for row in rows)
     assert all(row["name"] in said.stdout for row in rows)

@@ -10,7 +10,7 @@ def report(cli, runs_dir, *arguments):
 
 def test_the_last_run_is_reported_as_a_table_with_its_rate(cli, runs_dir):
     said = report(cli, runs_dir)
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     assert "TESTS_FAILED" in said.stdout
     assert said.stderr.startswith("resolved 1/2 (50.0 %")
     assert said.stderr.strip().endswith(str(next(runs_dir.iterdir())))
@@ -46,7 +46,7 @@ def test_a_torn_line_is_a_warning(cli, runs_dir):
     with (folder / "attempts.jsonl").open("a") as target:
         target.write('{"torn')
     said = report(cli, runs_dir, "--format", "json")
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     assert said.stderr.startswith(f"warning: {folder}/attempts.jsonl:3: set aside")
     assert len(json.loads(said.stdout)["attempts"]) == 2
 
@@ -54,7 +54,7 @@ def test_a_torn_line_is_a_warning(cli, runs_dir):
 def test_a_run_that_is_not_there_is_65(cli, runs_dir, tmp_path):
     assert report(cli, runs_dir, "nothing").code == 65
     said = report(cli, tmp_path / "empty")
-    assert said.code == 65
+    assert said.code == 65, said.stderr
     assert "no run here yet" in said.stderr
 
 
@@ -62,5 +62,5 @@ def test_a_record_of_a_newer_agentbench_is_65(cli, runs_dir):
     (folder,) = runs_dir.iterdir()
     (folder / "attempts.jsonl").write_text('{"schema_version": 9}\n')
     said = report(cli, runs_dir)
-    assert said.code == 65
+    assert said.code == 65, said.stderr
     assert "upgrade agentbench" in said.stderr

@@ -23,7 +23,7 @@ def cut_off(tmp_path):
 
 def test_what_is_missing_is_made_and_the_whole_run_is_shown(cli, cut_off):
     said = cli("resume", cut_off)
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     assert said.stderr.startswith("1 attempts to make\n")
     assert said.stderr.splitlines()[-1].startswith("resolved 0/2 ")
     assert len(RunStore.open(cut_off).latest().records) == 2

@@ -34,7 +34,7 @@ def test_a_run_prints_its_table_on_stdout_and_all_else_on_stderr(run, sandbox, t
 @pytest.mark.parametrize("quietly", [(), ("--quiet",)])
 def test_json_is_one_document_and_nothing_else(run, quietly):
     said = run("--json", "--filter", "first", *quietly)
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     document = json.loads(said.stdout)
     assert document["summary"]["overall"]["rate"] == 1.0
     (record,) = document["attempts"]
@@ -56,7 +56,7 @@ def test_each_attempt_has_a_line_where_there_is_no_terminal(run):
 
 def test_a_rate_below_what_was_asked_is_a_check_that_failed(run):
     said = run("--quiet", "--fail-under", "0.6")
-    assert said.code == 1
+    assert said.code == 1, said.stderr
     assert said.stderr.endswith("the resolved rate 0.500 is below --fail-under 0.6\n")
     assert run("--quiet", "--fail-under", "0.5").code == 0
 
@@ -64,7 +64,7 @@ def test_a_rate_below_what_was_asked_is_a_check_that_failed(run):
 def test_attempts_that_were_not_started_are_told(run, tmp_path):
     (tmp_path / "costly.py").write_text(COSTLY)
     said = run("-a", "costly:solve", "--max-cost", "1", "-k", "2", "-j", "1", "--quiet")
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     assert "3 of 4 attempts were not started: --max-cost is spent; go on with: " in said.stderr
     assert "$1.50" in said.stderr
 
@@ -88,14 +88,14 @@ def _here(tmp_path, monkeypatch):
 def test_a_run_that_exists_is_not_overwritten(run):
     assert run("--run-id", "x", "--quiet", "--filter", "first").code == 0
     said = run("--run-id", "x", "--quiet", "--filter", "first")
-    assert said.code == 2
+    assert said.code == 2, said.stderr
     assert "exists already" in said.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_wrong_usage(cli, tasks, sandbox, tmp_path):
     (tmp_path / "file").write_text("")
     said = cli("run", tasks, "--sandbox", sandbox, "--runs-dir", tmp_path / "file")
-    assert said.code == 2
+    assert said.code == 2, said.stderr
     assert said.stderr.endswith("choose another --runs-dir\n")
 
 
@@ -103,7 +103,7 @@ def test_a_cache_that_cannot_be_written_is_wrong_usage(run, tmp_path, monkeypatc
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AGENTBENCH_CACHE", str(tmp_path / "file"))
     said = run()
-    assert said.code == 2
+    assert said.code == 2, said.stderr
     assert "set AGENTBENCH_CACHE" in said.stderr
 
 
@@ -127,13 +127,13 @@ def test_what_is_wrong_is_one_line_and_2(run, arguments, said):
 def test_no_task_is_65(run, tmp_path):
     assert run(path=tmp_path / "nowhere").code == 65
     said = run("--filter", "third")
-    assert said.code == 65
+    assert said.code == 65, said.stderr
     assert "there are: first, second" in said.stderr
 
 
 def test_an_engine_that_does_not_answer_is_69(program, tasks):
     said = program("run", tasks, "--sandbox", "docker")
-    assert said.code == 69
+    assert said.code == 69, said.stderr
     assert said.stdout == ""
     assert said.stderr.startswith("agentbench: ")
     assert "Traceback" not in said.stderr
@@ -142,7 +142,7 @@ def test_an_engine_that_does_not_answer_is_69(program, tasks):
 def test_an_infrastructure_failure_is_75(run, tmp_path):
     (tmp_path / "down.py").write_text(DOWN)
     said = run("-a", "down:solve", "--retries", "0", "--filter", "first")
-    assert said.code == 75
+    assert said.code == 75, said.stderr
     assert "1 LLM_ERROR" in said.stderr
 
 

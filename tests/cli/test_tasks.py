@@ -19,7 +19,7 @@ def test_json_says_more_of_each(cli, tasks):
 
 def test_where_no_task_is_is_65(cli, tmp_path):
     said = cli("tasks", "list", tmp_path)
-    assert said.code == 65
+    assert said.code == 65, said.stderr
     assert "no task here" in said.stderr
 
 

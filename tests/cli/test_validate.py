@@ -18,14 +18,14 @@ def validate(cli, sandbox, tmp_path):
 
 def test_a_task_that_holds_is_valid(validate, tasks):
     said = validate(tasks / "first")
-    assert said.code == 0
+    assert said.code == 0, said.stderr
     assert said.stdout == "first  valid    2 runs, not flaky\n"
     assert said.stderr.endswith("1 of 1 tasks are valid\n")
 
 
 def test_a_task_that_does_not_is_1_and_says_why(validate, tasks):
     said = validate(tasks)
-    assert said.code == 1
+    assert said.code == 1, said.stderr
     assert "second  INVALID  2 runs, not flaky\n" in said.stdout
     assert "  the reference solution ends in TOOL_ERROR: " in said.stdout
     assert said.stderr.endswith("1 of 2 tasks are valid\n")
@@ -57,7 +57,7 @@ def test_a_solution_that_fixes_nothing_leaves_the_file_alone(validate, tasks, tm
     folder = shutil.copytree(tasks / "second", tmp_path / "second")
     before = (folder / "task.toml").read_text()
     said = validate(folder, "--write-ids")
-    assert said.code == 65
+    assert said.code == 65, said.stderr
     assert "the reference solution makes no failing test pass" in said.stderr
     assert (folder / "task.toml").read_text() == before
 
@@ -77,5 +77,5 @@ def test_a_test_that_sometimes_passes_is_flaky(validate, tmp_path):
     (tmp_path / "small").mkdir()
     folder = SmallTask(hidden=HIDDEN + CHANCE).write(tmp_path / "small")
     said = validate(folder, "--repeat", "3")
-    assert said.code == 1
+    assert said.code == 1, said.stderr
     assert "  flaky: tests/test_hidden.py::test_chance[" in said.stdout

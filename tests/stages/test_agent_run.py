@@ -13,6 +13,7 @@ from agentbench.tasks.problem import AgentLimits
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import go
+from tests.fakes.unreadable_provider import UnreadableProvider
 from tests.sandbox.conformance_base import sh
 
 DONE = AgentOutcome(ending=AgentEnding.SUBMITTED)
@@ -212,3 +213,15 @@ def test_everything_may_be_removed(attempt_by):
         assert set(context.change.files.values()) == {None}
         assert {each.path for each in context.change.dropped} == {"tests/test_basket.py"}
     assert evidence.findings == ()
+
+
+@pytest.mark.parametrize(("dies", "fault"), [(False, Fault.AGENT.value), (True, None)])
+def test_a_workspace_that_cannot_be_read_is_the_agents_doing_where_the_engine_lives(
+    attempt_by, dies, fault
+):
+    with attempt_by(lambda _given: DONE) as context:
+        context.provider = UnreadableProvider(context.provider, dies=dies)
+        with pytest.raises(SandboxError, match="cannot be read") as caught:
+            go(context, "agent_run")
+        assert caught.value.fault == fault
+        assert context.change is None
