@@ -3,37 +3,18 @@
 import os
 import secrets
 import signal
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import anyio
 import typer
 
 from agentbench import __version__
-from agentbench.agents.noop import NoopAgent
 from agentbench.cli.exit_codes import ExitCode
-from agentbench.cli.selection import select_tasks
-from agentbench.errors import InputError
-from agentbench.mcp.project import Project, project_here, project_in
+from agentbench.mcp.project import Project, project_here
 from agentbench.mcp.server import ErrorMode, make_server
-from agentbench.pytest_results.run import reporter_mounts
-from agentbench.runs.attempt import Workshop, prepare
-from agentbench.runs.places import usable_cache_dir
-from agentbench.sandbox.choose import Chosen, choose_provider
-from agentbench.sandbox.interface import Limits, Promise
-from agentbench.stages.preparation import PreparationCache
-from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.pytest_command import parse_pytest_command
-
-if TYPE_CHECKING:
-    from agentbench.tasks.task import Task
 
 TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
 """Where the token of the HTTP server may be given."""
@@ -68,43 +49,10 @@ def serve_task(folder: Path, sandbox: str, listening: Listening) -> None:
         UnavailableError: the sandbox is not there, or the task cannot be prepared.
         UsageError: it cannot listen there.
     """
-    cache_dir = usable_cache_dir()
-    tasks = select_tasks([folder], cache_dir=cache_dir)
-    if len(tasks) != 1:
-        raise InputError(f"--task: expected one task, found {len(tasks)} in {folder}")
-    chosen = choose_provider(sandbox, cache_dir=cache_dir)
-    for warning in chosen.warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    with _opened(tasks[0], chosen, cache_dir) as project:
+    from agentbench.cli.task_project import opened_task
+
+    with opened_task(folder, sandbox) as project:
         _serve(project, listening)
-
-
-@contextmanager
-def _opened(task: "Task", chosen: Chosen, cache_dir: Path) -> Iterator[Project]:
-    provider, environment = chosen.provider, task.environment
-    workshop = Workshop(
-        provider=provider,
-        mirrors=Mirrors(cache_dir / "mirrors"),
-        cache=PreparationCache(cache_dir / "prepared", provider),
-        cancel=Event(),
-    )
-    with tempfile.TemporaryDirectory(prefix="agentbench-logs-") as logs:
-        prepared = prepare(task, NoopAgent(), workshop, Path(logs))
-    limits = Limits(
-        cpus=environment.cpus,
-        memory_mib=environment.memory_mib,
-        pids=environment.pids,
-        disk_mib=environment.disk_mib,
-    )
-    with provider.open(
-        prepared.snapshot, limits=limits, network=False, mounts=reporter_mounts()
-    ) as sandbox:
-        yield project_in(
-            sandbox,
-            parse_pytest_command(task.problem.test_command),
-            env=environment.env,
-            isolated=Promise.NO_NETWORK in provider.promises,
-        )
 
 
 def _serve(project: Project, listening: Listening) -> None:
