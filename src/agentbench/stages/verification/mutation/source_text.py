@@ -1,0 +1,81 @@
+"""The text of a file of tests, and where in it a node of its syntax tree stands."""
+
+import ast
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from agentbench.errors import InputError
+
+_LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines knows more ends than Python's grammar
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A piece of a text, counted in characters; `end` is the first one after it."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceText:
+    """A file of tests that could be parsed."""
+
+    path: str
+    text: str
+    tree: ast.Module
+    _starts: list[int] = field(repr=False)
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        """Where a node stands; only right for nodes that are not inside an f-string."""
+        end_line, end_column = node.end_lineno, node.end_col_offset
+        assert end_line is not None  # the parser sets both on all that it makes
+        assert end_column is not None
+        return Span(self._offset(node.lineno, node.col_offset), self._offset(end_line, end_column))
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """The text of a node as it was written."""
+        span = self.span(node)
+        return self.text[span.start : span.end]
+
+    def line_end(self, line: int) -> str:
+        """What ends a line, counted from 1; a line feed where the last one has no end."""
+        start, following = self._starts[line - 1], self._starts[min(line, len(self._starts) - 1)]
+        found = _LINE_END.search(self.text, start, max(following, start))
+        return found.group() if found else "\n"
+
+    def line_start(self, line: int) -> int:
+        """Where a line begins, counted from 1."""
+        return self._starts[line - 1]
+
+    def line_of(self, offset: int) -> int:
+        """The line, counted from 1, that a character is on."""
+        return bisect_right(self._starts, offset)
+
+    def _offset(self, line: int, column: int) -> int:
+        start = self._starts[line - 1]
+        following = self._starts[line] if line < len(self._starts) else len(self.text)
+        written = self.text[start:following]
+        if written.isascii():
+            return start + column
+        return start + len(written.encode()[:column].decode())
+
+
+def parse_source(text: str, path: str) -> SourceText:
+    """Parse a file of tests.
+
+    Raises:
+        InputError: The text is no Python that this interpreter can parse.
+    """
+    bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
+    try:
+        bare.encode()
+        tree = ast.parse(bare, filename=path)
+    except SyntaxError as error:
+        raise InputError(f"{path}: line {error.lineno}: {error.msg}; give valid Python") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{path}: cannot be parsed: {error}; give valid Python") from error
+    starts = [0, *(found.end() for found in _LINE_END.finditer(bare))]
+    return SourceText(path=path, text=bare, tree=tree, _starts=starts)
