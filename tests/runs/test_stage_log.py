@@ -1,6 +1,7 @@
 import itertools
 import re
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -109,3 +110,8 @@ def test_several_commands_may_print_at_a_time(tmp_path):
     lines = (tmp_path / "x.log").read_bytes().splitlines()
     assert len(lines) == 800
     assert all(line.endswith(b"stdout] line") for line in lines)
+
+
+def test_a_full_disk_is_not_raised_in_the_middle_of_a_command():
+    with StageLog(Path("/dev/full")) as log:
+        log.write(Stream.STDOUT, b"nobody will read this\n")
