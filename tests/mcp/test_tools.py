@@ -1,0 +1,168 @@
+"""The tools without a wire: the same functions as the judge's, in every kind of sandbox."""
+
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event, Timer
+
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.mcp.arguments import (
+    Arguments,
+    DiscoverArguments,
+    ExecuteArguments,
+    ExplainArguments,
+)
+from agentbench.mcp.envelope import SERIALIZED
+from agentbench.mcp.project import project_here, project_in
+from agentbench.mcp.tools import Watch, call
+from agentbench.pytest_results.run import reporter_mounts
+from agentbench.sandbox.interface import Limits
+from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
+from tests.fakes.replay import RecordingProvider
+from tests.fakes.staging import Desk, go, local_provider, prepare, small_task, staged
+from tests.sandbox.conformance_base import sh
+
+
+def asked(project, arguments, watch=None):
+    return call(project, arguments, watch or Watch(cancel=Event()))
+
+
+@pytest.fixture
+def project(tmp_path, plain_python):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_m.py").write_text("def test_a(): pass\ndef test_b(): assert 0\n")
+    return project_here(tmp_path, python=plain_python, environ=os.environ)
+
+
+def test_the_judges_record_of_a_run_and_the_tools_answer_are_equal_field_by_field(tmp_path):
+    provider, desk = RecordingProvider(local_provider()), Desk(tmp_path)
+    task = small_task(tmp_path / "small")
+    with staged(task, provider, desk) as context:
+        prepare(context)
+        go(context, "baseline_run")
+    record = json.loads(desk.read("baseline.json"))
+
+    command = parse_pytest_command(task.problem.test_command)
+    project = project_in(provider.last, command, env={}, isolated=True)
+    answer = asked(project, ExecuteArguments(detail="full"))
+
+    shown = project.mask.value(record)
+    assert record["summary"]["failed"] == 2
+    assert set(SERIALIZED) == set(record)
+    assert {name: answer[name] for name in SERIALIZED} == {name: shown[name] for name in SERIALIZED}
+    assert [case["node_id"] for case in answer["tests"]] == [
+        case["node_id"] for case in record["tests"]
+    ]
+
+
+def test_ids_are_relative_to_the_root_whatever_the_paths_have_in_common(project):
+    listed = asked(project, DiscoverArguments(paths=["tests"]))["node_ids"]
+    assert listed == ["tests/test_m.py::test_a", "tests/test_m.py::test_b"]
+    again = asked(project, ExecuteArguments(node_ids=listed[:1]))
+    assert again["outcome"] == "passed"
+
+
+def test_the_last_failures_can_be_repeated(project):
+    asked(project, ExecuteArguments())
+    again = asked(project, ExecuteArguments(last_failed=True))
+    assert [case["node_id"] for case in again["tests"]] == ["tests/test_m.py::test_b"]
+
+
+def test_a_selection_reaches_pytest(project):
+    answer = asked(project, ExecuteArguments(keyword="test_a", markers="not slow", max_failures=1))
+    assert answer["summary"]["passed"] == 1
+    assert answer["summary"]["deselected"] == 1
+
+
+def test_nothing_of_the_servers_environment_but_the_harmless_reaches_the_tests(
+    tmp_path, plain_python
+):
+    (tmp_path / "test_env.py").write_text(
+        "import os\ndef test_env(): assert sorted(os.environ) == 0\n"
+    )
+    environ = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "API_TOKEN": "x", "PYTHONPATH": "y"}
+    project = project_here(tmp_path, python=plain_python, environ=environ)
+    (case,) = asked(project, ExecuteArguments())["tests"]
+    assert "HOME" in case["message"]
+    assert "API_TOKEN" not in case["message"]
+    assert "PYTHONPATH" not in case["message"]
+
+
+def test_without_pytest_the_answer_says_what_was_tried_in_order(tmp_path, bare_python):
+    (tmp_path / ".venv").symlink_to(bare_python.parents[1])
+    environ = {"VIRTUAL_ENV": "/no/such/environment", "PATH": str(bare_python.parent)}
+    project = project_here(tmp_path, python=None, environ=environ)
+    answer = asked(project, ExecuteArguments())
+    assert answer["outcome"] == "spawn"
+    said = answer["message"].partition("Tried, in this order: ")[2].split("; ")
+    assert [words.partition(" (")[0] for words in said] == [
+        "1. VIRTUAL_ENV",
+        "2. .venv",
+        "3. venv",
+        "4. .virtualenv",
+        "5. python on PATH",
+        "6. python3 on PATH",
+    ]
+    assert said[0].endswith("not there")
+    assert said[1] == "2. .venv (.venv/bin/python): ModuleNotFoundError: No module named 'pytest'"
+
+
+def test_the_first_environment_with_pytest_is_taken(tmp_path, bare_python, plain_python):
+    (tmp_path / ".venv").symlink_to(bare_python.parents[1])
+    (tmp_path / "venv").symlink_to(plain_python.parents[1])
+    (tmp_path / "test_m.py").write_text("def test_a(): pass\n")
+    project = project_here(tmp_path, python=None, environ={"PATH": os.environ["PATH"]})
+    assert asked(project, ExecuteArguments())["outcome"] == "passed"
+
+
+def test_a_sandbox_that_is_lost_is_told_as_a_pytest_that_did_not_start(project):
+    @contextmanager
+    def lost():
+        raise SandboxError("the engine is gone, see /var/run/engine.sock")
+        yield
+
+    answer = asked(replace(project, open=lost), ExecuteArguments())
+    assert answer["outcome"] == "spawn"
+    assert answer["message"].endswith("the engine is gone, see <host>")
+
+
+@contextmanager
+def opened_project():
+    """An empty project in a real sandbox."""
+    provider = local_provider()
+    image = provider.resolve_image(None)
+    mounts = reporter_mounts()
+    with provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
+        yield project_in(sandbox, PytestCommand(as_module=True), env={}, isolated=True), sandbox
+
+
+@pytest.mark.parametrize("paths", [["../.."], ["link"], ["tests/../../x"]])
+def test_in_a_sandbox_paths_are_resolved_inside_it(paths):
+    with opened_project() as (project, sandbox):
+        sh(sandbox, "ln -s /usr link; mkdir tests; echo 'def test_a(): pass' > tests/test_a.py")
+        assert asked(project, ExecuteArguments(paths=paths))["outcome"] == "path_outside_root"
+        assert asked(project, ExecuteArguments(paths=["tests"]))["outcome"] == "passed"
+
+
+def test_cancelling_a_call_in_a_sandbox_leaves_the_sandbox_for_the_next():
+    with opened_project() as (project, sandbox):
+        sh(sandbox, "echo 'import time\ndef test_a(): time.sleep(600)' > test_a.py")
+        cancel = Event()
+        Timer(1.0, cancel.set).start()
+        with pytest.raises(KeyboardInterrupt):
+            asked(project, ExecuteArguments(), Watch(cancel=cancel))
+        assert asked(project, DiscoverArguments())["outcome"] == "discovered"
+
+
+def test_an_exit_code_is_explained_for_a_stage(project):
+    answer = asked(project, ExplainArguments(exit_code=124, stage="setup"))
+    assert "SETUP_TIMEOUT" in answer["explanation"]
+    assert "git_clone" not in answer["explanation"]
+
+
+def test_arguments_of_no_tool_are_a_bug(project):
+    with pytest.raises(TypeError, match="no tool takes Arguments"):
+        asked(project, Arguments())
