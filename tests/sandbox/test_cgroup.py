@@ -1,5 +1,7 @@
 import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,22 @@ def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: Hierarchy)
     finally:
         group.remove()
     assert not any(folder.exists() for folder in group.folders.values())
+
+
+def test_a_group_whose_processes_have_spent_their_time_is_removed_with_them(
+    hierarchy: Hierarchy,
+) -> None:
+    group = make_group(hierarchy, f"test-spent-{os.getpid()}", Limits(cpus=0.01))
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        for process in busy:
+            group.admit(process.pid)
+        group.remove()
+        assert not any(folder.exists() for folder in group.folders.values())
+        assert [process.wait(10) for process in busy] == [-signal.SIGKILL] * 4
+    finally:
+        for process in busy:
+            process.kill()
 
 
 def test_a_group_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:

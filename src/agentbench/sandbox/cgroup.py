@@ -7,6 +7,7 @@ limits set on us hold for sandboxes too.
 
 import contextlib
 import os
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from agentbench.sandbox.interface import Limits
 
 PREFIX = "agentbench-"
 _CONTROLLERS = ("memory", "pids", "cpu")
+_DYING_SECONDS = 20.0
 _PERIOD = 100_000  # microseconds over which processor time is counted
 
 
@@ -68,9 +70,19 @@ class ControlGroup:
             return None
 
     def remove(self) -> None:
-        """Remove the group; the processes in it must be dead."""
+        """Remove the group; whatever still lives in it is killed."""
+        self._lift_quota()
         for folder in set(self.folders.values()):
             remove_group(folder)
+
+    def _lift_quota(self) -> None:
+        """Let dying processes die at full speed: a spent quota makes them wait for their end."""
+        folder = self.folders.get("cpu")
+        if folder is None:
+            return
+        file, value = ("cpu.cfs_quota_us", "-1") if self.version == 1 else ("cpu.max", "max")
+        with contextlib.suppress(OSError):
+            (folder / file).write_text(value)
 
 
 def find_hierarchy(
@@ -116,16 +128,30 @@ def make_group(hierarchy: Hierarchy, name: str, limits: Limits) -> ControlGroup:
 
 
 def remove_group(folder: Path) -> None:
-    """Remove one folder of a group; a process that is just dying may hold it for a moment."""
-    for _ in range(100):
+    """Remove one folder of a group.
+
+    Processes that are just dying hold it for a moment, on a loaded machine for seconds. One that
+    cannot die (it waits for a device) leaves the group to `agentbench clean`.
+    """
+    deadline = time.monotonic() + _DYING_SECONDS
+    pause = 0.001
+    while time.monotonic() < deadline:
         try:
             folder.rmdir()
         except FileNotFoundError:
             return
         except OSError:
-            time.sleep(0.01)
+            _kill_all(folder)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.1)
         else:
             return
+
+
+def _kill_all(folder: Path) -> None:
+    for pid in _lines(folder / "cgroup.procs"):
+        with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def _settings(version: int, limits: Limits) -> list[tuple[str, str, str]]:
