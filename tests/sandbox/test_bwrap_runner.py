@@ -9,7 +9,7 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.bwrap_runner import BwrapRunner
 from agentbench.sandbox.folder_sandbox import FolderSandbox
-from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.sandbox.interface import Command, Limits, Sandbox
 from agentbench.scoring.evidence import Ending
 
 
@@ -60,3 +60,13 @@ def test_no_descriptor_is_left_open_after_a_command(walled: Sandbox) -> None:
 def test_a_folder_inside_is_where_it_starts(runner: BwrapRunner) -> None:
     given = Command(argv=("pwd",), cwd=PurePosixPath("/usr"), timeout=timedelta(seconds=60))
     assert runner.run(given, never).stdout == "/usr\n"
+
+
+def test_no_file_grows_past_the_disk_limit(bubblewrap, bubblewrap_image) -> None:
+    script = "dd if=/dev/zero of=big bs=1M count=70 2>/dev/null; echo $?; stat -c %s big"
+    limits = Limits(disk_mib=64)
+    with bubblewrap.open(bubblewrap_image, limits=limits, network=False) as sandbox:
+        result = sandbox.run(Command(argv=("sh", "-c", script), timeout=timedelta(minutes=1)))
+    code, size = result.stdout.split()
+    assert code != "0"
+    assert int(size) == 64 << 20

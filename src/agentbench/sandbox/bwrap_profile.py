@@ -155,6 +155,9 @@ def data_arguments(*, network: bool, keep: ExitStack) -> tuple[list[str], list[i
     return [*arguments, *_LAST], descriptors
 
 
+_PRLIMIT = Path("/usr/bin/prlimit")  # of util-linux, which every distribution installs
+
+
 def command_arguments(environment: Mapping[str, str], folder: PurePosixPath) -> bytes:
     """Where and with what environment to start, as `--args` reads it."""
     words = ["--chdir", str(folder)]
@@ -168,6 +171,16 @@ def started(argv: Sequence[str]) -> tuple[str, ...]:
     if "=" in argv[0]:  # env would take it for a variable
         return ("/usr/bin/nice", "-n", "0", "--", *argv)
     return ("/usr/bin/env", "--", *argv)
+
+
+def limited_files(argv: Sequence[str], *, file_bytes: int) -> tuple[str, ...]:
+    """The argv that lets no file grow past a size and no core be dumped, set from within.
+
+    From outside a root without CAP_SYS_RESOURCE may not; lowering one's own is free to all.
+    """
+    if not _PRLIMIT.exists():
+        return tuple(argv)
+    return (str(_PRLIMIT), "--core=0:0", f"--fsize={file_bytes}:{file_bytes}", "--", *argv)
 
 
 def _may_be_shown(path: Path) -> bool:

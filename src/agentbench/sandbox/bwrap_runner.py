@@ -16,6 +16,7 @@ from agentbench.sandbox.bwrap_profile import (
     WORKSPACE,
     command_arguments,
     data_arguments,
+    limited_files,
     started,
 )
 from agentbench.sandbox.bwrap_program import BwrapProgram
@@ -64,6 +65,7 @@ class BwrapRunner:
         data, files = data_arguments(network=self.network, keep=keep)
         environment = {**self.environment, **command.env}
         words = memory_file(command_arguments(environment, command.cwd or WORKSPACE), keep)
+        file_bytes = self.limits.disk_mib << 20
         status, status_end = os.pipe()
         keep.callback(os.close, status)
         go_end, go = os.pipe()
@@ -75,7 +77,7 @@ class BwrapRunner:
                     *("--args", str(words)),
                     *("--json-status-fd", str(status_end)),
                     *("--block-fd", str(go_end)),
-                    *("--", *started(command.argv)),
+                    *("--", *limited_files(started(command.argv), file_bytes=file_bytes)),
                 ),
                 (*files, words, status_end, go_end),
             )
