@@ -5,59 +5,90 @@ that a server that is told to stop would wait for its client; and it drops what 
 without a word, where JSON-RPC wants an error.
 """
 
+import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from threading import Thread
 from typing import cast
 
 import anyio
+import anyio.from_thread
 import anyio.lowlevel
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 _CHUNK = 1 << 16
 
-Incoming = SessionMessage | Exception
-
 
 async def serve(server: Server[object]) -> None:
-    """Serve one client until it closes stdin."""
+    """Serve one client until it closes stdin, or reads no longer."""
+    try:
+        await _serve(server)
+    except* BrokenPipeError:
+        _forget_stdout()
+
+
+async def _serve(server: Server[object]) -> None:
     lines = _Lines(_claimed_stdin())
-    stdin = cast("anyio.AsyncFile[str]", lines)  # all that is asked of it is lines
-    async with stdio_server(stdin=stdin) as (read, write), anyio.create_task_group() as group:
-        whole, checked = anyio.create_memory_object_stream[Incoming](0)
-        group.start_soon(_answer_malformed, read, whole, write)
-        await server.run(checked, write, server.create_initialization_options())
+    nothing = cast("anyio.AsyncFile[str]", _nothing())  # all that is asked of it is lines
+    async with stdio_server(stdin=nothing) as (_, write), anyio.create_task_group() as group:
+        send, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        group.start_soon(_read_messages, lines, send, write.send)
+        await server.run(read, write, server.create_initialization_options())
         group.cancel_scope.cancel()
 
 
-async def _answer_malformed(
-    read: MemoryObjectReceiveStream[Incoming],
-    whole: MemoryObjectSendStream[Incoming],
-    write: MemoryObjectSendStream[SessionMessage],
+async def _read_messages(
+    lines: AsyncIterable[bytes],
+    send: MemoryObjectSendStream[SessionMessage | Exception],
+    answer: Callable[[SessionMessage], Awaitable[None]],
 ) -> None:
     """Pass messages on, and answer what is none."""
-    async with whole:
-        async for item in read:
-            if isinstance(item, Exception):
-                await write.send(SessionMessage(_refusal(item)))
-            else:
-                await whole.send(item)
+    async with send:
+        async for line in lines:
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValidationError as fault:
+                await answer(SessionMessage(_refusal(fault.errors(include_input=False))))
+                continue
+            if isinstance(message, JSONRPCNotification) and "id" in json.loads(line):
+                await answer(SessionMessage(_refusal(())))  # a request, of an id that is none
+                continue
+            await send.send(SessionMessage(message))
 
 
-def _refusal(fault: Exception) -> JSONRPCError:
-    """What JSON-RPC answers a line with whose id it cannot know."""
-    kinds = fault.errors() if isinstance(fault, ValidationError) else ()
-    if any(kind["type"] == "json_invalid" for kind in kinds):
+def _refusal(faults: Iterable[ErrorDetails]) -> JSONRPCError:
+    """What JSON-RPC answers a line whose id cannot be known."""
+    if any(fault["type"] == "json_invalid" for fault in faults):
         error = ErrorData(code=PARSE_ERROR, message="Parse error")
     else:
         error = ErrorData(code=INVALID_REQUEST, message="Invalid request")
     return JSONRPCError(jsonrpc="2.0", id=None, error=error)
+
+
+def _forget_stdout() -> None:
+    """Nobody reads there: what is still to be flushed would be a fault once more."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
+
+
+async def _nothing() -> AsyncIterator[str]:
+    return
+    yield
 
 
 def _claimed_stdin() -> int:
@@ -75,8 +106,8 @@ class _Lines:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        send, receive = anyio.create_memory_object_stream[str](float("inf"))
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        send, receive = anyio.create_memory_object_stream[bytes](float("inf"))
         token = anyio.lowlevel.current_token()
         Thread(target=self._read, args=(send, token), daemon=True).start()
         async with receive:
@@ -84,7 +115,7 @@ class _Lines:
                 yield line
 
     def _read(
-        self, send: MemoryObjectSendStream[str], token: anyio.lowlevel.EventLoopToken
+        self, send: MemoryObjectSendStream[bytes], token: anyio.lowlevel.EventLoopToken
     ) -> None:
         held: list[bytes] = []
         while chunk := os.read(self._descriptor, _CHUNK):
@@ -92,8 +123,6 @@ class _Lines:
             for part in ended:
                 line = b"".join((*held, part))
                 held.clear()
-                anyio.from_thread.run_sync(
-                    send.send_nowait, line.decode("utf-8", "replace"), token=token
-                )
+                anyio.from_thread.run_sync(send.send_nowait, line, token=token)
             held.append(rest)
         anyio.from_thread.run_sync(send.close, token=token)

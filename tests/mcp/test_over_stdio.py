@@ -1,0 +1,97 @@
+"""The wire itself: lines that are no messages, and how the server ends."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from tests.mcp.connection import ENVIRON, command_for
+
+START = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "0"},
+    },
+}
+PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+
+
+@pytest.fixture
+def server(tmp_path):
+    with subprocess.Popen(
+        command_for(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRON,
+    ) as process:
+        yield process
+        process.stdin.close()
+        process.wait(20)
+
+
+def ask(server, line):
+    server.stdin.write(line if isinstance(line, bytes) else json.dumps(line).encode())
+    server.stdin.write(b"\n")
+    server.stdin.flush()
+    return json.loads(server.stdout.readline())
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"{", -32700),
+        (b"\xff\xfe", -32700),
+        (b"[" * 100_000, -32700),
+        (b"", -32700),
+        (b"[]", -32600),
+        (b'"text"', -32600),
+        (b'{"jsonrpc": "1.0", "id": 5, "method": "ping"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 5, "method": 7}', -32600),
+        (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600),
+    ],
+    ids=repr,
+)
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(server, line, code):
+    assert ask(server, START)["result"]["serverInfo"]["name"] == "agentbench"
+    answer = ask(server, line)
+    assert answer["error"]["code"] == code
+    assert answer["id"] is None
+    assert ask(server, PING)["result"] == {}
+
+
+def test_a_request_without_what_it_needs_is_an_error_of_its_own_id(server):
+    ask(server, START)
+    call = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": 3}}
+    answer = ask(server, call)
+    assert (answer["id"], answer["error"]["code"]) == (9, -32602)
+
+
+def test_the_server_ends_when_stdin_does(server):
+    ask(server, START)
+    server.stdin.close()
+    assert server.wait(20) == 0
+    assert server.stderr.read() == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_server_ends_when_told_to_although_its_client_is_still_there(server, number):
+    ask(server, START)
+    os.kill(server.pid, number)
+    assert server.wait(20) == 130
+    assert server.stderr.read() == b""
+
+
+def test_a_client_that_stops_listening_is_no_bug(server):
+    ask(server, START)
+    server.stdout.close()
+    server.stdin.write(json.dumps(PING).encode() + b"\n" + json.dumps(PING).encode() + b"\n")
+    server.stdin.close()
+    assert server.wait(20) == 0
+    assert b"bug in agentbench" not in server.stderr.read()
