@@ -1,0 +1,59 @@
+import jsonschema
+import pytest
+
+from agentbench.mcp.arguments import InvalidArgumentsError, read_arguments
+from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue
+from agentbench.mcp.tools import ARGUMENTS, ToolName
+
+TOOLS = catalogue(isolated=False)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_schema_is_one_and_is_closed(tool):
+    for schema in (tool.input_schema, tool.output_schema):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_argument_has_one_type_a_description_and_an_example_that_is_taken(tool):
+    for name, field in tool.input_schema["properties"].items():
+        assert isinstance(field.get("type", "enum" in field and "string"), str)
+        assert field["description"]
+        (example,) = field["examples"]
+        alone = {"exit_code": 1, name: example} if name == "stage" else {name: example}
+        jsonschema.validate(alone, tool.input_schema)
+        read_arguments(ARGUMENTS[ToolName(tool.name)], alone)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"paths": ["-x"]}, {"bogus": 1}, {"keyword": ""}, {"paths": []}, {"paths": "a"}]
+)
+def test_what_the_schema_refuses_the_server_refuses(arguments):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(arguments, TOOLS[0].input_schema)
+    with pytest.raises(InvalidArgumentsError):
+        read_arguments(ARGUMENTS[ToolName.EXECUTE], arguments)
+
+
+def test_only_an_explanation_is_said_to_change_nothing():
+    hints = {tool.name: tool.annotations for tool in TOOLS}
+    assert [name for name, hint in hints.items() if hint.read_only_hint] == ["explain_failure"]
+    assert hints["execute_tests"].destructive_hint
+    assert hints["execute_tests"].open_world_hint
+
+
+def test_in_a_sandbox_nothing_outside_can_be_harmed():
+    for tool in catalogue(isolated=True):
+        assert not tool.annotations.destructive_hint
+        assert not tool.annotations.open_world_hint
+
+
+def test_one_output_schema_serves_all():
+    assert all(tool.output_schema == TOOLS[0].output_schema for tool in TOOLS)
+
+
+def test_a_model_is_told_what_the_tools_are_for():
+    assert "execute_tests" in INSTRUCTIONS
+    assert all(tool.description and tool.title for tool in TOOLS)

@@ -1,0 +1,29 @@
+import jsonschema
+import pytest
+from pydantic import ValidationError
+
+from agentbench.mcp.answers import bug, explained, invalid_arguments
+from agentbench.mcp.envelope import SERIALIZED, Envelope, output_schema
+from agentbench.pytest_results.model import PytestResult
+from agentbench.scoring.evidence import PytestOutcome
+
+
+def test_every_field_that_the_serializer_shows_is_in_the_envelope():
+    shown = {name for name, field in PytestResult.model_fields.items() if not field.exclude}
+    assert set(SERIALIZED) == shown
+
+
+def test_every_outcome_of_a_run_is_an_outcome_of_the_envelope():
+    for outcome in PytestOutcome:
+        Envelope(status="success", outcome=outcome.value, message="")
+
+
+def test_an_outcome_that_is_not_in_the_table_is_refused():
+    with pytest.raises(ValidationError):
+        Envelope(status="success", outcome="fine", message="")
+
+
+@pytest.mark.parametrize("answer", [explained("x"), bug("1"), invalid_arguments(["a"])])
+def test_answers_fit_the_schema_and_the_schema_is_one(answer):
+    jsonschema.Draft202012Validator.check_schema(output_schema())
+    jsonschema.validate(answer, output_schema())

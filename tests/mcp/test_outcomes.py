@@ -1,0 +1,90 @@
+import signal
+from datetime import timedelta
+
+import pytest
+
+from agentbench.mcp.outcomes import MISHAPS, message_of, signal_name
+from agentbench.pytest_results.model import PytestResult, Summary
+from agentbench.pytest_results.parse import facts_of
+from agentbench.pytest_results.tools import PytestRun
+from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome, ReportSource
+
+
+def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
+    result = PytestResult(
+        exit_code=command.get("exit_code"),
+        summary=summary or Summary(),
+        outcome=outcome,
+        source=ReportSource.STREAM,
+        detail=detail,
+        spawn_error=spawn_error,
+    )
+    ended = CommandResult(
+        **{"argv": (), "ending": Ending.EXITED, "duration": timedelta(), **command}
+    )
+    run = PytestRun(command=ended, result=result, facts=facts_of(result))
+    return message_of(run, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "known", "words"),
+    [
+        ("timeout", {}, "pytest execution exceeded timeout of 2 seconds"),
+        ("crash", {"signal": 11}, "pytest subprocess terminated with signal SIGSEGV"),
+        ("crash", {"exit_code": 66}, "pytest subprocess terminated with exit code 66"),
+        ("crash", {"signal": 63}, "pytest subprocess terminated with signal signal 63"),
+        (
+            "crash",
+            {"ending": Ending.OUT_OF_MEMORY},
+            "pytest subprocess terminated with signal SIGKILL (out of memory)",
+        ),
+        ("spawn", {"spawn_error": "x"}, "Failed to spawn pytest subprocess: x"),
+        ("spawn", {}, "Failed to spawn pytest subprocess: the sandbox was lost"),
+        (
+            "usage",
+            {"stderr": "noise\nERROR: not found: a\n(no match)\n"},
+            "pytest execution failed: Invalid pytest arguments: not found: a",
+        ),
+        ("usage", {}, "pytest execution failed: Invalid pytest arguments"),
+        (
+            "interrupted",
+            {"detail": "KeyboardInterrupt"},
+            "pytest execution failed: Test execution was interrupted: KeyboardInterrupt",
+        ),
+        (
+            "pytest_internal",
+            {"detail": "Traceback\n  line\nValueError: x\n\n"},
+            "pytest execution failed: pytest internal error occurred: ValueError: x",
+        ),
+        (
+            "unverified",
+            {"exit_code": 0},
+            "pytest execution failed: it exited 0, and no report bears that out",
+        ),
+        (
+            "failed",
+            {"summary": Summary(passed=3, failed=1, deselected=2, duration=1.5)},
+            "1 failed, 3 passed, 2 deselected in 1.50 s",
+        ),
+        ("no_tests", {}, "no tests in 0.00 s"),
+    ],
+)
+def test_an_outcome_is_told_in_the_words_of_the_table(outcome, known, words):
+    assert message(PytestOutcome(outcome), **known) == words
+
+
+def test_failing_tests_broken_files_and_no_tests_are_no_errors():
+    fine = {
+        PytestOutcome.PASSED,
+        PytestOutcome.FAILED,
+        PytestOutcome.NO_TESTS,
+        PytestOutcome.COLLECTION_ERROR,
+    }
+    assert set(PytestOutcome) - set(MISHAPS) == fine
+
+
+def test_a_command_that_exited_was_ended_by_no_signal():
+    ended = CommandResult(argv=(), ending=Ending.EXITED, exit_code=1, duration=timedelta())
+    assert signal_name(ended) is None
+    killed = ended.model_copy(update={"signal": int(signal.SIGKILL)})
+    assert signal_name(killed) == "SIGKILL"
