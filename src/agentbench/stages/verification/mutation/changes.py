@@ -4,7 +4,7 @@ import builtins
 import math
 import re
 import string
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -78,15 +78,18 @@ def changed_pattern(pattern: str, rng: Random) -> str | None:
     return new if "|" not in pattern and "(?" not in pattern and _compiles(new) else None
 
 
-def changed_error(name: str, rng: Random) -> str | None:
-    """The name of a built-in exception that is neither above nor below the named one."""
-    usual: tuple[type[BaseException], ...] = _WARNINGS if name.endswith("Warning") else _ERRORS
-    known = getattr(builtins, name, None)
-    if not isinstance(known, type):
-        return rng.choice(usual[:-1]).__name__
-    apart = [t for t in usual if not issubclass(t, known) and not issubclass(known, t)]
-    usual_apart = [t for t in apart if t is not GeneratorExit] or apart
-    return rng.choice(usual_apart).__name__ if usual_apart else None
+def changed_error(names: Sequence[str], rng: Random) -> str | None:
+    """The name of a built-in exception that is neither above nor below the named ones."""
+    warning = names[0].endswith("Warning")
+    usual: tuple[type[BaseException], ...] = _WARNINGS if warning else _ERRORS
+    known = [found for name in names if isinstance(found := getattr(builtins, name, None), type)]
+    apart = [
+        other
+        for other in usual
+        if not any(issubclass(other, one) or issubclass(one, other) for one in known)
+    ]
+    common = [other for other in apart if other is not GeneratorExit] or apart
+    return rng.choice(common).__name__ if common else None
 
 
 def _another(value: Scalar, rng: Random, distance: Distance) -> Scalar:

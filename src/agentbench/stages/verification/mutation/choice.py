@@ -36,18 +36,12 @@ def _by_row(
     function: ReadFunction, cases: Sequence[str | None]
 ) -> Iterator[list[list[ExpectedValue]]]:
     """For each table, the values of the rows that the selected tests are about, if all have one."""
+    values: dict[tuple[int, int], list[ExpectedValue]] = {}
+    for value in function.values:
+        if value.row is not None:
+            values.setdefault((value.row.table, value.row.index), []).append(value)
     for number, table in enumerate(function.tables):
-        rows = {None if case is None else table.row_of(case) for case in cases}
-        if None in cases:
-            rows = set(range(len(table.rows)))
-        groups = [
-            [
-                value
-                for value in function.values
-                if value.row is not None and (value.row.table, value.row.index) == (number, row)
-            ]
-            for row in sorted(rows, key=lambda row: -1 if row is None else row)
-        ]
+        groups = [values.get((number, row), []) for row in table.rows_of(cases)]
         if groups and all(groups):
             yield groups
 

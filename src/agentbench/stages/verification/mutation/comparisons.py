@@ -1,7 +1,7 @@
 """The expected side of the expressions that a test asserts."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from agentbench.stages.verification.mutation.changes import FAR, NEAR, Distance
 from agentbench.stages.verification.mutation.expected import (
@@ -10,8 +10,9 @@ from agentbench.stages.verification.mutation.expected import (
     ExpectedValue,
     ValueKind,
 )
+from agentbench.stages.verification.mutation.flow import PERHAPS
 from agentbench.stages.verification.mutation.leaves import Reader
-from agentbench.stages.verification.mutation.names import name_of
+from agentbench.stages.verification.mutation.names import name_of, names_in
 from agentbench.stages.verification.mutation.values import (
     NotConstantError,
     Scalar,
@@ -94,13 +95,15 @@ def _apart(
     reader: Reader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
     """The values of a side, unless both sides come from one variable and change together."""
-    columns = reader.around.columns
-    shared = {name for name in _names(side) if name in columns} & set(_names(other))
-    return [] if shared else reader.leaves(side, doubt, distance)
-
-
-def _names(node: ast.expr) -> Sequence[str]:
-    return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
+    around = reader.around
+    if not around.columns:
+        return reader.leaves(side, doubt, distance)
+    own = {name for name in around.function.origins(side) if name in around.columns}
+    if own.intersection(names_in(other)):
+        return []
+    if own & around.function.origins(other):
+        doubt += PERHAPS
+    return reader.leaves(side, doubt, distance)
 
 
 def _singleton(reader: Reader, side: ast.expr, doubt: int) -> list[ExpectedValue]:

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from agentbench.stages.verification.mutation.values import Scalar, Value, is_scalar
+from agentbench.stages.verification.mutation.values import Scalar, Value
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LONGEST_TURNED = 60
@@ -27,21 +27,31 @@ def disguise(value: Scalar, rng: Random) -> str | None:
 
 def write(value: Value, rng: Random) -> str | None:
     """Write a value, the constants within it disguised; `None` where one cannot be written."""
-    if isinstance(value, tuple):
-        items = [write(item, rng) for item in value]
-        if None in items:
-            return None
-        return "(" + "".join(f"{item}, " for item in items) + ")"
-    if not is_scalar(value):
+    match value:
+        case dict():
+            return _joined("{}", [_pair(key, item, rng) for key, item in value.items()])
+        case set():
+            ordered = sorted(value, key=repr)  # the order of a set differs between processes
+            return _joined("{}", [write(item, rng) for item in ordered]) if value else "(set())"
+        case list():
+            return _joined("[]", [write(item, rng) for item in value])
+        case tuple():
+            return _joined("()", [write(item, rng) for item in value])
+        case complex() if isinstance(value, complex):
+            return f"({value!r})"
+        case _:
+            return disguise(value, rng)
+
+
+def _pair(key: Value, item: Value, rng: Random) -> str | None:
+    written, of = write(key, rng), write(item, rng)
+    return None if written is None or of is None else f"{written}: {of}"
+
+
+def _joined(brackets: str, items: list[str | None]) -> str | None:
+    if None in items:
         return None
-    written = disguise(value, rng)
-    return written if written is not None else _plain(value)
-
-
-def _plain(value: Scalar) -> str | None:
-    if isinstance(value, complex) or value is None:
-        return f"({value!r})"
-    return None
+    return brackets[0] + "".join(f"{item}, " for item in items) + brackets[1]
 
 
 def _truth(value: bool, rng: Random) -> str:  # noqa: FBT001 (it is a datum, not a switch)

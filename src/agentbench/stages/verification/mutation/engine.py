@@ -1,6 +1,6 @@
 """Changing what tests expect, so that code which only seems to be right is found out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from random import Random
 
 from agentbench.stages.verification.mutation.choice import Chosen, choose
@@ -22,6 +22,8 @@ from agentbench.stages.verification.mutation.weak_control import (
 
 _KEPT, _CHANGED = 1, 2
 _NO_VALUE = "it compares with no value that could be changed with certainty"
+_NONE_FOR_ALL = "no value decides all of its selected cases without giving them other ids"
+_UNCERTAIN = "it passed, or could have, in spite of a changed value"
 _NOT_HERE = "the file does not define it"
 _GENERATOR = "it is a generator, in which an assertion at the end is not reached"
 
@@ -53,7 +55,9 @@ def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str
     return {name: found.tests for name, found in selected.items()}
 
 
-def mutate(source: str, path: str, tests: Iterable[str], rng: Random) -> Mutation:
+def mutate(
+    source: str, path: str, tests: Iterable[str], rng: Random, uncertain: Collection[str] = ()
+) -> Mutation:
     """Make selected tests expect something else, and disguise every constant of the file.
 
     Args:
@@ -62,6 +66,8 @@ def mutate(source: str, path: str, tests: Iterable[str], rng: Random) -> Mutatio
         tests: Node ids of tests in it. A function of which one test is selected has one
             expected value changed; one of each selected set of parameters if they decide it.
         rng: The only source of chance: the same state gives the same text.
+        uncertain: Functions that code which is right was seen to pass in spite of a change.
+            They get an assertion at their end that fails.
 
     Raises:
         InputError: The text is no Python that this interpreter can parse.
@@ -69,8 +75,11 @@ def mutate(source: str, path: str, tests: Iterable[str], rng: Random) -> Mutatio
     file = read_file(source, path)
     selected = file.functions.select(tests)
     functions = _test_functions(file, selected)
-    chosen = {name: choose(functions[name], found.cases, rng) for name, found in selected.items()}
-    weak = tuple(_weak(functions[name]) for name, found in chosen.items() if not found)
+    chosen = {
+        name: () if name in uncertain else choose(functions[name], found.cases, rng)
+        for name, found in selected.items()
+    }
+    weak = tuple(_weak(functions[name], uncertain) for name, found in chosen.items() if not found)
     edits = [
         *disguised_constants(file.source, rng),
         *_disguised_values(file, functions.values(), rng),
@@ -119,12 +128,16 @@ def _changes(file: ReadFile, chosen: Iterable[Chosen]) -> Iterator[Edit]:
             yield replaced(file.source, span, one.new.text, rank=_CHANGED)
 
 
-def _weak(function: ReadFunction) -> WeaklyControlled:
+def _weak(function: ReadFunction, uncertain: Collection[str]) -> WeaklyControlled:
     fails, reason = True, _NO_VALUE
     if function.node is None:
         fails, reason = False, _NOT_HERE
     elif not can_end_with_assertion(function.node):
         fails, reason = False, _GENERATOR
+    elif function.name in uncertain:
+        reason = _UNCERTAIN
+    elif function.values:
+        reason = _NONE_FOR_ALL
     return WeaklyControlled(function=function.name, reason=reason, fails=fails)
 
 

@@ -116,7 +116,8 @@ class Pattern:
 class ErrorType:
     """The name of an exception that must be raised."""
 
-    name: str
+    names: tuple[str, ...]
+    """More than one where any of several will do."""
 
     def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (a name has no other form)
         """The name is left as it is."""
@@ -124,7 +125,7 @@ class ErrorType:
 
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated one."""
-        new = changed_error(self.name, rng)
+        new = changed_error(self.names, rng)
         return None if new is None else Replacement(text=f"({new})", shown=new)
 
 
@@ -228,13 +229,20 @@ class Added:
 def _changed_value(
     value: Value, rng: Random, distance: Distance, avoid: Collection[object]
 ) -> Value:
-    if not isinstance(value, tuple):
-        assert not isinstance(value, list | set | dict)  # only what cannot change is written anew
-        return changed(value, rng, distance, avoid)
-    if not value:
-        return (rng.randrange(9),)
-    at = rng.randrange(len(value))
-    return (*value[:at], _changed_value(value[at], rng, distance, ()), *value[at + 1 :])
+    match value:
+        case dict():
+            key = rng.choice(list(value) or [0])
+            return {**value, key: _changed_value(value.get(key, 0), rng, distance, ())}
+        case set():
+            items = sorted(value, key=repr)
+            return {*items[1:], _changed_value(items[0], rng, distance, value)} if items else {0}
+        case list() | tuple():
+            items = list(value) or [0]
+            at = rng.randrange(len(items))
+            items[at] = _changed_value(items[at], rng, distance, ())
+            return items if isinstance(value, list) else tuple(items)
+        case _:
+            return changed(value, rng, distance, avoid)
 
 
 def _word(rng: Random) -> str:

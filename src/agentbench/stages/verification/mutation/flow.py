@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from agentbench.stages.verification.mutation.names import name_of
+from agentbench.stages.verification.mutation.names import name_of, own_nodes
 
 PERHAPS = 3
 """Doubt about a statement in a branch, which outweighs that about any expression."""
@@ -22,6 +22,13 @@ def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.s
         yield from _within(statement, doubt)
         if isinstance(statement, _ENDS):
             return
+        if may_return(statement):
+            doubt = max(doubt, PERHAPS)
+
+
+def may_return(statement: ast.stmt) -> bool:
+    """Whether a function may end within a statement, before those that follow."""
+    return any(isinstance(node, ast.Return) for node in own_nodes([statement]))
 
 
 def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:
@@ -66,6 +73,8 @@ def _runs(node: ast.expr) -> bool:
             return any(not isinstance(element, ast.Starred) for element in elements)
         case ast.Call(func=ast.Name(id="range"), args=arguments):
             return any(isinstance(item, ast.Constant) and item.value for item in arguments)
+        case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys), attr="items")):
+            return bool(keys)
         case ast.Name(id=name):
             return name.isupper()  # a table of the module
         case _:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agentbench.stages.verification.mutation.names import FunctionNode, name_of
 
-_BLOCKS = (ast.If, ast.Try, ast.With, ast.For)
+_BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With, ast.For)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def functions_of(tree: ast.Module) -> FunctionsOfFile:
 
 
 def _definitions(
-    body: Iterable[ast.stmt], prefix: str
+    body: Iterable[ast.AST], prefix: str
 ) -> Iterator[tuple[str, FunctionNode | ast.ClassDef]]:
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -105,5 +105,4 @@ def _definitions(
             yield prefix, node
             yield from _definitions(node.body, f"{prefix}{node.name}::")
         elif isinstance(node, _BLOCKS):
-            inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
-            yield from _definitions(inner, prefix)
+            yield from _definitions(list(ast.iter_child_nodes(node)), prefix)

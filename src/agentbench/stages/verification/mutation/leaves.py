@@ -33,7 +33,6 @@ from agentbench.stages.verification.mutation.values import (
     Scalar,
     Value,
     evaluate,
-    is_immutable,
     is_scalar,
 )
 
@@ -114,22 +113,17 @@ class Reader:
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The exception type that is expected, or one for each round."""
-        if isinstance(node, ast.Name):
-            name = node.id
-            if name in self.around.columns:
-                cells = self.around.columns[name].cells
-                return [
-                    replace(value, row=row)
-                    for row, cell in cells
-                    for value in self.errors(cell, doubt)
-                ]
-            if name in self.around.function.bound:
-                return []
-        elif isinstance(node, ast.Attribute):
-            name = node.attr
-        else:
+        if isinstance(node, ast.Name) and node.id in self.around.columns:
+            return [
+                replace(value, row=row)
+                for row, cell in self.around.columns[node.id].cells
+                for value in self.errors(cell, doubt)
+            ]
+        types = node.elts if isinstance(node, ast.Tuple) else [node]
+        names = tuple(name_of(one) for one in types)
+        if not names or "" in names or set(names) & set(self.around.function.bound):
             return []
-        return [self.value(node, ValueKind.ERROR, doubt, ErrorType(name=name))]
+        return [self.value(node, ValueKind.ERROR, doubt, ErrorType(names=names))]
 
     def patterns(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The regular expression that is expected."""
@@ -187,14 +181,13 @@ class Reader:
     def _constant(
         self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object]
     ) -> ExpectedValue | None:
-        if isinstance(node, ast.Tuple):
-            return None  # its elements are changed where they stand
+        if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+            return None  # their elements are changed where they stand
         try:
             value = self.value_of(node)
         except NotConstantError:
             return None
-        written_here = isinstance(node, ast.Constant)
-        if not is_immutable(value) or not (written_here or len(repr(value)) <= _LONGEST_COPY):
+        if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
             return None
         way = Constant(value=value, distance=distance, avoid=avoid)
         return self.value(node, _kind(value), doubt, way)
@@ -308,7 +301,7 @@ def _kind(value: Value) -> ValueKind:
             return ValueKind.TEXT
         case bytes():
             return ValueKind.BYTES
-        case tuple():
+        case tuple() | list() | set() | dict():
             return ValueKind.CONTAINER
         case _:
             return ValueKind.NUMBER

@@ -16,6 +16,7 @@ from agentbench.stages.verification.mutation.values import (
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _NAMED = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -38,11 +39,24 @@ class Scope:
     """How often a name is read, in nested functions too."""
     compared: Mapping[str, int]
     """How often it is read as a whole side of a comparison, or argument, that asserts."""
+    made_of: Mapping[str, frozenset[str]]
+    """Which names a name was made of, as far as assignments and loops tell."""
+
+    def origins(self, node: ast.expr) -> set[str]:
+        """The names that an expression is made of, by way of others too."""
+        found: set[str] = set()
+        waiting = list(names_in(node))
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.made_of.get(name, ())
+        return found
 
 
 def module_scope(tree: ast.Module) -> Scope:
     """The names of a module; those that a function declares global are bound there again."""
-    bound = Counter(_bindings(_own_nodes(tree)))
+    bound = Counter(_bindings(_outermost_nodes(tree)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             bound.update(node.names)
@@ -60,16 +74,16 @@ def function_scope(function: FunctionNode) -> Scope:
     return _scope(function, function.body, bound)
 
 
-def lasting(constants: Names, outer: Names | None = None) -> Names:
-    """Those constants of which every use may have a copy, as nothing can change them."""
+def lasting(scope: Scope, outer: Names | None = None) -> Names:
+    """Those constants of which every use may have a copy, as nothing changes them."""
     found: dict[str, ast.expr] = {}
-    known = {**(outer or {}), **constants}
-    for name, node in constants.items():
+    known = {**(outer or {}), **scope.constants}
+    for name, node in scope.constants.items():
         try:
             value = evaluate(node, known)
         except NotConstantError:
             continue
-        if is_immutable(value):
+        if is_immutable(value) or scope.loads[name] == scope.compared[name]:
             found[name] = node
     return found
 
@@ -83,29 +97,72 @@ def name_of(node: ast.expr) -> str:
             return ""
 
 
+def names_in(node: ast.AST) -> Iterator[str]:
+    """The names in an expression, but for those of which it takes the length only."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    if isinstance(node, ast.Call) and name_of(node.func) == "len":
+        return  # a length tells nothing of the values
+    for child in ast.iter_child_nodes(node):
+        yield from names_in(child)
+
+
+def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes and all within them, but for what is inside a function or class among them."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, _SCOPES):
+            yield from own_nodes(ast.iter_child_nodes(node))
+
+
 def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> Scope:
     loads: Counter[str] = Counter()
     compared: Counter[str] = Counter()
+    made_of: dict[str, set[str]] = {}
     for child in ast.walk(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
             loads[child.id] += 1
-        compared.update(_compared(child))
+        if isinstance(child, ast.Assert | ast.Call):
+            compared.update(_compared(child))
+        for name, origin in _derivations(child):
+            made_of.setdefault(name, set()).add(origin)
     constants = {
         name: value
         for statement in body
         for name, value in _assigned(statement)
         if bound[name] == 1
     }
-    return Scope(constants=constants, bound=bound, loads=loads, compared=compared)
+    return Scope(
+        constants=constants,
+        bound=bound,
+        loads=loads,
+        compared=compared,
+        made_of={name: frozenset(origins) for name, origins in made_of.items()},
+    )
 
 
-def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(
-            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-        ):
-            yield from _own_nodes(child)
+def _outermost_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    yield from own_nodes(tree.body)
+
+
+def _derivations(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Pairs of a name and another one that it is made of."""
+    targets: list[ast.expr] = []
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            pass
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            targets = [target]
+        case ast.NamedExpr(target=target, value=value) | ast.AugAssign(target=target, value=value):
+            targets = [target]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=target)) as value):
+            targets = [target]
+        case _:
+            return
+    for target in targets:
+        for name in names_in(target):
+            for other in names_in(value):
+                yield name, other
 
 
 def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:

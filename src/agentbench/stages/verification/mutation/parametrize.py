@@ -3,15 +3,44 @@
 import ast
 import builtins
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentbench.stages.verification.mutation.edits import Edit
 from agentbench.stages.verification.mutation.names import FunctionNode, Scope, name_of
 from agentbench.stages.verification.mutation.source_text import SourceText, Span
-from agentbench.stages.verification.mutation.values import NotConstantError, evaluate
+from agentbench.stages.verification.mutation.values import (
+    NotConstantError,
+    Value,
+    evaluate,
+)
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+_LONGEST = 100
+"""Newer versions of pytest number the rows whose ids would be longer."""
+_OBJECTS = frozenset(
+    [
+        "Decimal",
+        "Fraction",
+        "date",
+        "datetime",
+        "time",
+        "timedelta",
+        "Path",
+        "PurePath",
+        "PurePosixPath",
+        "UUID",
+        "set",
+        "frozenset",
+        "list",
+        "dict",
+        "tuple",
+        "bytearray",
+        "OrderedDict",
+        "Counter",
+    ]
+)
+"""Makers of objects that never stand for themselves in an id."""
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
@@ -40,13 +69,20 @@ class Table:
         fixable = self.ids_at is not None and bool(self.rows[row].id)
         return self.rows[row].fixed or fixable or isinstance(value, _DISPLAYS)
 
-    def row_of(self, case: str) -> int | None:
-        """The one row that the part of a node id in brackets is about."""
-        ids = [None if row.id is None else _escaped(row.id) for row in self.rows]
-        found = [at for at, id_ in enumerate(ids) if id_ == case]
-        if not found:
-            found = [at for at, id_ in enumerate(ids) if id_ and f"-{id_}-" in f"-{case}-"]
-        return found[0] if len(found) == 1 else None
+    def rows_of(self, cases: Iterable[str | None]) -> list[int]:
+        """The rows that node ids are about, by their parts in brackets; none if any is unclear.
+
+        `None` among them stands for all rows.
+        """
+        wanted = set(cases)
+        if None in wanted:
+            return list(range(len(self.rows)))
+        ids: dict[str, list[int]] = {}
+        for at, row in enumerate(self.rows):
+            if row.id is not None:
+                ids.setdefault(_escaped(row.id), []).append(at)
+        found = [_row_of(case, ids) for case in wanted if case is not None]
+        return [] if None in found else sorted({at for at in found if at is not None})
 
     def edits(self) -> list[Edit]:
         """The ids written down, so that other values do not change them."""
@@ -67,6 +103,15 @@ def has_cases(function: FunctionNode) -> bool:
     """Whether a decorator makes several tests of a function."""
     calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
     return any(_is_parametrize(call.func) for call in calls)
+
+
+def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
+    found = ids.get(case)
+    if found is None:  # of several tables, each has a part of the id
+        found = [
+            at for id_, rows in ids.items() if id_ and f"-{id_}-" in f"-{case}-" for at in rows
+        ]
+    return found[0] if len(found) == 1 else None
 
 
 def _escaped(id_: str) -> str:
@@ -163,20 +208,30 @@ def _text_of(node: ast.expr) -> str | None:
 
 
 def _id_of(node: ast.expr, name: str, index: int, module: Scope) -> str | None:
-    if isinstance(node, _DISPLAYS):
+    if isinstance(node, _DISPLAYS) or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OBJECTS
+    ):
         return f"{name}{index}"
     if isinstance(node, ast.Name) and module.bound.get(node.id, 0) == 0:
         return node.id if isinstance(getattr(builtins, node.id, None), type) else None
     try:
-        value = evaluate(node, module.constants)
+        return _id_of_value(evaluate(node, module.constants), f"{name}{index}")
     except NotConstantError:
         return None
-    if isinstance(value, list | set | dict | tuple):
-        return f"{name}{index}"
-    if isinstance(value, bytes):
-        plain = value.isascii() and value.decode("ascii").isprintable() and b"\\" not in value
-        return value.decode("ascii") if plain else None
-    return None if isinstance(value, complex) else str(value)
+
+
+def _id_of_value(value: Value, number: str) -> str | None:
+    match value:
+        case list() | set() | dict() | tuple():
+            return number
+        case complex() if isinstance(value, complex):
+            return None  # some versions number them
+        case bytes():
+            plain = value.isascii() and value.decode("ascii").isprintable() and b"\\" not in value
+            return value.decode("ascii") if plain else None
+        case _:
+            text = str(value)
+            return text if len(_escaped(text)) <= _LONGEST else None
 
 
 def _ids_at(source: SourceText, call: ast.Call) -> int | None:

@@ -60,7 +60,7 @@ class ReadFile:
         around = Surroundings(
             source=self.source, module=self.module, function=scope, columns=columns
         )
-        reader = Reader(around=around, names={**outer, **lasting(scope.constants, outer)})
+        reader = Reader(around=around, names={**outer, **lasting(scope, outer)})
         values = expected_in(reader, function.node, self.helpers)
         return ReadFunction(
             name=function.name,
@@ -110,13 +110,13 @@ def read_file(text: str, path: str) -> ReadFile:
         source=source,
         functions=functions,
         module=module,
-        lasting=lasting(module.constants),
+        lasting=lasting(module),
         helpers=helpers,
     )
 
 
 def _loop_columns(loop: ast.For, module: Scope) -> Iterator[tuple[str, Column]]:
-    rounds = loop.iter
+    rounds = _items(loop.iter)
     if isinstance(rounds, ast.Name) and module.loads.get(rounds.id) == 1:
         rounds = module.constants.get(rounds.id, rounds)
     if not isinstance(rounds, ast.List | ast.Tuple):
@@ -132,3 +132,14 @@ def _loop_columns(loop: ast.For, module: Scope) -> Iterator[tuple[str, Column]]:
     for at, target in enumerate(targets):
         if isinstance(target, ast.Name):
             yield target.id, Column(cells=tuple((None, row[at]) for row in rows))
+
+
+def _items(node: ast.expr) -> ast.expr:
+    """The pairs of a dict that is written down, as if they were a list of tuples."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys, values=values), attr="items")):
+            known = [(key, value) for key, value in zip(keys, values, strict=True) if key]
+            pairs: list[ast.expr] = [ast.Tuple(elts=[key, value]) for key, value in known]
+            return ast.List(elts=pairs) if len(known) == len(keys) else node
+        case _:
+            return node

@@ -15,6 +15,8 @@ class ChangedValue(Schema):
     kind: ValueKind
     original: str
     replacement: str
+    doubt: int = 0
+    """0: it surely makes the test fail. From 3 on it may not: try it with code that is right."""
     row: int | None = None
     """Which set of parameters it belongs to, counted from 0, if it belongs to one."""
 
@@ -75,6 +77,7 @@ def describe_change(function: str, value: ExpectedValue, new: Replacement) -> Ch
         kind=value.kind,
         original=shorten(value.original),
         replacement=shorten(new.shown),
+        doubt=value.doubt,
         row=value.row.index if value.row is not None else None,
     )
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import warnings
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
@@ -72,7 +73,9 @@ def parse_source(text: str, path: str) -> SourceText:
     bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
     try:
         bare.encode()
-        tree = ast.parse(bare, filename=path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an unknown escape is the project's own affair
+            tree = ast.parse(bare, filename=path)
     except SyntaxError as error:
         raise InputError(f"{path}: line {error.lineno}: {error.msg}; give valid Python") from error
     except (ValueError, RecursionError, MemoryError) as error:

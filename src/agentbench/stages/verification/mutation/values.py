@@ -19,6 +19,8 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[object, object], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
 }
 _MOST_DEPTH = 50
 _LONGEST = 20_000
@@ -108,7 +110,7 @@ def _combined(op: type[ast.operator], left: Value, right: Value) -> Value:
             raise NotConstantError
     try:
         found = _OPERATORS[op](left, right)
-    except (TypeError, OverflowError) as error:
+    except (TypeError, ArithmeticError) as error:
         raise NotConstantError from error
     if is_scalar(found) or isinstance(found, list | tuple):
         return found

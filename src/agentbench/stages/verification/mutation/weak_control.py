@@ -1,25 +1,23 @@
 """A failure at the end of a test that has no value to change, and its like that never fails."""
 
 import ast
-from collections.abc import Iterator, Sequence
 from random import Random
 
 from agentbench.stages.verification.mutation.changes import changed
 from agentbench.stages.verification.mutation.disguise import write
 from agentbench.stages.verification.mutation.edits import Edit
-from agentbench.stages.verification.mutation.names import FunctionNode
+from agentbench.stages.verification.mutation.names import FunctionNode, own_nodes
 from agentbench.stages.verification.mutation.source_text import SourceText, Span
 
 _COMPOUND = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
     ast.Match, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
 )  # fmt: skip
-_OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def can_end_with_assertion(function: FunctionNode) -> bool:
     """Whether an assertion at its end is run: a generator's is not, as nobody asks for it."""
-    return not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own(function.body))
+    return not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function.body))
 
 
 def final_assertion(
@@ -27,7 +25,7 @@ def final_assertion(
 ) -> list[Edit]:
     """An assertion wherever a test ends, before each `return` and after its last statement."""
     edits: list[Edit] = []
-    for node in _own(function.body):
+    for node in own_nodes(function.body):
         if isinstance(node, ast.Return):
             at = source.span(node).start
             edits.append(Edit(span=Span(at, at), text=f"{_assertion(rng, fails=fails)}; "))
@@ -51,10 +49,3 @@ def _indentation(source: SourceText, function: FunctionNode) -> str:
     first = source.span(function.body[0]).start
     before = source.text[:first]
     return before[len(before.rstrip(" \t\f")) :]
-
-
-def _own(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    for node in body:
-        yield node
-        if not isinstance(node, _OWN_SCOPE):
-            yield from _own(list(ast.iter_child_nodes(node)))
