@@ -6,6 +6,7 @@ when the process is dead, so no test has to wait and look again.
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event, Thread
 
@@ -168,6 +169,17 @@ class EndingConformance(Conformance):
             ended_at = time.monotonic()
         thread.join()
         assert ended_at - cancelled_at[0] < 1.0
+
+    def test_a_command_that_is_cancelled_alone_leaves_the_sandbox_to_the_next(
+        self, fresh: Sandbox
+    ) -> None:
+        cancel = Event()
+        command = _that_says_up(lambda _stream, _chunk: cancel.set())
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            fresh.run(replace(command, cancel=cancel))
+        assert time.monotonic() - started < PATIENCE.total_seconds()
+        assert sh(fresh, "echo on").stdout == "on\n"
 
     def test_eight_sandboxes_work_side_by_side(
         self, provider: SandboxProvider, image: ImageId

@@ -1,0 +1,75 @@
+import json
+from contextlib import suppress
+from datetime import timedelta
+
+from agentbench.errors import SandboxError
+from agentbench.pytest_results.progress import Progress, Tally, followed
+from agentbench.pytest_results.run import PytestRequest
+from agentbench.pytest_results.tools import execute_tests
+from agentbench.tasks.pytest_command import PytestCommand
+from tests.pytest_results.interpreters import NEWEST, requirements
+
+
+def lines(*records):
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+COLLECTED = {"kind": "collected", "ids": ["a", "b"]}
+
+
+def ended(node_id):
+    return {"kind": "phase", "id": node_id, "when": "teardown"}
+
+
+def test_a_tally_counts_each_test_once_however_often_it_looks():
+    tally = Tally()
+    stream = lines(COLLECTED, ended("a"))
+    tally.take(stream)
+    tally.take(stream)
+    assert tally.progress == Progress(done=1, collected=2)
+    tally.take(stream + lines(ended("a"), ended("b")))
+    assert tally.progress == Progress(done=2, collected=2)
+
+
+def test_a_line_that_is_not_whole_yet_is_read_once_it_is():
+    tally = Tally()
+    stream = lines(COLLECTED, ended("a"))
+    tally.take(stream[:-5])
+    assert tally.progress == Progress(done=0, collected=2)
+    tally.take(stream)
+    assert tally.progress == Progress(done=1, collected=2)
+
+
+def test_a_stream_that_lies_counts_for_no_more_than_it_says():
+    tally = Tally()
+    tally.take("[]\nnonsense\n" + lines({"kind": "collected", "ids": 7}, ended("x")))
+    assert tally.progress == Progress(done=1, collected=1)
+
+
+def test_a_run_is_followed_while_it_lasts(open_sandbox):
+    suite = "import time, pytest\n@pytest.mark.parametrize('n', range(20))\ndef test_n(n): "
+    sandbox = open_sandbox({"test_m.py": f"{suite}time.sleep(0.05)\n"}, *requirements(NEWEST))
+    request = PytestRequest(command=PytestCommand(as_module=True), timeout=timedelta(seconds=60))
+    told = []
+    run = execute_tests(sandbox, request, progress=told.append)
+    assert run.result.summary.passed == 20
+    assert told
+    assert all(progress.collected == 20 for progress in told)
+    done = [progress.done for progress in told]
+    assert done == sorted(done)
+
+
+def test_a_sandbox_that_is_lost_ends_the_following(open_sandbox):
+    sandbox = open_sandbox({}, *requirements(NEWEST))
+    sandbox.lost = True
+    told = []
+    with followed(sandbox, sandbox.results / "x", told.append):
+        with suppress(SandboxError):
+            sandbox.run(None)
+    assert told == []
+
+
+def test_nobody_who_listens_means_no_thread(open_sandbox):
+    sandbox = open_sandbox({}, *requirements(NEWEST))
+    with followed(sandbox, sandbox.results, None):
+        pass
