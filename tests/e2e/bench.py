@@ -33,8 +33,10 @@ class Bench:
         self, task: Path, agent: Agent | str, *, walked: tuple[StageName, ...] = WHOLE
     ) -> AttemptRecord:
         """Make one attempt; it walked these stages, is on disk, judges the same, left nothing."""
+        others = self.left_over()  # what fixtures of other tests in this process hold open
         record = run_attempt(task, agent, sandbox=self.provider, options=self.options)
         self.check(record, walked=walked)
+        assert [each for each in self.left_over() if each not in others] == []
         return record
 
     def command(
@@ -57,7 +59,6 @@ class Bench:
         assert rescore(record) == record
         for stage in record.stages:
             assert stage.cached or (store.folder_of(record) / str(stage.log)).is_file()
-        assert self.left_over() == []
 
     def left_over(self) -> list[str]:
         """What this process has not removed."""
