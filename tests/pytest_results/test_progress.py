@@ -63,9 +63,8 @@ def test_a_sandbox_that_is_lost_ends_the_following(open_sandbox):
     sandbox = open_sandbox({}, *requirements(NEWEST))
     sandbox.lost = True
     told = []
-    with followed(sandbox, sandbox.results / "x", told.append):
-        with suppress(SandboxError):
-            sandbox.run(None)
+    with followed(sandbox, sandbox.results / "x", told.append), suppress(SandboxError):
+        sandbox.run(None)
     assert told == []
 
 
