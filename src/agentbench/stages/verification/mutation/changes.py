@@ -79,10 +79,15 @@ def changed_pattern(pattern: str, rng: Random) -> str | None:
 
 
 def changed_error(names: Sequence[str], rng: Random) -> str | None:
-    """The name of a built-in exception that is neither above nor below the named ones."""
+    """The name of a built-in exception that is neither above nor below the named ones.
+
+    `None` for exceptions such as KeyboardInterrupt, which would end the run if not expected.
+    """
     warning = names[0].endswith("Warning")
     usual: tuple[type[BaseException], ...] = _WARNINGS if warning else _ERRORS
     known = [found for name in names if isinstance(found := getattr(builtins, name, None), type)]
+    if any(issubclass(BaseException, one) or not issubclass(one, Exception) for one in known):
+        return None
     apart = [
         other
         for other in usual

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from agentbench.stages.verification.mutation.changes import FAR, NEAR, Distance
 from agentbench.stages.verification.mutation.expected import (
@@ -94,16 +95,22 @@ def equal(
 def _apart(
     reader: Reader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
-    """The values of a side, unless both sides come from one variable and change together."""
+    """The values of a side, but for those by which the other side may change with it."""
     around = reader.around
+    values = reader.leaves(side, doubt, distance)
     if not around.columns:
-        return reader.leaves(side, doubt, distance)
-    own = {name for name in around.function.origins(side) if name in around.columns}
-    if own.intersection(names_in(other)):
-        return []
-    if own & around.function.origins(other):
-        doubt += PERHAPS
-    return reader.leaves(side, doubt, distance)
+        return values
+    own = around.function.origins(side) & around.columns.keys()
+    shared = not own.isdisjoint(names_in(other))
+    extra = PERHAPS if own & around.function.origins(other) else 0
+    within = around.source.span(side)
+    found = []
+    for value in values:
+        if within.start <= value.span.start <= within.end:
+            found.append(value)  # it stands here, and nowhere else
+        elif not shared:
+            found.append(replace(value, doubt=value.doubt + extra))
+    return found
 
 
 def _singleton(reader: Reader, side: ast.expr, doubt: int) -> list[ExpectedValue]:
