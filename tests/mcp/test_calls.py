@@ -144,3 +144,20 @@ def test_progress_that_does_not_increase_is_not_told():
 
     anyio.run(lambda: carry_out(work, limiter=anyio.CapacityLimiter(1), tell=tell))
     assert told == [3]
+
+
+def test_work_that_is_cancelled_is_told_so_and_waited_for():
+    ended = []
+
+    def work(watch):
+        watch.cancel.wait(20)
+        ended.append(watch.cancel.is_set())
+        raise KeyboardInterrupt
+
+    async def cancel_soon():
+        with anyio.move_on_after(0.05) as scope:
+            await carry_out(work, limiter=anyio.CapacityLimiter(1), tell=None)
+        return scope.cancelled_caught
+
+    assert anyio.run(cancel_soon)
+    assert ended == [True]

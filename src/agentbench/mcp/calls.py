@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from threading import Event
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from agentbench.mcp.tools import Watch
@@ -39,6 +40,7 @@ async def carry_out(
         await relay.flush()
         group.cancel_scope.cancel()
     if answer is None:
+        await anyio.lowlevel.checkpoint()  # where it was cancelled, this says so
         raise CalledOffError
     return answer
 
