@@ -42,9 +42,9 @@ def changed(
     new = _another(value, rng, distance)
     for _ in range(_TRIES):
         if new not in avoid and new != value:
-            break
+            return new
         new = _another(new, rng, distance)
-    return new
+    return _another(value, rng, FAR)
 
 
 def changed_text(text: str, rng: Random, distance: Distance = NEAR) -> str:

@@ -33,9 +33,13 @@ class Output:
 
 
 def doctest_values(source: SourceText, name: str) -> list[ExpectedValue]:
-    """The lines of output in the docstring that a doctest's name is about."""
-    owners = sorted(_docstrings(source.tree.body, ""), key=lambda item: len(item[0]))
-    found = [node for owner, node in owners if f".{name}".endswith(f".{owner}" if owner else "")]
+    """The lines of output in the docstring that a doctest's name, `module.Class`, is about."""
+    module = source.path.rpartition("/")[2].removesuffix(".py")
+    parts = name.split(".")
+    if module not in parts:
+        return []
+    owner = ".".join(parts[parts.index(module) + 1 :])
+    found = [text for known, text in _docstrings(source.tree.body, "") if known == owner]
     return list(_outputs(source, found[-1])) if found else []
 
 

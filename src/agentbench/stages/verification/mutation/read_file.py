@@ -73,8 +73,8 @@ class ReadFile:
         """What a selected function, or doctest, expects."""
         if selected.function is not None:
             return self.read(selected.function)
-        values = doctest_values(self.source, name) if "." in name else []
-        return ReadFunction(name=name, node=None, values=tuple(values))
+        values = tuple(doctest_values(self.source, name))
+        return ReadFunction(name=name, node=None, values=values)
 
     def _columns(
         self, function: FunctionNode, found: Iterable[Table]
