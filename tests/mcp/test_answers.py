@@ -9,7 +9,6 @@ from agentbench.mcp import answers
 from agentbench.mcp.answers import SIZE_LIMIT, answer_to_discovery, answer_to_run, size_of
 from agentbench.mcp.masking import Mask
 from agentbench.pytest_results.model import CaseResult, PytestResult, Summary
-from agentbench.pytest_results.parse import facts_of
 from agentbench.pytest_results.tools import Discovery, PytestRun
 from agentbench.scoring.evidence import (
     CaseOutcome,
@@ -55,7 +54,7 @@ def a_run(tests, *, outcome=PytestOutcome.PASSED, text="", report=None, **comman
         stdout=text,
         **command,
     )
-    return PytestRun(command=ended, result=result, facts=facts_of(result))
+    return PytestRun(command=ended, result=result)
 
 
 def compact(run):

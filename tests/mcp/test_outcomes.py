@@ -5,7 +5,6 @@ import pytest
 
 from agentbench.mcp.outcomes import MISHAPS, message_of, signal_name
 from agentbench.pytest_results.model import PytestResult, Summary
-from agentbench.pytest_results.parse import facts_of
 from agentbench.pytest_results.tools import PytestRun
 from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome, ReportSource
 
@@ -22,7 +21,7 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
     ended = CommandResult(
         **{"argv": (), "ending": Ending.EXITED, "duration": timedelta(), **command}
     )
-    run = PytestRun(command=ended, result=result, facts=facts_of(result))
+    run = PytestRun(command=ended, result=result)
     return message_of(run, 2.0)
 
 

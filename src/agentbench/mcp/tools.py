@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from agentbench.errors import SandboxError
 from agentbench.mcp.answers import (
+    SIZE_LIMIT,
     answer_to_discovery,
     answer_to_run,
     explained,
@@ -100,6 +101,7 @@ def _call(project: Project, arguments: Arguments, watch: Watch) -> JsonObject:
 
 def _execute(project: Project, arguments: ExecuteArguments, watch: Watch) -> JsonObject:
     targets = _checked(project, paths=arguments.paths, node_ids=arguments.node_ids)
+    full = arguments.detail == "full"
 
     def run(sandbox: Sandbox, interpreter: Interpreter) -> PytestRun:
         request = PytestRequest(
@@ -110,6 +112,7 @@ def _execute(project: Project, arguments: ExecuteArguments, watch: Watch) -> Jso
             markers=arguments.markers,
             max_failures=arguments.max_failures,
             last_failed=arguments.last_failed,
+            report_limit=None if full else SIZE_LIMIT,
             env=project.env,
         )
         return execute_tests(sandbox, request, progress=watch.progress, cancel=watch.cancel)
@@ -118,7 +121,6 @@ def _execute(project: Project, arguments: ExecuteArguments, watch: Watch) -> Jso
     if isinstance(found, str):
         return no_pytest(found, project.mask)
     _tell_the_end(found, watch)
-    full = arguments.detail == "full"
     return answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
 
 
@@ -132,6 +134,7 @@ def _discover(project: Project, arguments: DiscoverArguments, watch: Watch) -> J
             targets=targets,
             keyword=arguments.keyword,
             markers=arguments.markers,
+            report_limit=0,  # it is never shown
             env=project.env,
         )
         return discover_tests(sandbox, request, cancel=watch.cancel)

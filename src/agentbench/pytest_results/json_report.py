@@ -1,6 +1,9 @@
 """Reads what pytest-json-report wrote."""
 
+from collections.abc import Iterator
+
 from agentbench.pytest_results import untrusted
+from agentbench.pytest_results.cases import passed
 from agentbench.pytest_results.longrepr import error_line, skip_reason
 from agentbench.pytest_results.model import CollectionError, JsonObject
 from agentbench.pytest_results.session import (
@@ -30,6 +33,27 @@ def read_json_report(report: JsonObject) -> Session:
     for test in untrusted.objects(report.get("tests")):
         _read_test(session, test)
     return session
+
+
+def merge_bit_by_bit(stream: Session, tests: Iterator[JsonObject]) -> Session:
+    """What `merge` makes of a stream and a report, of which no more than a test is held at a time.
+
+    A report that turns out to be none has no say, as if it had been read as a whole.
+    """
+    worse: dict[NodeId, tuple[Phase, ...]] = {}
+    try:
+        for test in tests:
+            one = Session(source=ReportSource.JSON_REPORT)
+            _read_test(one, test)
+            for node_id, reported in one.phases.items():
+                told = worse.get(node_id, stream.phases.get(node_id))
+                if told is not None and passed(told) and not passed(reported):
+                    worse[node_id] = reported
+    except ValueError:
+        return stream
+    stream.phases.update(worse)
+    stream.report_left_out = True
+    return stream
 
 
 def _read_summary(session: Session, summary: object) -> None:

@@ -32,6 +32,7 @@ def result_of(session: Session, ended: Ended, *, text_output: str = "") -> Pytes
         spawn_error=_spawn_error(outcome, session, ended),
         detail=session.detail,
         versions=session.versions,
+        omitted=("json_report",) if session.report_left_out else (),
         internals_changed=tuple(dict.fromkeys(session.internals_changed)),
     )
 

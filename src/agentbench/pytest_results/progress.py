@@ -1,14 +1,16 @@
 """Tells how far a run is while it lasts: reads the stream that its reporter writes."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 from threading import Event, Thread
 
 from agentbench.errors import SandboxError
 from agentbench.pytest_results import untrusted
+from agentbench.pytest_results.packed import lines_of
 from agentbench.pytest_results.retrieve import retrieve
 from agentbench.sandbox.interface import Sandbox
 
@@ -51,7 +53,7 @@ def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: E
     while not over.wait(pause):
         started = time.monotonic()
         try:
-            tally.take(retrieve(sandbox, folder).stream or "")
+            tally.take(lines_of(retrieve(sandbox, folder).stream or ""))
         except SandboxError:
             return  # the run itself will tell
         if tally.progress.collected and tally.progress != told:
@@ -64,7 +66,7 @@ class Tally:
     """Counts what a stream tells, however often more of it is there."""
 
     def __init__(self) -> None:
-        self._read = 0
+        self._read = 0  # lines
         self._collected: set[str] = set()
         self._done: set[str] = set()
 
@@ -74,14 +76,15 @@ class Tally:
         collected = max(len(self._collected), len(self._done))
         return Progress(done=len(self._done), collected=collected)
 
-    def take(self, stream: str) -> None:
+    def take(self, lines: Iterable[str]) -> None:
         """Read the whole lines that have come since the last look."""
-        end = stream.rfind("\n") + 1
-        for line in stream[self._read : end].split("\n"):
+        for line in islice(lines, self._read, None):
+            if not line.endswith("\n"):
+                break  # it is being written
+            self._read += 1
             record = untrusted.json_object(line) or {}
             ids = record.get("ids")
             if record.get("kind") == "collected" and isinstance(ids, list):
                 self._collected.update(map(untrusted.text, ids))
             elif record.get("kind") == "phase" and record.get("when") == "teardown":
                 self._done.add(untrusted.text(record.get("id")))
-        self._read = max(self._read, end)

@@ -4,8 +4,10 @@ import tarfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import PurePosixPath
+from typing import IO
 
 from agentbench.errors import SandboxError
+from agentbench.pytest_results.packed import PackedText, Text
 from agentbench.pytest_results.run import JSON_REPORT_FILE, JUNIT_FILE, STREAM_FILE
 from agentbench.pytest_results.sources import ReportFiles
 from agentbench.sandbox.interface import Sandbox
@@ -16,6 +18,7 @@ TOTAL_LIMIT = 1024 * _MIB
 """Bytes that are read from a sandbox before the rest is given up."""
 
 _MEMBER_LIMIT = 1000
+_PACKED_FROM = _MIB
 
 
 def retrieve(
@@ -45,7 +48,7 @@ def _ensure_alive(sandbox: Sandbox) -> None:
         next(iter(chunks), None)
 
 
-def _named_files(chunks: "_Chunks") -> Iterator[tuple[str, str]]:
+def _named_files(chunks: "_Chunks") -> Iterator[tuple[str, Text]]:
     seen: set[str] = set()
     try:
         with tarfile.open(fileobj=chunks, mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
@@ -56,9 +59,15 @@ def _named_files(chunks: "_Chunks") -> Iterator[tuple[str, str]]:
                 if name not in seen and _is_wanted(name, member):
                     seen.add(name)
                     file = archive.extractfile(member) or BytesIO()
-                    yield name, file.read().decode("utf-8", "replace")
+                    yield name, _content(file, member.size)
     except (tarfile.TarError, ValueError, EOFError):
         return  # torn, or past the limit: what was read before stands
+
+
+def _content(file: IO[bytes], size: int) -> Text:
+    if size > _PACKED_FROM:
+        return PackedText(file.read)
+    return file.read().decode("utf-8", "replace")
 
 
 def _is_wanted(name: str, member: tarfile.TarInfo) -> bool:

@@ -50,6 +50,7 @@ class PytestRequest:
     markers: str | None = None
     max_failures: int | None = None
     last_failed: bool = False
+    report_limit: int | None = None  # bytes; a larger JSON report has its say and is not kept
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:

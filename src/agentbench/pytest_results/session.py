@@ -77,6 +77,7 @@ class Session:
     versions: Versions | None = None
     internals_changed: list[str] = field(default_factory=list)
     json_report: JsonObject = field(default_factory=dict)
+    report_left_out: bool = False  # it was there, and too large to be kept
 
     def add(self, node_id: NodeId, *phases: Phase, duration: float = 0.0) -> None:
         """Add phases of a test and what they took; without any, the test counts as begun."""

@@ -1,10 +1,11 @@
 """Chooses what to believe: the stream, else pytest-json-report, else junit, text, exit code."""
 
 from dataclasses import dataclass
-from io import StringIO
 
 from agentbench.pytest_results import fallback, untrusted
-from agentbench.pytest_results.json_report import read_json_report
+from agentbench.pytest_results.elements import elements
+from agentbench.pytest_results.json_report import merge_bit_by_bit, read_json_report
+from agentbench.pytest_results.packed import Text, chunks_of, lines_of, whole
 from agentbench.pytest_results.parse import merge
 from agentbench.pytest_results.session import Session
 from agentbench.pytest_results.stream import read_stream
@@ -15,19 +16,28 @@ from agentbench.scoring.evidence import ReportSource
 class ReportFiles:
     """What reporters left behind, None for a file that is missing or was refused."""
 
-    stream: str | None = None
-    json_report: str | None = None
-    junit: str | None = None
+    stream: Text | None = None
+    json_report: Text | None = None
+    junit: Text | None = None
 
 
-def session_of(files: ReportFiles, text_output: str) -> Session:
-    """The session as the most trusted source tells it that says anything."""
-    stream = read_stream(StringIO(files.stream or "", newline="\n"))
-    parsed = untrusted.json_object(files.json_report or "")
+def session_of(files: ReportFiles, text_output: str, *, report_limit: int | None = None) -> Session:
+    """The session as the most trusted source tells it that says anything.
+
+    Args:
+        files: What reporters left behind.
+        text_output: What pytest printed.
+        report_limit: Bytes; a JSON report that is larger has its say, but is not kept.
+    """
+    stream = read_stream(lines_of(files.stream or ""))
+    said = files.json_report or ""
+    if stream.started and report_limit is not None and len(said) > report_limit:
+        return merge_bit_by_bit(stream, elements(chunks_of(said), "tests"))
+    parsed = untrusted.json_object(whole(said))
     report = read_json_report(parsed) if parsed is not None else None
     if report is not None and (stream.started or report.finished):
         return merge(stream, report)
     if stream.started or stream.spawn_error is not None:
         return stream
-    told = fallback.read_junit(files.junit) if files.junit is not None else None
+    told = fallback.read_junit(whole(files.junit)) if files.junit is not None else None
     return told or fallback.read_text(text_output) or Session(source=ReportSource.EXIT_CODE)

@@ -19,11 +19,15 @@ from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportFac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestRun:
-    """One run of pytest: its process, what it came to, and the facts for a judgement."""
+    """One run of pytest: its process and what it came to."""
 
     command: CommandResult
     result: PytestResult
-    facts: ReportFacts
+
+    @property
+    def facts(self) -> ReportFacts:
+        """What a judgement needs of it; made anew each time."""
+        return facts_of(self.result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,7 @@ def execute_tests(
         ended = sandbox.run(command)
     if end_sandbox:
         sandbox.kill()
-    run, _session = _read(sandbox, folder, ended)
+    run, _session = _read(sandbox, folder, ended, report_limit=request.report_limit)
     return run
 
 
@@ -75,7 +79,9 @@ def discover_tests(
     """
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, collect_only=True, sink=sink, cancel=cancel)
-    run, session = _read(sandbox, folder, sandbox.run(command), collect_only=True)
+    run, session = _read(
+        sandbox, folder, sandbox.run(command), collect_only=True, report_limit=request.report_limit
+    )
     return Discovery(
         node_ids=tuple(session.collected),
         collection_errors=run.result.collection_errors,
@@ -89,12 +95,17 @@ def _fresh_folder(sandbox: Sandbox) -> PurePosixPath:
 
 
 def _read(
-    sandbox: Sandbox, folder: PurePosixPath, ended: CommandResult, *, collect_only: bool = False
+    sandbox: Sandbox,
+    folder: PurePosixPath,
+    ended: CommandResult,
+    *,
+    collect_only: bool = False,
+    report_limit: int | None = None,
 ) -> tuple[PytestRun, Session]:
     lost = ended.ending is Ending.LOST
     files = ReportFiles() if lost else retrieve(sandbox, folder)
     text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
-    session = session_of(files, text)
+    session = session_of(files, text, report_limit=report_limit)
     how = Ended(ending=ended.ending, exit_code=ended.exit_code, collect_only=collect_only)
     result = result_of(session, how, text_output=text)
-    return PytestRun(command=ended, result=result, facts=facts_of(result)), session
+    return PytestRun(command=ended, result=result), session

@@ -20,7 +20,7 @@ def json_object(source: str) -> JsonObject | None:
     comes back can be written again.
     """
     try:
-        value = json.loads(source, parse_constant=_null, parse_float=_finite)
+        value = json.loads(source, parse_constant=null, parse_float=finite)
         if "\\u" in source and _SURROGATE.search(source):
             value = _encodable(value)
     except (ValueError, RecursionError):
@@ -66,11 +66,13 @@ def objects(value: object) -> Iterator[JsonObject]:
         yield from (item for item in value if isinstance(item, dict))
 
 
-def _null(_constant: str) -> None:
-    return None
+def null(_constant: str) -> None:
+    """What stands for NaN and its like, which JSON does not have."""
+    return
 
 
-def _finite(digits: str) -> float | None:
+def finite(digits: str) -> float | None:
+    """A number, or None where it is too large to be one."""
     number = float(digits)
     return number if math.isfinite(number) else None
 
