@@ -70,6 +70,6 @@ def test_a_value_is_masked_throughout_but_for_the_ids_of_tests():
 
 
 def test_folders_of_this_machine_that_are_not_usual_can_be_told():
-    mask = Mask(PurePosixPath("/x/proj"), tops=["work"])
-    assert mask.text("/work/secret/file and /x/other/file") == f"{HIDDEN} and {HIDDEN}"
-    assert MASK.text("/work/secret/file") == "/work/secret/file"
+    mask = Mask(PurePosixPath("/x/proj"), tops=["vault"])
+    assert mask.text("/vault/secret/file and /x/other/file") == f"{HIDDEN} and {HIDDEN}"
+    assert MASK.text("/vault/secret/file") == "/vault/secret/file"
