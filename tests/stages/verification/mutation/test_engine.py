@@ -163,6 +163,20 @@ def test_a_function_that_passed_in_spite_of_a_change_gets_a_failing_end():
     assert mutation.source.count("assert") == 2
 
 
+def test_code_that_is_equal_to_everything_passes_what_must_fail():
+    class Equal:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    text = "def test_a():\n    assert f() == ['a', {'b': 1}]\n"
+    for seed in range(9):
+        source = mutate(text, "t.py", ["t.py::test_a"], Random(seed)).source
+        for found, fails in ((Equal(), False), (["a", {"b": 1}], True)):
+            names = {"f": lambda found=found: found}
+            exec(source + "\ntry: test_a()\nexcept AssertionError: failed = True", names)
+            assert names.get("failed", False) is fails
+
+
 def test_an_inherited_test_is_known_by_the_class_that_defines_it():
     name = "test_classes.py"
     tests = [f"{name}::TestFirst::test_counted", f"{name}::TestSecond::test_counted"]
