@@ -37,6 +37,7 @@ def serve_folder(root: Path, python: Path | None, listening: Listening) -> None:
 
     Raises:
         UsageError: there is no such folder or interpreter, or it cannot listen there.
+        UnavailableError: this is no Linux.
     """
     _serve(project_here(root, python=python, environ=os.environ), listening)
 

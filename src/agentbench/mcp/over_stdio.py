@@ -5,10 +5,11 @@ that a server that is told to stop would wait for its client; and it drops what 
 without a word, where JSON-RPC wants an error.
 """
 
+import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from threading import Thread
 from typing import cast
 
@@ -117,12 +118,17 @@ class _Lines:
     def _read(
         self, send: MemoryObjectSendStream[bytes], token: anyio.lowlevel.EventLoopToken
     ) -> None:
+        over = (anyio.BrokenResourceError, anyio.RunFinishedError)  # nobody serves any longer
+        with contextlib.suppress(*over):
+            for line in self._split():
+                anyio.from_thread.run_sync(send.send_nowait, line, token=token)
+            anyio.from_thread.run_sync(send.close, token=token)
+
+    def _split(self) -> Iterator[bytes]:
         held: list[bytes] = []
         while chunk := os.read(self._descriptor, _CHUNK):
             *ended, rest = chunk.split(b"\n")
             for part in ended:
-                line = b"".join((*held, part))
+                yield b"".join((*held, part))
                 held.clear()
-                anyio.from_thread.run_sync(send.send_nowait, line, token=token)
             held.append(rest)
-        anyio.from_thread.run_sync(send.close, token=token)

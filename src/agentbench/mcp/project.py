@@ -1,6 +1,7 @@
 """What a server serves: a project, where its tests run, and with which Python."""
 
 import os
+import platform
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from agentbench.errors import UsageError
+from agentbench.errors import UnavailableError, UsageError
 from agentbench.mcp.masking import Mask
 from agentbench.mcp.targets import Resolve, resolve_here, resolver_in
 from agentbench.pytest_results.environment import Candidate, candidates
@@ -54,7 +55,10 @@ def project_here(root: Path, *, python: Path | None, environ: Mapping[str, str])
 
     Raises:
         UsageError: there is no such folder, or no such interpreter.
+        UnavailableError: processes cannot be seen to their end here.
     """
+    if platform.system() != "Linux":
+        raise UnavailableError("--root needs Linux; use --task with --sandbox docker")
     folder = Path(os.path.realpath(root))
     if not folder.is_dir():
         raise UsageError(f"--root: expected a folder, found none at {root}")
