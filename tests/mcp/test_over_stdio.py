@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import contextmanager
 
 import pytest
 
@@ -22,10 +23,10 @@ START = {
 PING = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
 
 
-@pytest.fixture
-def server(tmp_path):
+@contextmanager
+def started(root):
     with subprocess.Popen(
-        command_for(tmp_path),
+        command_for(root),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -34,6 +35,20 @@ def server(tmp_path):
         yield process
         process.stdin.close()
         process.wait(20)
+
+
+@pytest.fixture
+def server(tmp_path):
+    with started(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A server for tests that leave it as it was."""
+    with started(tmp_path_factory.mktemp("root")) as server:
+        assert ask(server, START)["result"]["serverInfo"]["name"] == "agentbench"
+        yield server
 
 
 def ask(server, line):
@@ -58,18 +73,16 @@ def ask(server, line):
     ],
     ids=repr,
 )
-def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(server, line, code):
-    assert ask(server, START)["result"]["serverInfo"]["name"] == "agentbench"
-    answer = ask(server, line)
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(shared, line, code):
+    answer = ask(shared, line)
     assert answer["error"]["code"] == code
     assert answer["id"] is None
-    assert ask(server, PING)["result"] == {}
+    assert ask(shared, PING)["result"] == {}
 
 
-def test_a_request_without_what_it_needs_is_an_error_of_its_own_id(server):
-    ask(server, START)
+def test_a_request_without_what_it_needs_is_an_error_of_its_own_id(shared):
     call = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": 3}}
-    answer = ask(server, call)
+    answer = ask(shared, call)
     assert (answer["id"], answer["error"]["code"]) == (9, -32602)
 
 
