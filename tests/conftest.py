@@ -5,6 +5,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Property tests bound no time: a loaded machine is not a defect.
+_UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("agentbench", deadline=None, suppress_health_check=_UNHURRIED)
+settings.load_profile("agentbench")
 
 _REQUIRED = "AGENTBENCH_REQUIRE_DOCKER"
 """Set to 1, a missing engine fails the Docker tests instead of skipping them."""
