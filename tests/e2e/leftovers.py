@@ -9,9 +9,9 @@ from agentbench.sandbox.docker_labels import OURS, Owner
 
 
 def left_on_machine(pid: int, cache_dir: Path) -> list[str]:
-    """The folders of living sandboxes below a cache, and the control groups of a process."""
+    """The folders of a process's sandboxes below a cache, and its control groups."""
     live = cache_dir / "bubblewrap" / "live"
-    folders = [str(path) for path in live.iterdir()] if live.is_dir() else []
+    folders = [str(path) for path in live.glob("*") if _inhabitant(path) in {pid, None}]
     hierarchy = find_hierarchy()
     parents = set(hierarchy.parents.values()) if hierarchy is not None else set()
     groups = [str(path) for parent in parents for path in parent.glob(f"{GROUP_PREFIX}{pid}-*")]
@@ -26,6 +26,14 @@ def left_in_engine(pid: int, engine: Engine) -> list[str]:
     owned = [(each["Id"], each.get("Labels")) for each in found]
     owned += [(each["Name"], each.get("Labels")) for each in volumes]
     return sorted(name for name, labels in owned if _pid_of(labels or {}) == pid)
+
+
+def _inhabitant(rooms: Path) -> int | None:
+    """Whose rooms they are; nobody's where the note is gone already."""
+    try:
+        return int((rooms / "owner").read_text())
+    except FileNotFoundError:
+        return None
 
 
 def _pid_of(labels: dict[str, str]) -> int | None:

@@ -13,6 +13,7 @@ import pytest
 from agentbench.runs.store import RunStore
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.leftovers import find_leftovers, remove_leftovers
 from agentbench.scoring.taxonomy import FailureReason
 from tests.e2e.bench import wait_until
 from tests.e2e.hosts import silent_host
@@ -66,6 +67,11 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, environ: dict[str, str]) -
         program.wait(timeout=10)
 
     assert program.returncode in {-signal.SIGINT, 130}
+    cache = Path(environ["AGENTBENCH_CACHE"])
+    left = left_on_machine(program.pid, cache)
+    dead = tuple(each for each in find_leftovers(cache) if each.id in left)
+    assert sorted(each.id for each in remove_leftovers(dead)) == left
+    assert left_on_machine(program.pid, cache) == []
 
 
 @pytest.mark.usefixtures("bubblewrap")

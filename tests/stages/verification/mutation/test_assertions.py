@@ -7,7 +7,8 @@ from agentbench.stages.verification.mutation import expected_values
 
 def values(body: str, before: str = "") -> list[tuple[str, int]]:
     """What may be changed in a test, elements that come and go left aside, with the doubts."""
-    text = f"{before}\ndef test(fixture):\n{indent(body, '    ')}\n"
+    kind = "async def" if "await " in body else "def"
+    text = f"{before}\n{kind} test(fixture):\n{indent(body, '    ')}\n"
     (function,) = [one for one in expected_values(text, "t.py") if one.function == "test"]
     return [(one.original, one.doubt) for one in function.values if one.kind != "container"]
 
@@ -40,7 +41,8 @@ def values(body: str, before: str = "") -> list[tuple[str, int]]:
         ("self.assertAlmostEqual(f(), 0.5, 2)", [("0.5", 0)]),
         ("self.assertIn(3, f())", [("3", 1)]),
         ("self.assertRaisesRegex(E, 'a', f)", [("E", 0), ("'a'", 0)]),
-        ("await m.assert_awaited_with(1, a='b')", [("1", 0), ("'b'", 0)]),
+        ("assert await f() == 3", [("3", 0)]),
+        ("m.assert_awaited_with(1, a='b')", [("1", 0), ("'b'", 0)]),
         ("check(f(), 4)", [("4", 1)]),
         ("expected = 5\nassert f() == expected", [("expected", 0)]),
         ("assert f() == LIMIT", [("LIMIT", 0)]),

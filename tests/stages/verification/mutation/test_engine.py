@@ -185,8 +185,8 @@ def test_an_inherited_test_is_known_by_the_class_that_defines_it():
 
 @pytest.mark.parametrize(
     "text",
-    ["def test(:", "x = \0", "'\ud800'", "(" * 400, "  x\n y", "match = "],
-    ids=["syntax", "null", "surrogate", "deep", "indentation", "end"],
+    ["def test(:", "x = \0", "'\ud800'", "(" * 400, "  x\n y", "match = ", "*0", "break"],
+    ids=["syntax", "null", "surrogate", "deep", "indentation", "end", "starred", "loop"],
 )
 def test_what_is_no_python_is_reported_as_such(text: str):
     with pytest.raises(InputError, match=r"^t\.py: .*valid Python$"):
@@ -211,6 +211,7 @@ def test_unusual_texts_are_no_trouble(text: str):
     )
 )
 @example("def test():\n assert f() == '\\\n'")
+@example("*0")
 def test_no_text_makes_it_crash(body: str):
     text = f"def test():\n assert f() == 1; {body}"
     try:

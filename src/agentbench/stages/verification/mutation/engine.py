@@ -32,7 +32,7 @@ def expected_values(source: str, path: str) -> tuple[ControlledFunction, ...]:
     """What each test function of a file expects, and where nothing can be changed, why.
 
     Raises:
-        InputError: The text is no Python that this interpreter can parse.
+        InputError: The text is no Python that this interpreter can compile.
     """
     file = read_file(source, path)
     return tuple(
@@ -49,7 +49,7 @@ def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str
     """Node ids of a file by the function that they are controlled with, for `halves`.
 
     Raises:
-        InputError: The text is no Python that this interpreter can parse.
+        InputError: The text is no Python that this interpreter can compile.
     """
     selected = read_file(source, path).functions.select(tests)
     return {name: found.tests for name, found in selected.items()}
@@ -70,7 +70,7 @@ def mutate(
             They get an assertion at their end that fails.
 
     Raises:
-        InputError: The text is no Python that this interpreter can parse.
+        InputError: The text is no Python that this interpreter can compile.
     """
     file = read_file(source, path)
     selected = file.functions.select(tests)

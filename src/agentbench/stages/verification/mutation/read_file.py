@@ -96,7 +96,7 @@ def read_file(text: str, path: str) -> ReadFile:
     """Parse a file of tests.
 
     Raises:
-        InputError: The text is no Python that this interpreter can parse.
+        InputError: The text is no Python that this interpreter can compile.
     """
     source = parse_source(text, path)
     functions = functions_of(source.tree)

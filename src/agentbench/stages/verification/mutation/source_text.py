@@ -68,7 +68,7 @@ def parse_source(text: str, path: str) -> SourceText:
     """Parse a file of tests.
 
     Raises:
-        InputError: The text is no Python that this interpreter can parse.
+        InputError: The text is no Python that this interpreter can compile.
     """
     bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
     try:
@@ -76,6 +76,7 @@ def parse_source(text: str, path: str) -> SourceText:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an unknown escape is the project's own affair
             tree = ast.parse(bare, filename=path)
+            compile(tree, path, "exec", dont_inherit=True)  # `break` alone is parsed, too
     except SyntaxError as error:
         raise InputError(f"{path}: line {error.lineno}: {error.msg}; give valid Python") from error
     except (ValueError, RecursionError, MemoryError) as error:
