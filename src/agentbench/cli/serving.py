@@ -67,6 +67,8 @@ def _serve(project: Project, listening: Listening) -> None:
         from agentbench.mcp import over_stdio
 
         work = partial(over_stdio.serve, server)
+    # Also where a shell started it in the background, with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _as_ctrl_c)
     try:
         anyio.run(work)
