@@ -1,6 +1,7 @@
 """What all tests share: Docker tests run where an engine answers, and say so where none does."""
 
 import os
+import signal
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from hypothesis import HealthCheck, settings
 _UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("agentbench", deadline=None, suppress_health_check=_UNHURRIED)
 settings.load_profile("agentbench")
+
+# A shell without job control starts what it puts into the background with Ctrl-C ignored, and
+# programs that tests start and interrupt would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _REQUIRED = "AGENTBENCH_REQUIRE_DOCKER"
 """Set to 1, a missing engine fails the Docker tests instead of skipping them."""
