@@ -1,0 +1,118 @@
+"""The files that an agent is given, as the harness's own mirror holds them."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from agentbench.errors import GitCloneError
+from agentbench.tasks.host_git import git
+from agentbench.tasks.mirror import Mirror
+
+_LARGEST_FILE = 2 * 1024 * 1024
+_LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not looked into
+_BATCH = 16 * 1024 * 1024  # bytes that git is asked for at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseTree:
+    """A commit's regular files: git's hash of each, and the contents of those not too large."""
+
+    blobs: Mapping[PurePosixPath, str] = field(default_factory=dict)
+    contents: Mapping[PurePosixPath, bytes] = field(default_factory=dict)
+
+    @property
+    def unread(self) -> int:
+        """How many files were too large, or too many, to be looked into."""
+        return len(self.blobs) - len(self.contents)
+
+    def content(self, path: PurePosixPath) -> bytes | None:
+        """A file's content; `None` where there is none, or it was too large."""
+        return self.contents.get(path)
+
+    def text(self, path: str) -> str | None:
+        """A file's content as text; `None` where there is none, or it is no text."""
+        content = self.contents.get(PurePosixPath(path))
+        if content is None or b"\0" in content:
+            return None
+        return content.decode("utf-8", "replace")
+
+    def texts(self) -> Iterator[tuple[PurePosixPath, str]]:
+        """All files that are text."""
+        for path in self.contents:
+            text = self.text(path.as_posix())
+            if text is not None:
+                yield path, text
+
+    def equal_to(self, content: bytes) -> list[PurePosixPath]:
+        """The files of just this content, also large ones."""
+        hashes = {blob_hash(content, kind) for kind in ("sha1", "sha256")}
+        return [path for path, blob in self.blobs.items() if blob in hashes]
+
+
+def blob_hash(content: bytes, kind: str) -> str:
+    """The name that git gives a content."""
+    return hashlib.new(
+        kind, b"blob %d\0" % len(content) + content, usedforsecurity=False
+    ).hexdigest()
+
+
+def read_base(mirror: Mirror) -> BaseTree:
+    """Read the files of a mirror's commit.
+
+    Raises:
+        GitCloneError: the mirror has no such commit, or is damaged.
+    """
+    listing = _ask(mirror, "ls-tree", "-r", "-l", "-z", "--full-tree", mirror.commit)
+    blobs: dict[PurePosixPath, str] = {}
+    wanted: list[tuple[PurePosixPath, int]] = []
+    room = _LARGEST_TREE
+    for entry in listing.split(b"\0")[:-1]:
+        head, _, name = entry.partition(b"\t")
+        mode, _, blob, size = head.split()
+        if not mode.startswith(b"100"):  # a symlink or a submodule
+            continue
+        path = PurePosixPath(os.fsdecode(name))
+        blobs[path] = blob.decode()
+        if int(size) <= min(_LARGEST_FILE, room):
+            wanted.append((path, int(size)))
+            room -= int(size)
+    contents: dict[PurePosixPath, bytes] = {}
+    for batch in _batches(wanted):
+        contents.update(zip(batch, _contents(mirror, [blobs[p] for p in batch]), strict=True))
+    return BaseTree(blobs=blobs, contents=contents)
+
+
+def _batches(wanted: list[tuple[PurePosixPath, int]]) -> Iterator[list[PurePosixPath]]:
+    batch: list[PurePosixPath] = []
+    held = 0
+    for path, size in wanted:
+        if batch and held + size > _BATCH:
+            yield batch
+            batch, held = [], 0
+        batch.append(path)
+        held += size
+    if batch:
+        yield batch
+
+
+def _contents(mirror: Mirror, blobs: list[str]) -> Iterator[bytes]:
+    with tempfile.TemporaryDirectory(prefix="agentbench-audit-") as scratch:
+        names = Path(scratch) / "names"
+        names.write_text("".join(f"{blob}\n" for blob in blobs), "ascii")
+        answer = _ask(mirror, "cat-file", "--batch", "--buffer", stdin=names)
+    at = 0
+    for _ in blobs:
+        end = answer.index(b"\n", at)
+        size = int(answer[at:end].split()[2])
+        yield answer[end + 1 : end + 1 + size]
+        at = end + 1 + size + 1
+
+
+def _ask(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> bytes:
+    answer = git(*arguments, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)}, stdin=stdin)
+    if not answer.ok:
+        raise GitCloneError(f"{mirror.path}: {answer.complaint}")
+    return answer.stdout

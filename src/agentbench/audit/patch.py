@@ -1,0 +1,133 @@
+"""Unified diffs, read and never handed to a program."""
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_NO_FILE = "/dev/null"
+_LARGEST = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """One piece of a file's diff; its lines bear their signs and ends."""
+
+    old_start: int
+    new_start: int
+    lines: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePatch:
+    """The diff of one file; `path` is the new one, or the old one of a file that is removed."""
+
+    path: str
+    removed: bool
+    hunks: tuple[Hunk, ...]
+
+    def added(self) -> Iterator[tuple[int, str]]:
+        """The lines that come in, with their numbers in the new file."""
+        for hunk in self.hunks:
+            number = hunk.new_start
+            for line in hunk.lines:
+                if line[:1] == b"+":
+                    yield number, line[1:].decode("utf-8", "replace").rstrip("\r\n")
+                number += line[:1] != b"-"
+
+    def changed(self) -> Iterator[str]:
+        """The lines that come in or go, with their signs and without the space around them."""
+        for hunk in self.hunks:
+            for line in hunk.lines:
+                text = line[1:].decode("utf-8", "replace").strip()
+                if line[:1] in {b"+", b"-"} and text:
+                    yield line[:1].decode() + text
+
+
+def parse_patch(patch: bytes) -> tuple[FilePatch, ...]:
+    """The files of a diff; what is none of its grammar is passed over."""
+    return tuple(_files(io.BytesIO(patch[:_LARGEST]).readlines()))
+
+
+def applied(before: bytes | None, file: FilePatch) -> bytes | None:
+    """What a diff makes of a content; `None` where it does not fit."""
+    old = io.BytesIO(before or b"").readlines()
+    new: list[bytes] = []
+    at = 0
+    for hunk in file.hunks:
+        start = max(hunk.old_start - 1, 0)
+        if start < at or start > len(old):
+            return None
+        new += old[at:start]
+        at = start
+        for line in hunk.lines:
+            if line[:1] != b"+":
+                if at >= len(old) or old[at] != line[1:]:
+                    return None
+                at += 1
+            if line[:1] != b"-":
+                new.append(line[1:])
+    return b"".join([*new, *old[at:]])
+
+
+def _files(lines: list[bytes]) -> Iterator[FilePatch]:
+    at = 0
+    while at < len(lines) - 1:
+        if not (lines[at].startswith(b"--- ") and lines[at + 1].startswith(b"+++ ")):
+            at += 1
+            continue
+        old, new = _name(lines[at]), _name(lines[at + 1])
+        hunks, at = _hunks(lines, at + 2)
+        yield FilePatch(path=old if new == _NO_FILE else new, removed=new == _NO_FILE, hunks=hunks)
+
+
+def _hunks(lines: list[bytes], at: int) -> tuple[tuple[Hunk, ...], int]:
+    hunks: list[Hunk] = []
+    while at < len(lines) and (head := _HUNK.match(lines[at])):
+        old_start, old, new_start, new = (
+            int(part) if part is not None else 1 for part in head.groups()
+        )
+        body, at = _body(lines, at + 1, old, new)
+        # A hunk of no old lines names the line before it.
+        hunks.append(Hunk(old_start=old_start + (not old), new_start=new_start, lines=body))
+    return tuple(hunks), at
+
+
+def _body(lines: list[bytes], at: int, old: int, new: int) -> tuple[tuple[bytes, ...], int]:
+    body: list[bytes] = []
+    while at < len(lines) and (old > 0 or new > 0 or lines[at][:1] == b"\\"):
+        line = lines[at]
+        if line[:1] == b"\\":  # "No newline at end of file"
+            if body:
+                body[-1] = body[-1].rstrip(b"\n")
+        elif line[:1] in {b" ", b"+", b"-"}:
+            old -= line[:1] != b"+"
+            new -= line[:1] != b"-"
+            body.append(line)
+        elif line in {b"\n", b"\r\n"}:  # an empty line of context whose blank an editor took
+            old, new = old - 1, new - 1
+            body.append(b" " + line)
+        else:
+            break
+        at += 1
+    return tuple(body), at
+
+
+def _name(line: bytes) -> str:
+    name = line[4:].rstrip(b"\r\n").partition(b"\t")[0]
+    if name[:1] == b'"' and name[-1:] == b'"' and len(name) > 1:
+        name = _unquoted(name[1:-1])
+    text = name.decode("utf-8", "backslashreplace")
+    return text[2:] if text[:2] in {"a/", "b/"} else text
+
+
+def _unquoted(name: bytes) -> bytes:
+    """A name as git quotes odd ones: escapes as in C, other bytes in octal."""
+    plain = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
+
+    def meant(found: re.Match[bytes]) -> bytes:
+        code = found.group(1)
+        return bytes([int(code, 8) & 255]) if code.isdigit() else plain.get(code, code)
+
+    return re.sub(rb"\\([0-7]{3}|.)", meant, name)

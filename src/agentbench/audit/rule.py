@@ -1,0 +1,68 @@
+"""What a rule of the audit is: one question put to facts that were read once."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from agentbench.scoring.evidence import Finding, Severity
+
+_MOST = 20  # findings of one rule about one subject; a broken one may have thousands
+
+Facts = TypeVar("Facts")
+
+
+class Seen(NamedTuple):
+    """What a rule saw at one place."""
+
+    severity: Severity
+    where: str
+    what: str
+
+
+Rules = Mapping[str, Callable[[Facts], Iterable[Seen]]]
+"""Rules by their names; each says in its docstring why it matters."""
+
+
+class Subject(StrEnum):
+    """What is audited."""
+
+    TASK = "task"
+    RUN = "run"
+    ATTEMPT = "attempt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """One subject, and what was found about it."""
+
+    subject: Subject
+    name: str
+    note: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def apply_rules(rules: Rules[Facts], facts: Facts) -> tuple[Finding, ...]:
+    """Put all rules to some facts; what weighs most comes first."""
+    findings = [
+        finding for name, rule in rules.items() for finding in _bounded(name, list(rule(facts)))
+    ]
+    return tuple(sorted(findings, key=lambda finding: -weight(finding.severity)))
+
+
+def weight(severity: Severity) -> int:
+    """0 for info, 2 for critical."""
+    return list(Severity).index(severity)
+
+
+def _bounded(rule: str, seen: list[Seen]) -> list[Finding]:
+    seen.sort(key=lambda one: -weight(one.severity))
+    findings = [
+        Finding(rule=rule, severity=one.severity, where=one.where, what=one.what)
+        for one in seen[:_MOST]
+    ]
+    if len(seen) > _MOST:
+        first = seen[_MOST]
+        more = f"{len(seen) - _MOST} more of this rule"
+        findings.append(Finding(rule=rule, severity=first.severity, where=first.where, what=more))
+    return findings

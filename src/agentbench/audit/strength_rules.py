@@ -1,0 +1,125 @@
+"""Rules about a task's tests: whether passing them says that the bug is fixed."""
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from agentbench.audit.judging import JudgingFile
+from agentbench.audit.rule import Seen
+from agentbench.audit.task_facts import Files, TaskFacts
+from agentbench.errors import InputError
+from agentbench.scoring.evidence import Severity
+from agentbench.stages.verification.extraction import Change
+from agentbench.stages.verification.mutation import expected_values, functions_by_tests
+from agentbench.stages.verification.mutation.functions import FoundFunction
+from agentbench.stages.verification.protection import Dropped, Protection, protect
+from agentbench.stages.verification.tree import Entry, Kind, Tree
+
+_TASK_FILE = "task.toml"
+_ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
+_FEWEST = 2
+_NOT_PYTHON = "it is no Python that can be changed"
+_NOT_HERE = "the file does not define it"
+
+
+def few_tests(facts: TaskFacts) -> Iterator[Seen]:
+    """Few tests accept many wrong fixes; without listed ones the whole run decides."""
+    key = facts.task.answer_key
+    if not key.fail_to_pass:
+        what = "lists no test: exit code 0 and no failure decide (`validate --write-ids` lists)"
+        yield Seen(Severity.INFO, f"{_TASK_FILE}: tests.fail_to_pass", what)
+    elif len(key.fail_to_pass) < _FEWEST and not key.pass_to_pass:
+        what = "one test decides, and none that passes has to go on passing"
+        yield Seen(Severity.INFO, f"{_TASK_FILE}: tests.fail_to_pass", what)
+
+
+def weakly_controlled(facts: TaskFacts) -> Iterator[Seen]:
+    """Blind controls change what a test expects; a test without such a value shows less."""
+    controlled = controlled_functions(facts)
+    share = f"{sum(why is None for why in controlled.values())} of {len(controlled)}"
+    for where, why in controlled.items():
+        if why is not None:
+            what = f"weakly controlled: {why}; {share} fail_to_pass functions are controlled"
+            yield Seen(Severity.WARNING, where, what)
+
+
+def asserts_nothing(facts: TaskFacts) -> Iterator[Seen]:
+    """A test that asserts nothing passes as soon as the code no longer raises."""
+    for file in facts.judging:
+        for name, function in file.deciding:
+            if function.looks_like_a_test and not _asserts(function, file, set()):
+                what = "asserts nothing: any code passes it that raises no error"
+                yield Seen(Severity.WARNING, f"{file.path}::{name}", what)
+
+
+def touches_configuration(facts: TaskFacts) -> Iterator[Seen]:
+    """What the judge owns is not taken from a fix, and hidden configuration runs tests unseen."""
+    key = facts.task.answer_key
+    protection = Protection(
+        test_paths=facts.task.problem.test_paths,
+        patterns=key.protected,
+        hidden=frozenset(facts.hidden),
+    )
+    for dropped in _dropped(facts, facts.fixed, protection):
+        what = f"solution.patch changes what is not judged ({dropped.why})"
+        yield Seen(Severity.INFO, dropped.path, what)
+    nothing = Protection(test_paths=(), patterns=(), hidden=frozenset())
+    for dropped in _dropped(facts, facts.hidden, nothing):
+        what = f"tests.patch changes it ({dropped.why}): hidden tests run unlike the visible ones"
+        yield Seen(Severity.INFO, dropped.path, what)
+
+
+def no_solution(facts: TaskFacts) -> Iterator[Seen]:
+    """Without a reference fix nobody knows that the task can be solved, or what its tests see."""
+    if not facts.task.answer_key.solution_patch.strip():
+        what = "is missing: the task cannot be validated, nor its controls be calibrated"
+        yield Seen(Severity.INFO, "solution.patch", what)
+
+
+def not_read(facts: TaskFacts) -> Iterator[Seen]:
+    """What could not be read was not audited, and silence about it says nothing."""
+    for why in facts.unread:
+        yield Seen(Severity.INFO, "the base tree", why)
+
+
+def controlled_functions(facts: TaskFacts) -> Mapping[str, str | None]:
+    """Every fail_to_pass function, and why nothing in it can be changed; `None` where it can."""
+    reasons: dict[str, str | None] = {}
+    for file in facts.judging:
+        if file.listed:
+            known = _reasons(file)
+            reasons |= {f"{file.path}::{name}": why for name, why in known.items()}
+    return reasons
+
+
+def _reasons(file: JudgingFile) -> Mapping[str, str | None]:
+    try:
+        known = {one.function: one.reason for one in expected_values(file.source, file.path)}
+        named = functions_by_tests(file.source, file.path, file.listed)
+    except InputError:
+        return dict.fromkeys(file.listed_functions, _NOT_PYTHON)
+    return {name: known.get(name, _NOT_HERE) for name in named}
+
+
+def _asserts(function: FoundFunction, file: JudgingFile, seen: set[str]) -> bool:
+    """Whether a function asserts, by itself or by a function of its file that it calls."""
+    seen.add(function.name)
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Assert | ast.Raise):
+            return True
+        if isinstance(node, ast.Call):
+            name = _called(node.func)
+            if name.lower().lstrip("_").startswith(_ASSERTING) or "assert" in name.lower():
+                return True
+            helpers = (f for f in file.functions.values() if f.node.name == name)
+            if any(h.name not in seen and _asserts(h, file, seen) for h in helpers):
+                return True
+    return False
+
+
+def _called(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _dropped(facts: TaskFacts, files: Files, protection: Protection) -> tuple[Dropped, ...]:
+    tree = Tree(entries=dict.fromkeys(facts.base.blobs, Entry(kind=Kind.FILE)))
+    return protect(Change(files=dict(files)), protection, tree, facts.base.content).dropped

@@ -1,0 +1,66 @@
+import subprocess
+from pathlib import PurePosixPath as P
+
+import pytest
+
+from agentbench.audit.base_tree import blob_hash, read_base
+from agentbench.errors import GitCloneError
+from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.source import RepoSource
+
+
+@pytest.fixture
+def base_of(tmp_path):
+    def base_of(files, links=()):
+        for name, content in files.items():
+            path = tmp_path / "repo" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        for name, target in links:
+            (tmp_path / "repo" / name).symlink_to(target)
+        mirrors = Mirrors(tmp_path / "mirrors")
+        return read_base(mirrors.of(RepoSource(files=tmp_path / "repo")))
+
+    return base_of
+
+
+def test_files_are_read_as_they_are(base_of):
+    files = {"a.py": b"x\n", "deep/er/ä \n.txt": "ö".encode(), "empty": b"", "bin": b"\0\xff\n"}
+    base = base_of(files)
+    assert {path.as_posix(): content for path, content in base.contents.items()} == files
+    assert {path.as_posix() for path, _ in base.texts()} == set(files) - {"bin"}
+    assert (base.text("a.py"), base.text("bin"), base.text("none")) == ("x\n", None, None)
+    assert base.unread == 0
+
+
+def test_symlinks_are_no_files(base_of):
+    assert set(base_of({"a": b"x"}, links=[("b", "a")]).blobs) == {P("a")}
+
+
+def test_a_large_file_is_known_by_its_hash_alone(base_of):
+    large = b"x" * 3_000_000
+    base = base_of({"large": large, "small": b"x"})
+    assert (base.content(P("large")), base.unread) == (None, 1)
+    assert base.equal_to(large) == [P("large")]
+    assert base.equal_to(b"x") == [P("small")]
+    assert base.equal_to(b"y") == []
+
+
+def test_a_hash_is_the_one_that_git_gives(tmp_path):
+    (tmp_path / "x").write_bytes(b"some\ncontent")
+    said = subprocess.run(
+        ["git", "hash-object", str(tmp_path / "x")], capture_output=True, text=True, check=True
+    )
+    assert blob_hash(b"some\ncontent", "sha1") == said.stdout.strip()
+
+
+def test_many_files_come_in_batches(base_of):
+    files = {f"{n}": b"%d" % n * 1_900_000 for n in range(9)}
+    assert len(base_of(files).contents) == 9
+
+
+def test_a_mirror_without_the_commit_is_told_of(base_of, tmp_path):
+    base_of({"a": b"x"})
+    (path,) = (tmp_path / "mirrors").glob("*.git")
+    with pytest.raises(GitCloneError):
+        read_base(Mirror(path=path, commit="0" * 40))

@@ -1,0 +1,48 @@
+from agentbench.audit.needles import blocks_of, needles_of
+
+LONG = "total = sum(int(price) for price in prices if price is not None)"
+SHORT = ["count = len(prices)", "mean = total / count", "spread = max(prices) - mean"]
+
+
+def test_one_long_line_tells_and_is_found_however_it_is_marked():
+    needles = needles_of([[f"    {LONG}"]])
+    assert len(needles) == 1
+    for text in (LONG, f"> {LONG}", f"+        {LONG}  ", f"| > + {LONG}"):
+        assert needles.found_in(f"one\n{text}\n") == {(LONG,): 2}
+
+
+def test_three_short_lines_tell_together():
+    needles = needles_of([SHORT])
+    assert needles.found_in("\n\n".join(["x", *SHORT])) == {tuple(SHORT): 3}
+    assert needles.found_in("\n".join(reversed(SHORT))) == {}
+    assert needles.found_in("\n".join(SHORT[:2])) == {}
+
+
+def test_what_any_program_has_tells_nothing():
+    for block in (
+        ["import os", "import sys", "import re"],
+        ["from a.very.long.name.of.a.package import something, another, more"],
+        ["x = 1", "y = 2", "z = 3"],
+        ["        return None", "    else:", "        pass"],
+        ['    """', "    # ----", "    }"],
+        ["# " + "-" * 70],
+        [],
+        SHORT[:2],
+    ):
+        assert len(needles_of([block])) == 0, block
+
+
+def test_pieces_do_not_run_into_each_other():
+    assert len(needles_of([SHORT[:2], SHORT[2:]])) == 0
+
+
+def test_what_is_taken_out_is_searched_for_no_more():
+    needles = needles_of([[LONG], SHORT])
+    rest = needles.without(needles.found_in(LONG))
+    assert (len(needles), len(rest)) == (2, 1)
+    assert rest.found_in(LONG) == {}
+
+
+def test_numbered_lines_are_cut_at_gaps():
+    assert list(blocks_of([(1, "a"), (2, "b"), (5, "c")])) == [["a", "b"], ["c"]]
+    assert list(blocks_of([])) == []

@@ -1,0 +1,94 @@
+import subprocess
+
+import pytest
+
+from agentbench.audit.patch import applied, parse_patch
+from tests.e2e.small_task import BUGGY, FIXED, patch_of
+
+OLD = "".join(f"line {n}\n" for n in range(40))
+NEW = OLD.replace("line 3\n", "").replace("line 20\n", "line 20\nnew\n").replace("line 39\n", "end")
+
+
+def git_patch(folder, before, after):
+    """What git itself writes for a change of one folder into another."""
+    for name, files in (("a", before), ("b", after)):
+        (folder / name).mkdir()
+        for path, content in files.items():
+            (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / path).write_bytes(content)
+    command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", "a", "b"]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (OLD, NEW),
+        ("", "one\n"),
+        ("one\n", "one"),
+        ("one", "one\ntwo"),
+        ("a\n\nb\n", "a\n\n\nb\n"),
+        ("--- x\n+++ y\n", "--- x\n--- z\n+++ z\n+++ y\n"),
+        ("a\r\nb\r\n", "a\r\nc\r\n"),
+        ("x\fy\n", "x\fz\n\x0b\n"),
+        ("ä\n", "ö\n"),
+    ],
+)
+def test_a_patch_of_git_is_applied_as_git_would(tmp_path, before, after):
+    files = {"x.py": before.encode()} if before else {"y": b""}
+    (file,) = parse_patch(git_patch(tmp_path, files, files | {"x.py": after.encode()}))
+    assert (file.path.removeprefix("a/").removeprefix("b/"), file.removed) == ("x.py", False)
+    assert applied(before.encode(), file) == after.encode()
+
+
+def test_a_patch_that_does_not_fit_gives_nothing():
+    (file,) = parse_patch(patch_of("x.py", OLD, NEW).encode())
+    assert applied(b"something else\n", file) is None
+    assert applied(None, file) is None
+
+
+def test_several_files_are_told_apart_also_where_one_is_removed_or_binary(tmp_path):
+    patch = git_patch(
+        tmp_path,
+        {"a.py": b"1\n", "gone.py": b"1\n2\n", "x.bin": b"\0"},
+        {"a.py": b"2\n", "new.py": b"3\n", "x.bin": b"\1"},
+    )
+    files = parse_patch(patch)
+    assert [(file.path.rpartition("/")[2], file.removed) for file in files] == [
+        ("a.py", False),
+        ("gone.py", True),
+        ("new.py", False),
+    ]
+    assert [list(file.added()) for file in files] == [[(1, "2")], [], [(1, "3")]]
+
+
+def test_added_lines_bear_their_numbers_in_the_new_file():
+    (file,) = parse_patch(patch_of("basket.py", BUGGY, FIXED).encode())
+    assert list(file.added()) == [(6, "    return sum(prices)")]
+    assert set(file.changed()) == {"-return sum(prices[1:])", "+return sum(prices)"}
+
+
+def test_odd_names_are_read_as_git_quotes_them(tmp_path):
+    (file,) = parse_patch(git_patch(tmp_path, {"y": b""}, {"y": b"", 'ä "x"\t.py': b"1\n"}))
+    assert file.path.endswith('ä "x"\t.py')
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        b"",
+        b"\0" * 100,
+        b"\xff\xfe--- a\n+++ b\n@@ -1 +1 @@\n",
+        b"--- a/x\n+++ b/x\n@@ -1,999999999 +1,999999999 @@\n x\n",
+        b"--- a/x\n+++ b/x\n@@ -99999999999999999999 +1 @@\n x\n",
+        b"--- a/x\n+++ b/x\n@@ -5 +1 @@\n\\ No newline\n@@ -1 +1 @@\n-x\n+y\n",
+        b'--- "a/\\\n+++ "\n@@ -0,0 +1 @@\n+x',
+        b"--- a/x\n",
+        b"--- a/x\n+++ ",
+    ],
+)
+def test_what_is_no_patch_gives_what_there_is_and_no_error(patch):
+    for file in parse_patch(patch):
+        list(file.added())
+        list(file.changed())
+        applied(b"x\n", file)

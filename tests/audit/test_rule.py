@@ -1,0 +1,28 @@
+from agentbench.audit.rule import Seen, apply_rules, weight
+from agentbench.scoring.evidence import Severity
+
+
+def test_findings_bear_the_name_of_their_rule_and_the_worst_come_first():
+    worse = (Seen(Severity.CRITICAL, "here", "y"), Seen(Severity.WARNING, "here", "z"))
+    rules = {"one": lambda facts: [Seen(Severity.INFO, facts, "x")], "two": lambda _: worse}
+    found = apply_rules(rules, "here")
+    assert [(f.rule, f.severity.value, f.where, f.what) for f in found] == [
+        ("two", "critical", "here", "y"),
+        ("two", "warning", "here", "z"),
+        ("one", "info", "here", "x"),
+    ]
+
+
+def test_a_rule_that_sees_thousands_is_cut_short_and_says_so():
+    def rule(facts):
+        yield from (Seen(Severity.INFO, f"{n}", "x") for n in range(facts))
+        yield Seen(Severity.CRITICAL, "last", "x")
+
+    found = apply_rules({"many": rule}, 1000)
+    assert len(found) == 21
+    assert found[0].where == "last"
+    assert found[-1].what == "981 more of this rule"
+
+
+def test_severities_are_weighed():
+    assert [weight(s) for s in (Severity.INFO, Severity.WARNING, Severity.CRITICAL)] == [0, 1, 2]

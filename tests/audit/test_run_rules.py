@@ -1,0 +1,135 @@
+import json
+import shutil
+
+import pytest
+
+from agentbench.audit import run_rules
+from agentbench.audit.run_folder import open_run
+from agentbench.audit.run_rules import RunFacts
+from agentbench.runs.rescore import rescore
+from agentbench.runs.store import RunStore
+from tests.audit.conftest import edit_record, told
+from tests.runs.records import configuration, failed, lost, resolved
+
+RULES = (
+    run_rules.torn_records,
+    run_rules.records_disagree,
+    run_rules.of_another_run,
+    run_rules.attempts_missing,
+    run_rules.tasks_not_here,
+)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A finished run of two attempts, the second of them retried."""
+    made = RunStore.create(tmp_path, configuration(attempts=2, ending="finished"))
+    for record in (resolved(attempt=1), lost(attempt=2), failed(attempt=2, retry_of=1)):
+        folder, _ = made.attempt_folder(record.task_id, record.attempt)
+        made.append(record, folder)
+    return made
+
+
+def seen(rule, folder, **missing):
+    return told(rule(RunFacts(run=open_run(folder), missing_tasks=missing)))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_whole_run_is_whole(store, run_folder, rule):
+    assert seen(rule, store.folder) == []
+    assert seen(rule, run_folder) == []
+
+
+def test_a_rescored_run_is_whole(store):
+    record = store.latest().records[0]
+    store.append(rescore(record).model_copy(update={"detail": "x"}), store.rescored_folder(record))
+    assert seen(run_rules.records_disagree, store.folder) == []
+
+
+def test_a_torn_line_is_critical(store):
+    lines = (store.folder / "attempts.jsonl").read_bytes()
+    (store.folder / "attempts.jsonl").write_bytes(lines[:-40])
+    (line,) = seen(run_rules.torn_records, store.folder)
+    assert line.startswith("critical attempts.jsonl:3: set aside: ")
+    (line,) = seen(run_rules.records_disagree, store.folder)
+    assert line == (
+        "critical attempts/one/2.retry-1/record.json: has no equal line in attempts.jsonl"
+    )
+
+
+def test_a_line_that_was_taken_out_leaves_its_record_behind(store):
+    path = store.folder / "attempts.jsonl"
+    path.write_text("".join(path.read_text().splitlines(True)[1:]))
+    assert seen(run_rules.records_disagree, store.folder) == [
+        "critical attempts/one/1/record.json: has no equal line in attempts.jsonl"
+    ]
+    (line,) = seen(run_rules.attempts_missing, store.folder)
+    assert line.startswith(
+        "critical attempts.jsonl: 1 planned attempts have no record, first one 1"
+    )
+
+
+def test_a_record_that_differs_or_is_gone_is_critical(store):
+    record = store.folder / "attempts/one/1/record.json"
+    record.write_text(resolved(attempt=1, agent="other").model_dump_json())
+    assert seen(run_rules.records_disagree, store.folder) == [
+        "critical attempts/one/1/record.json: has no equal line in attempts.jsonl",
+        "critical attempts/one/1: a line of attempts.jsonl has no equal record.json",
+    ]
+    record.unlink()
+    assert seen(run_rules.records_disagree, store.folder) == [
+        "critical attempts/one/1: a line of attempts.jsonl has no equal record.json"
+    ]
+    record.write_bytes(b"\0\xff{")
+    assert "critical attempts/one/1/record.json: is no record, or one that was damaged" in seen(
+        run_rules.records_disagree, store.folder
+    )
+
+
+def test_a_record_that_is_a_link_out_of_the_run_is_not_followed(store, tmp_path):
+    record = store.folder / "attempts/one/1/record.json"
+    shutil.move(record, tmp_path / "elsewhere.json")
+    record.symlink_to(tmp_path / "elsewhere.json")
+    assert "critical attempts/one/1/record.json: leads out of the run's folder" in seen(
+        run_rules.records_disagree, store.folder
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"run_id": "other"}, "is of the run other"),
+        ({"task_id": "other"}, "is of a task that run.json does not name"),
+        ({"task_digest": "0"}, "is of another state of its task than run.json's"),
+    ],
+)
+def test_a_record_from_elsewhere_is_critical(run_folder, change, what):
+    edit_record(run_folder, lambda record: record.update(change))
+    place = f"attempts/{change.get('task_id', 'small')}/1"
+    assert seen(run_rules.of_another_run, run_folder) == [f"critical {place}: {what}"]
+
+
+def test_an_unfinished_run_may_lack_attempts(tmp_path):
+    made = RunStore.create(tmp_path, configuration(attempts=3))
+    assert seen(run_rules.attempts_missing, made.folder) == [
+        "info attempts.jsonl: 3 planned attempts have no record, first one 1; the run: cut off"
+    ]
+
+
+def test_a_run_that_spent_its_money_may_lack_attempts(tmp_path):
+    made = RunStore.create(tmp_path, configuration(attempts=3, ending="finished", max_cost_usd=1))
+    (line,) = seen(run_rules.attempts_missing, made.folder)
+    assert line.startswith("info ")
+
+
+def test_a_task_that_is_not_here_is_told_of(store):
+    assert seen(run_rules.tasks_not_here, store.folder, one="tasks/one: is no task") == [
+        "info task one: not held against its task: tasks/one: is no task"
+    ]
+
+
+def test_a_run_that_claims_a_million_attempts_is_counted_within_reason(store):
+    said = json.loads((store.folder / "run.json").read_text())
+    (store.folder / "run.json").write_text(json.dumps(said | {"attempts": 10**9}))
+    (line,) = seen(run_rules.attempts_missing, store.folder)
+    assert line.startswith("critical attempts.jsonl: 9998 planned attempts")
