@@ -27,6 +27,13 @@ def table(arguments: str, before: str = "") -> tuple[Table, str]:
         ("[('x' * 101, 1), ('x' * 9, 1)]", [None, "xxxxxxxxx-1"]),
         ("[(b'\\xff', 1), (1j, 1)]", [None, None]),
         ("[pytest.param(1, 2, id='own'), (1, 2)]", ["own", "1-2"]),
+        ("[pytest.param(1, 2, id=own), pytest.param(1, 2, **more)]", [None, None]),
+        ("[(b'x' * 101, 1), (b'x' * 9, 1)]", [None, "xxxxxxxxx-1"]),
+        ("[(1, 2), (3, 4)], ids=['x', None]", ["x", "3-4"]),
+        ("[(1, 2), (3, 4)], ids=[0.5, f'x']", [None, None]),
+        ("[(1, 2), (3, 4)], ids=[*more, 'x']", [None, None]),
+        ("[(1, 2), (3, 4)], ids='xy'", [None, None]),
+        ("[(1, 2), (3, 4)], ids=[]", ["1-2", "3-4"]),
     ],
 )
 def test_ids_are_known_as_pytest_makes_them(rows: str, ids: list[str | None]):
@@ -56,6 +63,17 @@ def test_a_table_of_the_module_is_read_if_only_one_function_uses_it():
     assert len(found.rows) == 2
     with pytest.raises(ValueError, match="not enough values"):
         table("'a,b', ROWS", before="ROWS = [(1, 2)]\nprint(ROWS)")
+
+
+def test_a_table_with_arguments_from_elsewhere_is_not_read():
+    for more in ("indirect=True", "**more", "*more"):
+        with pytest.raises(ValueError, match="not enough values"):
+            table(f"'a,b', [(1, 2)], {more}")
+
+
+def test_what_is_known_of_an_id_is_kept_by_parts():
+    found, _ = table("'a,b', [(f(), 'x'), (1, 2)]")
+    assert [row.parts for row in found.rows] == [(None, "x"), ("1", "2")]
 
 
 def test_rows_are_found_by_the_node_id():

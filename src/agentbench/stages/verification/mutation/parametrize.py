@@ -41,6 +41,8 @@ _OBJECTS = frozenset(
     ]
 )
 """Makers of objects that never stand for themselves in an id."""
+_UNTOLD = ast.Name(id="")
+"""Stands for an id that is not to be read in the file."""
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
@@ -49,10 +51,18 @@ class TableRow:
     """One set of parameters."""
 
     values: tuple[ast.expr, ...]
-    id: str | None
-    """The row's part of the node id, where it can be told."""
+    parts: tuple[str | None, ...]
+    """What pytest joins to the row's part of the node id, as far as that can be told."""
     fixed: bool
     """Whether the id is written down, and so does not change with the values."""
+    own_id: ast.expr | None = None
+    """Where its own `pytest.param` says the id."""
+
+    @property
+    def id(self) -> str | None:
+        """The row's part of the node id, where all of it can be told."""
+        known = [part for part in self.parts if part is not None]
+        return "-".join(known) if len(known) == len(self.parts) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +73,9 @@ class Table:
     rows: tuple[TableRow, ...]
     ids_at: int | None
     """Where ids can be written down that pytest would otherwise make of the values."""
+    call: ast.Call
+    ids: ast.expr | None
+    """What the decorator is given as ids."""
 
     def keeps_id(self, row: int, value: ast.expr) -> bool:
         """Whether a row goes by the same id when a value of it is another."""
@@ -80,7 +93,7 @@ class Table:
         ids: dict[str, list[int]] = {}
         for at, row in enumerate(self.rows):
             if row.id is not None:
-                ids.setdefault(_escaped(row.id), []).append(at)
+                ids.setdefault(escaped(row.id), []).append(at)
         found = [_row_of(case, ids) for case in wanted if case is not None]
         return [] if None in found else sorted({at for at in found if at is not None})
 
@@ -94,15 +107,19 @@ class Table:
 
 def tables(source: SourceText, function: FunctionNode, module: Scope) -> list[Table]:
     """The tables of a function, as far as they are written down in its file."""
-    calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
-    found = [_table(source, call, module) for call in calls if _is_parametrize(call.func)]
+    found = [_table(source, call, module) for call in parametrized(function)]
     return [table for table in found if table is not None]
 
 
-def has_cases(function: FunctionNode) -> bool:
-    """Whether a decorator makes several tests of a function."""
+def parametrized(function: FunctionNode) -> list[ast.Call]:
+    """The decorators that make several tests of a function."""
     calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
-    return any(_is_parametrize(call.func) for call in calls)
+    return [call for call in calls if _is_parametrize(call.func)]
+
+
+def escaped(id_: str) -> str:
+    """An id as pytest writes it in a node id."""
+    return id_.encode("unicode_escape").decode("ascii")
 
 
 def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
@@ -114,18 +131,14 @@ def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _escaped(id_: str) -> str:
-    return id_.encode("unicode_escape").decode("ascii")  # as pytest writes it in a node id
-
-
 def _is_parametrize(func: ast.expr) -> bool:
     return isinstance(func, ast.Attribute) and func.attr == "parametrize"
 
 
 def _table(source: SourceText, call: ast.Call, module: Scope) -> Table | None:
     given = dict(zip(("argnames", "argvalues", "indirect", "ids"), call.args, strict=False))
-    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
-    if "argnames" not in given or "argvalues" not in given or "indirect" in given:
+    given |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
+    if not {"argnames", "argvalues"} <= given.keys() or given.keys() & {"indirect", "**"}:
         return None
     try:
         names, wrapped = _names(given["argnames"])
@@ -137,7 +150,13 @@ def _table(source: SourceText, call: ast.Call, module: Scope) -> Table | None:
     read = tuple(row for row in rows if row is not None)
     if len(read) < len(rows) or not rows:
         return None
-    return Table(names=names, rows=read, ids_at=_ids_at(source, call) if not shape.ids else None)
+    return Table(
+        names=names,
+        rows=read,
+        ids_at=_ids_at(source, call) if not shape.ids else None,
+        call=call,
+        ids=shape.ids,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,34 +170,35 @@ class _Shape:
 
     def row(self, node: ast.expr, index: int) -> TableRow | None:
         values: Sequence[ast.expr] = [node]
-        written = self._written_id(index)
-        fixed = written is not None
+        written, own = _written_id(self.ids, index), None
         if isinstance(node, ast.Call) and name_of(node.func) == "param":
             values = node.args
-            own = [keyword.value for keyword in node.keywords if keyword.arg == "id"]
-            written, fixed = (_text_of(own[0]), True) if own else (written, fixed)
+            named = {keyword.arg: keyword.value for keyword in node.keywords}
+            own = named.get("id")
+            written = _UNTOLD if None in named else own or written
         elif self.wrapped:
             values = node.elts if isinstance(node, ast.Tuple | ast.List) else []
         if len(values) != len(self.names) or any(isinstance(v, ast.Starred) for v in values):
             return None
-        id_ = written if fixed else self._made_id(values, index)
-        return TableRow(values=tuple(values), id=id_, fixed=fixed)
+        parts = self._made(values, index) if written is None else (_text_of(written),)
+        fixed = own is not None or (written is not None and None not in parts)
+        return TableRow(values=tuple(values), parts=parts, fixed=fixed, own_id=own)
 
-    def _written_id(self, index: int) -> str | None:
-        if not isinstance(self.ids, ast.List | ast.Tuple) or len(self.ids.elts) <= index:
-            return None
-        return _text_of(self.ids.elts[index])
+    def _made(self, values: Sequence[ast.expr], index: int) -> tuple[str | None, ...]:
+        pairs = zip(values, self.names, strict=True)
+        return tuple(_id_of(value, name, index, self.module) for value, name in pairs)
 
-    def _made_id(self, values: Sequence[ast.expr], index: int) -> str | None:
-        if self.ids is not None and not isinstance(self.ids, ast.List | ast.Tuple):
-            return None  # a function makes them of the values
-        parts: list[str] = []
-        for value, name in zip(values, self.names, strict=True):
-            part = _id_of(value, name, index, self.module)
-            if part is None:
-                return None
-            parts.append(part)
-        return "-".join(parts)
+
+def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
+    """What is written down as a row's id, and `None` where pytest makes one."""
+    if ids is None:
+        return None
+    if not isinstance(ids, ast.List | ast.Tuple) or any(
+        isinstance(element, ast.Starred) for element in ids.elts
+    ):
+        return _UNTOLD
+    id_ = ids.elts[index] if index < len(ids.elts) else None
+    return None if isinstance(id_, ast.Constant) and id_.value is None else id_
 
 
 def _names(node: ast.expr) -> tuple[tuple[str, ...], bool]:
@@ -227,11 +247,12 @@ def _id_of_value(value: Value, number: str) -> str | None:
         case complex() if isinstance(value, complex):
             return None  # some versions number them
         case bytes():
-            plain = value.isascii() and value.decode("ascii").isprintable() and b"\\" not in value
-            return value.decode("ascii") if plain else None
+            text = value.decode("latin-1")
+            plain = value.isascii() and text.isprintable() and "\\" not in text
+            return text if plain and len(text) <= _LONGEST else None
         case _:
             text = str(value)
-            return text if len(_escaped(text)) <= _LONGEST else None
+            return text if len(escaped(text)) <= _LONGEST else None
 
 
 def _ids_at(source: SourceText, call: ast.Call) -> int | None:
