@@ -24,6 +24,8 @@ def test_lines_are_known_by_their_numbers():
     source = parse_source("a\r\nb\nc", "t.py")
     assert [source.line_start(n) for n in (1, 2, 3)] == [0, 3, 5]
     assert [source.line_of(offset) for offset in (0, 2, 3, 5)] == [1, 1, 2, 3]
+    assert [source.line(n) for n in (1, 2, 3)] == ["a", "b", "c"]
+    assert source.line_count == 3
     assert [source.line_end(n) for n in (1, 2, 3)] == ["\r\n", "\n", "\n"]
 
 

@@ -4,9 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from random import Random
 
 from agentbench.stages.verification.mutation.choice import Chosen, choose
+from agentbench.stages.verification.mutation.comments import without_comments
 from agentbench.stages.verification.mutation.constants import disguised_constants
 from agentbench.stages.verification.mutation.edits import Edit, apply_edits, replaced
 from agentbench.stages.verification.mutation.functions import Selected
+from agentbench.stages.verification.mutation.opaque_ids import OpaqueIds, opaque_ids
 from agentbench.stages.verification.mutation.read_file import ReadFile, ReadFunction, read_file
 from agentbench.stages.verification.mutation.record import (
     ControlledFunction,
@@ -15,6 +17,7 @@ from agentbench.stages.verification.mutation.record import (
     describe_change,
     describe_value,
 )
+from agentbench.stages.verification.mutation.source_text import parse_source
 from agentbench.stages.verification.mutation.weak_control import (
     can_end_with_assertion,
     final_assertion,
@@ -56,7 +59,13 @@ def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str
 
 
 def mutate(
-    source: str, path: str, tests: Iterable[str], rng: Random, uncertain: Collection[str] = ()
+    source: str,
+    path: str,
+    tests: Iterable[str],
+    rng: Random,
+    uncertain: Collection[str] = (),
+    *,
+    listed: Iterable[str] | None = None,
 ) -> Mutation:
     """Make selected tests expect something else, and disguise every constant of the file.
 
@@ -68,11 +77,16 @@ def mutate(
         rng: The only source of chance: the same state gives the same text.
         uncertain: Functions that code which is right was seen to pass in spite of a change.
             They get an assertion at their end that fails.
+        listed: Node ids of tests in it that are to be found again, in a run that must not tell
+            what it expects: comments lose their text, and rows get random ids where `renamed`
+            can say for all listed tests of a function what they are called then. The functions
+            that keep theirs are in `visible_ids`.
 
     Raises:
         InputError: The text is no Python that this interpreter can compile.
     """
-    file = read_file(source, path)
+    tests = list(tests)
+    file = _read(source, path, blind=listed is not None)
     selected = file.functions.select(tests)
     functions = _test_functions(file, selected)
     chosen = {
@@ -86,16 +100,26 @@ def mutate(
         *(edit for found in chosen.values() for edit in _changes(file, found)),
         *(_final_assertions(file, functions.values(), weak, rng) if weak else ()),
     ]
+    ids = OpaqueIds()
+    if listed is not None:
+        ids = opaque_ids(file, functions.values(), {*tests, *listed}, rng)
+    edits += _written_ids(one for name, one in functions.items() if name not in ids.functions)
     return Mutation(
         path=path,
-        source=apply_edits(file.source.text, edits),
+        source=apply_edits(file.source.text, [*edits, *ids.edits]),
         changed=tuple(
             describe_change(name, one.value, one.new)
             for name, found in chosen.items()
             for one in found
         ),
         weakly_controlled=weak,
+        renamed=ids.renamed,
+        visible_ids=tuple(sorted(ids.visible)),
     )
+
+
+def _read(source: str, path: str, *, blind: bool) -> ReadFile:
+    return read_file(without_comments(parse_source(source, path)) if blind else source, path)
 
 
 def _test_functions(file: ReadFile, selected: Mapping[str, Selected]) -> dict[str, ReadFunction]:
@@ -111,12 +135,16 @@ def _disguised_values(
     file: ReadFile, functions: Iterable[ReadFunction], rng: Random
 ) -> Iterator[Edit]:
     for function in functions:
-        for table in function.tables:
-            yield from table.edits()
         for value in function.values:
             text = value.way.kept(rng)
             if text is not None:
                 yield replaced(file.source, value.span, text, rank=_KEPT)
+
+
+def _written_ids(functions: Iterable[ReadFunction]) -> Iterator[Edit]:
+    for function in functions:
+        for table in function.tables:
+            yield from table.edits()
 
 
 def _changes(file: ReadFile, chosen: Iterable[Chosen]) -> Iterator[Edit]:

@@ -41,7 +41,7 @@ class FunctionsOfFile:
     """All functions of a file, and the classes that hand theirs down."""
 
     functions: Mapping[str, FoundFunction]
-    bases: Mapping[str, tuple[str, ...]]
+    classes: Mapping[str, ast.ClassDef]
 
     def find(self, name: str) -> FoundFunction | None:
         """The function that a node id names, also if a base class of the file defines it."""
@@ -68,8 +68,8 @@ class FunctionsOfFile:
             return self.functions.get(name)
         seen.add(name)
         owner, _, method = name.rpartition("::")
-        for base in self.bases.get(owner, ()):
-            found = self._find(f"{base}::{method}", seen)
+        for base in self.classes[owner].bases if owner in self.classes else ():
+            found = self._find(f"{name_of(base)}::{method}", seen)
             if found is not None:
                 return found
         return None
@@ -85,14 +85,14 @@ def split_id(test: str) -> tuple[str, str | None]:
 def functions_of(tree: ast.Module) -> FunctionsOfFile:
     """All functions that a file defines outside of functions."""
     functions: dict[str, FoundFunction] = {}
-    bases: dict[str, tuple[str, ...]] = {}
+    classes: dict[str, ast.ClassDef] = {}
     for prefix, node in _definitions(tree.body, ""):
         if isinstance(node, ast.ClassDef):
-            bases[prefix + node.name] = tuple(name_of(base) for base in node.bases)
+            classes[prefix + node.name] = node
         else:
             name = prefix + node.name
             functions[name] = FoundFunction(name=name, node=node, is_method=bool(prefix))
-    return FunctionsOfFile(functions=functions, bases=bases)
+    return FunctionsOfFile(functions=functions, classes=classes)
 
 
 def _definitions(

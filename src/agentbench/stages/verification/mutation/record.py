@@ -1,5 +1,7 @@
 """What was done to a file of tests, as it is kept in records."""
 
+from pydantic import Field
+
 from agentbench.schema import Schema
 from agentbench.stages.verification.mutation.expected import ExpectedValue, Replacement, ValueKind
 
@@ -56,6 +58,10 @@ class Mutation(Schema):
     source: str
     changed: tuple[ChangedValue, ...] = ()
     weakly_controlled: tuple[WeaklyControlled, ...] = ()
+    renamed: dict[str, str] = Field(default_factory=dict)
+    """Node ids of listed tests that have another one in this file, with the new one."""
+    visible_ids: tuple[str, ...] = ()
+    """Functions of listed tests whose ids are still those that pytest makes of the values."""
 
 
 def describe_value(value: ExpectedValue) -> KnownValue:

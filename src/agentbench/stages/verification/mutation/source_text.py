@@ -47,6 +47,17 @@ class SourceText:
         found = _LINE_END.search(self.text, start, max(following, start))
         return found.group() if found else "\n"
 
+    @property
+    def line_count(self) -> int:
+        """How many lines there are; what follows the last line's end is one more."""
+        return len(self._starts)
+
+    def line(self, line: int) -> str:
+        """A line, counted from 1, without what ends it."""
+        start = self._starts[line - 1]
+        end = self._starts[line] if line < len(self._starts) else len(self.text)
+        return _LINE_END.sub("", self.text[start:end])
+
     def line_start(self, line: int) -> int:
         """Where a line begins, counted from 1."""
         return self._starts[line - 1]
