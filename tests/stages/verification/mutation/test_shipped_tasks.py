@@ -60,11 +60,12 @@ def _changed(tree: Path, texts: dict[str, str], tests: list[str]) -> dict[str, s
             two = halves(functions, Random(seed))
             for at, half in enumerate((two.first, two.second)):
                 selected = {test for function in half for test in functions[function]}
-                mutation = mutate(texts[path], path, selected, Random(seed))
+                mutation = mutate(texts[path], path, selected, Random(seed), listed=own)
                 assert mutation.weakly_controlled == ()
+                assert mutation.visible_ids == ()
                 copy = path.replace(".py", f"_{seed}_{at}.py")
                 (tree / copy).write_bytes(mutation.source.encode())
                 for test in own:
                     end = "failed" if test in selected else "passed"
-                    wanted[test.replace(path, copy, 1)] = end
+                    wanted[mutation.renamed.get(test, test).replace(path, copy, 1)] = end
     return wanted
