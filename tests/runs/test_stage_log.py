@@ -49,7 +49,8 @@ def test_what_comes_is_on_disk_at_once(tmp_path):
         ("c1 \x9b31m".encode(), rb"c1 \x9b31m"),
         (b"tab\there", b"tab\there"),
         ("caf\u00e9 \u4e2d".encode(), "caf\u00e9 \u4e2d".encode()),
-        (b"\xff\xfe", b"\xff\xfe"),
+        ("gnp\u202eexe\u2066".encode(), rb"gnp\u202eexe\u2066"),
+        (b"\xff\xfe \x9b31m", rb"\xff\xfe \x9b31m"),
     ],
 )
 def test_nothing_in_it_can_steer_a_terminal(tmp_path, raw, shown):

@@ -14,7 +14,10 @@ from agentbench.sandbox.interface import Stream
 CAP = 10 * 1024 * 1024
 """Bytes kept of a log: half from the head, half from the tail."""
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+# Also the marks that turn or hide text.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
 
 
 class StageLog:
@@ -57,7 +60,8 @@ class StageLog:
         """Take one chunk of output; an `OutputSink`."""
         elapsed = self._clock() - self._started
         head = f"[{elapsed:9.3f} {stream.value}] ".encode()
-        text = _CONTROL.sub(lambda found: b"\\x%02x" % found.group(0)[-1], chunk)
+        # Bytes that are no text, such as C1 by itself, become visible with the decoding.
+        text = _CONTROL.sub(_visible, chunk.decode("utf-8", "backslashreplace")).encode()
         line = head + text + (b"" if text.endswith(b"\n") else b"\n")
         with self._lock:
             if not self._file.closed:  # by then it is a stray thread of an agent given up
@@ -83,3 +87,8 @@ class StageLog:
         # the middle of a command, it would look like a failure of the sandbox.
         with suppress(OSError):
             self._file.write(data)
+
+
+def _visible(found: re.Match[str]) -> str:
+    number = ord(found.group())
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
