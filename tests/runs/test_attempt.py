@@ -55,9 +55,11 @@ def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, 
         assert (here.folder / stage.log).is_file()
         assert stage.timeout_s is not None
     names = {path.name for path in here.folder.iterdir()}
-    assert names == {"stages", "baseline.json", "final.json", "patch.diff"}
+    assert names == {
+        "stages", "baseline.json", "final.json", "control-1.json", "control-2.json", "patch.diff"
+    }  # fmt: skip
     timing = record.timing
-    own = timing.agent_s + timing.tests_s + timing.setup_s
+    own = timing.agent_s + timing.tests_s + timing.setup_s + timing.controls_s
     assert timing.overhead_s == pytest.approx(timing.total_s - own)
 
 

@@ -6,13 +6,7 @@ from typing import Annotated
 
 import typer
 
-
-class Controls(StrEnum):
-    """What `--integrity-controls` takes."""
-
-    OFF = "off"
-    SAMPLE = "sample"
-    FULL = "full"
+from agentbench.tasks.control_level import ControlLevel
 
 
 class SandboxName(StrEnum):
@@ -78,7 +72,7 @@ FailUnder = Annotated[
     typer.Option("--fail-under", help="Exit 1 below this resolved rate.", min=0, max=1),
 ]
 IntegrityControls = Annotated[
-    Controls | None,
+    ControlLevel | None,
     typer.Option("--integrity-controls", help="Overrides the tasks' own setting."),
 ]
 AllowUnsandboxed = Annotated[

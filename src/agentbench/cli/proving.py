@@ -14,6 +14,7 @@ from agentbench.runs.record import AttemptRecord
 from agentbench.runs.run import RunOptions, start_run
 from agentbench.runs.store import new_run_id
 from agentbench.runs.validation import TaskProof, found_ids, prove
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.task import Task
 from agentbench.tasks.write_ids import write_ids
 
@@ -40,7 +41,8 @@ def fill_in_ids(tasks: Sequence[Task], options: RunOptions, *, quiet: bool, verb
     """
     unlisted = [_without_ids(task) for task in tasks]
     run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
-    records = _run(unlisted, replace(options, agent="oracle", run_id=run_id), quiet, verbose)
+    told = replace(options, agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
+    records = _run(unlisted, told, quiet, verbose)
     faults = []
     for task in tasks:
         ids = found_ids(_of(task, records))

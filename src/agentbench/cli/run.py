@@ -63,7 +63,7 @@ def run(
         timeout_scale=timeout_scale,
         max_cost_usd=max_cost,
         shuffle_seed=shuffle,
-        integrity_controls=integrity_controls.value if integrity_controls else None,
+        integrity_controls=integrity_controls,
         allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir,
     )

@@ -33,12 +33,15 @@ def validate(
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
+    Also says how many of the tests to fix blind controls really control.
+
     Example: agentbench validate tasks/ --repeat 3
     """
     from agentbench.cli.proving import fill_in_ids, prove_tasks
     from agentbench.cli.selection import number_of_jobs, select_tasks
     from agentbench.runs.places import usable_cache_dir
     from agentbench.runs.run import RunOptions
+    from agentbench.tasks.control_level import ControlLevel
 
     del debug  # read by the program itself
     cache_dir = usable_cache_dir()
@@ -49,6 +52,7 @@ def validate(
         runs_dir=runs_dir,
         use_cache=not no_cache,
         timeout_scale=timeout_scale,
+        integrity_controls=ControlLevel.FULL,
         cache_dir=cache_dir,
     )
 
@@ -75,6 +79,9 @@ def _row(proof: "TaskProof") -> dict[str, object]:
         "runs": proof.runs,
         "faults": proof.faults,
         "flaky": proof.flaky,
+        "fail_to_pass": proof.to_control,
+        "controlled": proof.controlled,
+        "weakly_controlled": [weak.model_dump() for weak in proof.weakly_controlled],
     }
 
 
@@ -85,6 +92,10 @@ def _print(proofs: "list[TaskProof]") -> None:
     for proof in proofs:
         flaky = "flaky" if proof.flaky else "not flaky"
         word = "valid" if proof.valid else "INVALID"
-        typer.echo(f"{proof.task_id:<{width}}  {word:<7}  {proof.runs} runs, {flaky}")
+        share = f"{len(proof.controlled)} of {proof.to_control} fail_to_pass tests controlled"
+        typer.echo(f"{proof.task_id:<{width}}  {word:<7}  {proof.runs} runs, {flaky}, {share}")
         for fault in (*proof.faults, *(f"flaky: {node_id}" for node_id in proof.flaky)):
             typer.echo(f"  {harmless(fault, limit=300)}")
+        for weak in proof.weakly_controlled:
+            said = f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
+            typer.echo(f"  {harmless(said, limit=300)}")

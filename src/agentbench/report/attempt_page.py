@@ -25,6 +25,7 @@ def _lines(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield from _candidates(record)
     yield from _agent(record)
     yield from _tests(record)
+    yield from _controls(record)
     yield from _notes(record)
     yield from _patch(record, folder)
     yield f"files: {folder}"
@@ -44,6 +45,7 @@ def _stages(record: AttemptRecord) -> Iterator[str]:
     yield (
         f"  total {record.timing.total_s:.2f} s, of which agent {record.timing.agent_s:.2f}, "
         f"tests {record.timing.tests_s:.2f}, set-up {record.timing.setup_s:.2f}, "
+        f"waiting for controls {record.timing.controls_s:.2f}, "
         f"harness {record.timing.overhead_s:.2f}"
     )
     yield ""
@@ -97,6 +99,28 @@ def _tests(record: AttemptRecord) -> Iterator[str]:
         yield f"  {harmless(test.node_id)}: {before} -> {after}"
     if len(telling) > _LISTED:
         yield f"  … and {len(telling) - _LISTED} more"
+    yield ""
+
+
+def _controls(record: AttemptRecord) -> Iterator[str]:
+    controls = record.controls
+    if controls is None:
+        return
+    if controls.skipped is not None:
+        yield f"blind controls ({controls.level.value}): none, {harmless(controls.skipped)}"
+    else:
+        yield f"blind controls ({controls.level.value}), seed {controls.seed}"
+    for run in controls.runs:
+        wrong = [test for test in run.tests if test.must == "fail"]
+        right = [test for test in run.tests if test.must == "pass"]
+        tries = f", {run.tries} tries" if run.tries > 1 else ""
+        yield (
+            f"  run {run.half}: {sum(t.as_expected for t in wrong)} of {len(wrong)} changed tests "
+            f"failed, {sum(t.as_expected for t in right)} of {len(right)} others passed{tries}"
+        )
+    for weak in controls.weakly_controlled[:_LISTED]:
+        where = harmless(f"{weak.file}::{weak.function}")
+        yield f"  weakly controlled: {where}: {harmless(weak.reason)}"
     yield ""
 
 

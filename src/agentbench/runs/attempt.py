@@ -3,16 +3,17 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
 from agentbench.agents.interface import Agent, ModelDoor
 from agentbench.errors import SandboxError, StorageError, UnavailableError
+from agentbench.runs.host import available_cpus
 from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.recording import AttemptIdentity, make_record
 from agentbench.runs.stage_log import StageLog
@@ -32,6 +33,7 @@ from agentbench.stages.preparation import (
     baseline_key,
     preparation_key,
 )
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -50,6 +52,8 @@ class Workshop:
     timeout_scale: float = 1.0
     use_cache: bool = True
     model: ModelDoor | None = None
+    control_level: ControlLevel | None = None  # None: the task's own
+    control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +139,8 @@ class _Walker:
             sink=_nowhere,
             save=self._save,
             keep_snapshot=self._keep_snapshot,
+            control_level=workshop.control_level or task.controls,
+            control_slots=workshop.control_slots,
         )
 
     def walk(self) -> tuple[StageResult, ...]:
@@ -142,6 +148,7 @@ class _Walker:
         judging = [stage for stage in PIPELINE if stage.name not in PREPARATION]
         try:
             if self.prepare():
+                self._recall_controls()
                 all(self._take(stage) for stage in judging)
         finally:
             self._forget_preparation()
@@ -170,6 +177,7 @@ class _Walker:
         result = cached if cached is not None else self._run(stage)
         self._results.append(result)
         if stage.name is StageName.BASELINE_RUN:
+            self.context.baseline = result.evidence
             failed = baseline_failure(expected_tests(self._task), result.evidence) is not None
             if not failed and cached is None and not result.evidence.warnings:
                 self._keep_baseline(result)
@@ -255,6 +263,11 @@ class _Walker:
         fresh = [result for result in self._results if not result.cached]
         if self._workshop.use_cache and self._key is not None and len(fresh) == len(PREPARATION):
             self._workshop.cache.keep_results(self._key, fresh)
+
+    def _recall_controls(self) -> None:
+        if self._key is not None and self._workshop.use_cache:
+            key = baseline_key(self._task, self._key)
+            self.context.control_memory = self._workshop.cache.control_memory(key)
 
     def _cached_baseline(self) -> StageResult | None:
         if self._key is None or not self._workshop.use_cache:

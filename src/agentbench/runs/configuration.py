@@ -8,6 +8,7 @@ from pydantic import Field
 
 from agentbench.runs.record import SCHEMA_VERSION, RunId
 from agentbench.schema import Schema
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
 
 
@@ -45,7 +46,7 @@ class RunConfiguration(Schema):
     retries: int = 2
     use_cache: bool = True
     max_cost_usd: float | None = None
-    integrity_controls: str | None = None
+    integrity_controls: ControlLevel | None = None  # None: each task's own
     shuffle_seed: int | None = None
     tasks: tuple[TaskEntry, ...]
     catalogue_commit: str | None = None  # of the git repository that the tasks lie in

@@ -12,6 +12,7 @@ from agentbench.scoring.expectation import ExpectedTests
 from agentbench.scoring.failure import Failure
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import CaseChange, ChangeCounts
+from agentbench.stages.verification.controls import Controls
 from agentbench.stages.verification.protection import Dropped
 from agentbench.tasks.problem import TaskId
 
@@ -87,12 +88,13 @@ class UsageRecord(Schema):
 
 
 class TimingRecord(Schema):
-    """Seconds; `overhead_s` is what is left of the total without the task's and agent's own."""
+    """Seconds; `overhead_s` is what is left of the total without all the others."""
 
     total_s: float
     agent_s: float = 0.0
     tests_s: float = 0.0
     setup_s: float = 0.0
+    controls_s: float = 0.0  # that the verdict waited for blind controls after the final test
     overhead_s: float = 0.0
     queue_wait_s: float = 0.0
 
@@ -138,6 +140,7 @@ class AttemptRecord(Schema):
     counts: ChangeCounts = ChangeCounts()
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
+    controls: Controls | None = None
     patch: PatchRecord | None = None
     agent_run: AgentRecord | None = None
     usage: UsageRecord | None = None

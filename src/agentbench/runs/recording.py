@@ -69,10 +69,11 @@ def make_record(
         counts=verdict.counts,
         findings=tuple(f for result in results for f in result.evidence.findings),
         warnings=tuple(w for result in results for w in result.evidence.warnings),
+        controls=context.controls,
         patch=_patch_record(context, folder),
         agent_run=AgentRecord.of(outcome) if outcome else None,
         usage=_usage_record(outcome.usage) if outcome and outcome.usage else None,
-        timing=_timing(identity, results),
+        timing=_timing(identity, context, results),
         environment=_environment(context),
     )
 
@@ -129,7 +130,9 @@ def _usage_record(usage: Usage) -> UsageRecord:
     )
 
 
-def _timing(identity: AttemptIdentity, results: Sequence[StageResult]) -> TimingRecord:
+def _timing(
+    identity: AttemptIdentity, context: StageContext, results: Sequence[StageResult]
+) -> TimingRecord:
     own = {result.stage: result.evidence.own_seconds for result in results}
     agent = own.get(StageName.AGENT_RUN, 0.0)
     tests = own.get(StageName.BASELINE_RUN, 0.0) + own.get(StageName.FINAL_TEST, 0.0)
@@ -140,7 +143,8 @@ def _timing(identity: AttemptIdentity, results: Sequence[StageResult]) -> Timing
         agent_s=agent,
         tests_s=tests,
         setup_s=setup,
-        overhead_s=max(total - agent - tests - setup, 0.0),
+        controls_s=context.controls_seconds,
+        overhead_s=max(total - agent - tests - setup - context.controls_seconds, 0.0),
         queue_wait_s=identity.queue_wait.total_seconds(),
     )
 

@@ -21,6 +21,7 @@ from agentbench.runs.store import RunStore, new_run_id
 from agentbench.sandbox.choose import Chosen, choose_provider
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.stages.preparation import PreparationCache
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.load import load_tasks
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
@@ -46,7 +47,7 @@ class RunOptions:
     timeout_scale: float = 1.0
     max_cost_usd: float | None = None
     shuffle_seed: int | None = None
-    integrity_controls: str | None = None
+    integrity_controls: ControlLevel | None = None  # None: each task's own
     allow_unsandboxed: bool = False
     cache_dir: Path = field(default_factory=default_cache_dir)
 
@@ -138,6 +139,7 @@ def resume_run(folder: Path, *, cache_dir: Path | None = None, agent: Agent | No
         sandbox=configuration.sandbox,
         use_cache=configuration.use_cache,
         timeout_scale=configuration.timeout_scale,
+        integrity_controls=configuration.integrity_controls,
         cache_dir=cache_dir if cache_dir is not None else default_cache_dir(),
     )
     tasks = _reloaded(configuration, options)
@@ -254,6 +256,7 @@ def _workshop(options: RunOptions, provider: SandboxProvider) -> Workshop:
         cancel=cancel,
         timeout_scale=options.timeout_scale,
         use_cache=options.use_cache,
+        control_level=options.integrity_controls,
     )
 
 

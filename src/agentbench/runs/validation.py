@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from agentbench.runs.record import AttemptRecord
 from agentbench.scoring.evidence import CaseOutcome, NodeId, StageName
+from agentbench.stages.verification.controls import WeakControl
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
@@ -19,6 +20,11 @@ class TaskProof:
     faults: tuple[str, ...]
     flaky: tuple[NodeId, ...]
     runs: int
+    controlled: tuple[NodeId, ...] = ()
+    """The fail_to_pass tests that failed in a blind run when a value in them was changed."""
+    to_control: int = 0
+    """How many fail_to_pass tests there are."""
+    weakly_controlled: tuple[WeakControl, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -42,11 +48,19 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
     finals_before = [_outcomes(record, StageName.FINAL_TEST) for record in noop]
     baselines = [_outcomes(record, StageName.BASELINE_RUN) for record in (*oracle, *noop)]
     finals_after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
+    fixed = tuple(dict.fromkeys(test for record in oracle for test in _fixed(task, record)))
+    by_value = {test for record in oracle for test in _controlled(record)}
+    weak = [
+        one for record in oracle if record.controls for one in record.controls.weakly_controlled
+    ]
     return TaskProof(
         task_id=task.id,
         faults=tuple(faults),
         flaky=tuple(sorted({*_differing([*baselines, *finals_before]), *_differing(finals_after)})),
         runs=len(oracle) + len(noop),
+        controlled=tuple(test for test in fixed if test in by_value),
+        to_control=len(fixed),
+        weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
     )
 
 
@@ -84,6 +98,23 @@ def _noop_faults(task: Task, records: Sequence[AttemptRecord]) -> Iterable[str]:
         early = [n for n in task.answer_key.fail_to_pass if final.get(n) is CaseOutcome.PASSED]
         if early:
             yield f"passes without a fix, though listed as fail_to_pass: {', '.join(early)}"
+
+
+def _fixed(task: Task, record: AttemptRecord) -> Iterable[NodeId]:
+    """The tests to fix: those listed, or those that the reference solution was seen to fix."""
+    if task.answer_key.fail_to_pass:
+        return task.answer_key.fail_to_pass
+    before = _outcomes(record, StageName.BASELINE_RUN)
+    after = _outcomes(record, StageName.FINAL_TEST)
+    passed = CaseOutcome.PASSED
+    return [n for n, now in after.items() if now is passed and before.get(n) is not passed]
+
+
+def _controlled(record: AttemptRecord) -> Iterable[NodeId]:
+    for run in record.controls.runs if record.controls else ():
+        for test in run.tests:
+            if test.must == "fail" and test.as_expected and not test.weak:
+                yield test.node_id
 
 
 def _outcomes(record: AttemptRecord, name: StageName) -> Outcomes:

@@ -1,6 +1,7 @@
 """agent_run: the agent works in its own sandbox; then its work is taken out."""
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from datetime import timedelta
@@ -11,7 +12,7 @@ from agentbench.errors import SandboxError
 from agentbench.pytest_results.run import reporter_mounts
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.classification import exception_fact
-from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, StageName
+from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding, StageName
 from agentbench.scoring.taxonomy import Fault
 from agentbench.stages.agent_outcome import checked_outcome
 from agentbench.stages.agent_sandbox import AgentSandbox
@@ -20,6 +21,7 @@ from agentbench.stages.interface import StageContext
 from agentbench.stages.verification.extraction import Change, read_change
 from agentbench.stages.verification.patch_text import render_patch
 from agentbench.stages.verification.protection import JudgedChange, Protection, protect
+from agentbench.stages.verification.suspicious import suspicious_code
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=1)
@@ -46,7 +48,8 @@ def agent_run(context: StageContext) -> Evidence:
         own_seconds = time.monotonic() - started
         change = _take_out(context, sandbox)
     context.change = _judged(context, change)
-    return evidence.model_copy(update={"findings": change.findings, "own_seconds": own_seconds})
+    findings = (*change.findings, *_suspicious(context, context.change))
+    return evidence.model_copy(update={"findings": findings, "own_seconds": own_seconds})
 
 
 def _take_out(context: StageContext, sandbox: Sandbox) -> Change:
@@ -138,6 +141,15 @@ def _exception_of(error: BaseException) -> ExceptionFact:
     if isinstance(error, KeyboardInterrupt):
         return fact.model_copy(update={"fault": "agent"})  # not our Ctrl-C: its own doing
     return fact
+
+
+def _suspicious(context: StageContext, change: JudgedChange) -> Iterator[Finding]:
+    """Code that cheats need, as information for a reader: honest code may need it, too."""
+    assert context.prepared is not None
+    for path, file in change.files.items():
+        if file is not None:
+            before = context.prepared.content(path)
+            yield from suspicious_code(path.as_posix(), before, file.content)
 
 
 def _judged(context: StageContext, change: Change) -> JudgedChange:

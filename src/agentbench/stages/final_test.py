@@ -1,24 +1,42 @@
 """final_test: the agent's change and the hidden tests, in a fresh sandbox from before the agent."""
 
+import time
+
 from agentbench.pytest_results.run import reporter_mounts
 from agentbench.pytest_results.tools import execute_tests
 from agentbench.scoring.evidence import Evidence
+from agentbench.scoring.expectation import resolve_expectation, shortfall_of
+from agentbench.stages.baseline_run import expected_tests
+from agentbench.stages.blind_controls import BlindControls, blind_controls
+from agentbench.stages.blind_runs import Files
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_evidence, judged_request
+from agentbench.stages.verification.controls import Controls, control_findings
 from agentbench.stages.workspace import write_files
 
 
 def final_test(context: StageContext) -> Evidence:
     """Apply the change to the state before the agent, write the hidden tests last, run them.
 
+    Blind controls run beside it; what they show against the attempt is among the findings.
+
     Raises:
         GitCheckoutError: the hidden tests do not fit the base commit.
         SandboxError: the sandbox could not be made or is lost.
     """
+    hidden = hidden_files(context)
+    with blind_controls(context, hidden) as controls:
+        evidence = _run(context, hidden)
+        began = time.monotonic()
+        context.controls = _controlled(context, evidence, controls)
+        context.controls_seconds = time.monotonic() - began
+    return evidence.model_copy(update={"findings": control_findings(context.controls)})
+
+
+def _run(context: StageContext, hidden: Files) -> Evidence:
     prepared, change = context.prepared, context.change
     assert prepared is not None  # made by setup
-    hidden = hidden_files(context)
     with context.provider.open(
         prepared.snapshot,
         limits=context.limits,
@@ -32,3 +50,11 @@ def final_test(context: StageContext) -> Evidence:
         run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     return judged_evidence(context, Evidence(command=run.command, report=run.facts))
+
+
+def _controlled(context: StageContext, final: Evidence, controls: BlindControls) -> Controls:
+    expected, baseline = expected_tests(context.task), context.baseline or Evidence()
+    expectation = resolve_expectation(expected, baseline)
+    if shortfall_of(expected, expectation, baseline, final) is not None:
+        return controls.skip("the final test did not pass")
+    return controls.finish(final)

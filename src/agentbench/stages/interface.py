@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
-from threading import Event
+from threading import Event, Semaphore
 
 from agentbench.agents.interface import Agent, AgentOutcome, ModelDoor
 from agentbench.sandbox.interface import (
@@ -16,9 +16,14 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.scoring.evidence import Evidence, StageName
 from agentbench.stages.preparation import Prepared
+from agentbench.stages.verification.control_memory import ControlMemory
+from agentbench.stages.verification.controls import Controls
 from agentbench.stages.verification.protection import JudgedChange
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
+
+_BLIND_RUNS = 2  # at a time, of one attempt alone
 
 SaveArtifact = Callable[[str, bytes], None]
 """Keeps a file of an attempt under a name relative to its folder."""
@@ -39,13 +44,19 @@ class StageContext:
     save: SaveArtifact
     keep_snapshot: Callable[["StageContext"], Prepared]  # set-up hands its sandbox over with it
     resources: ExitStack = field(default_factory=ExitStack)
+    control_level: ControlLevel = ControlLevel.FULL
+    control_memory: ControlMemory = field(default_factory=ControlMemory)
+    control_slots: Semaphore = field(default_factory=lambda: Semaphore(_BLIND_RUNS))
 
     image: ImageId | None = None
     mirror: Mirror | None = None
     sandbox: Sandbox | None = None  # the one that git_clone, git_checkout and setup share
     prepared: Prepared | None = None
+    baseline: Evidence | None = None
     outcome: AgentOutcome | None = None
     change: JudgedChange | None = None
+    controls: Controls | None = None
+    controls_seconds: float = 0.0  # that the verdict waited for them
 
     @property
     def limits(self) -> Limits:

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import StageResult
+from agentbench.stages.verification.control_memory import ControlMemory
 from agentbench.stages.verification.tree import Kind, Tree, read_tree
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import Task
@@ -146,6 +147,10 @@ class PreparationCache:
     def keep_baseline(self, key: str, baseline: CachedBaseline) -> None:
         """Keep a baseline run for later attempts at the same task."""
         _write(self._folder / f"baseline-{key}.json", baseline.model_dump_json().encode())
+
+    def control_memory(self, key: str) -> ControlMemory:
+        """What the reference solution has shown about the controls of a task."""
+        return ControlMemory(self._folder / f"controls-{key}.json")
 
     def _prepared(self, snapshot: SnapshotId, base_tar: Path) -> Prepared:
         with base_tar.open("rb") as source:

@@ -106,6 +106,7 @@ def _task(draft: Draft) -> Task:
             **environment.model_dump(exclude={"dockerfile"}),
         ),
         setup=Setup(**setup.model_dump()),
+        controls=table.integrity.controls,
         digest=tree_digest(folder),
     )
 

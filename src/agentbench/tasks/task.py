@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agentbench.schema import Schema
 from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.source import RepoSource
 
@@ -39,6 +40,7 @@ class Task(Schema):
     source: RepoSource
     environment: Environment = Environment()
     setup: Setup = Setup()
+    controls: ControlLevel = ControlLevel.FULL
     digest: str  # sha256 over every file of the task
 
     @property

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError,
 from agentbench.errors import InputError
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.pytest_command import parse_pytest_command
 from agentbench.tasks.task_fault import describe_fault
@@ -169,6 +170,12 @@ class AgentTable(Schema):
     max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
 
 
+class IntegrityTable(Schema):
+    """`[integrity]`: how much is done to find forged results."""
+
+    controls: ControlLevel = ControlLevel.FULL
+
+
 class TaskFile(Schema):
     """The whole of `task.toml`."""
 
@@ -181,6 +188,7 @@ class TaskFile(Schema):
     setup: SetupTable = SetupTable()
     tests: PytestTable = PytestTable()
     agent: AgentTable = AgentTable()
+    integrity: IntegrityTable = IntegrityTable()
 
 
 def parse_task_file(text: str, *, name: str) -> TaskFile:

@@ -1,0 +1,121 @@
+"""One blind run: a change, the hidden tests and the changed ones, in a fresh sandbox."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from threading import Event
+
+from agentbench.errors import GitCloneError
+from agentbench.pytest_results.run import PytestRequest, reporter_mounts
+from agentbench.pytest_results.tools import PytestRun, execute_tests
+from agentbench.stages.interface import StageContext
+from agentbench.stages.selection import judged_request
+from agentbench.stages.verification.blind_plan import BlindHalf
+from agentbench.stages.workspace import write_files
+from agentbench.tasks.overlay import PatchDoesNotApplyError, overlay_of
+from agentbench.tasks.patched_file import PatchedFile
+
+Files = Mapping[PurePosixPath, PatchedFile | None]
+
+_POLL = 0.1  # seconds
+_PATIENCE = 2  # a blind run may take this many times as long as the final test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedFiles:
+    """A change that blind runs put to the test."""
+
+    files: Files
+    emptied: tuple[PurePosixPath, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlindRuns:
+    """Makes the blind runs of one attempt, until they are given up."""
+
+    context: StageContext
+    hidden: Files
+    given_up: Event
+
+    def run(self, half: BlindHalf, change: JudgedFiles) -> PytestRun:
+        """Run the tests of a half, when there is a slot for it.
+
+        Raises:
+            SandboxError: the sandbox could not be made or is lost.
+            KeyboardInterrupt: the run was cancelled, or the controls given up.
+        """
+        context = self.context
+        assert context.prepared is not None  # made by setup
+        with (
+            self._slot(),
+            context.provider.open(
+                context.prepared.snapshot,
+                limits=context.limits,
+                network=False,
+                mounts=reporter_mounts(),
+                cancel=context.cancel,
+            ) as sandbox,
+        ):
+            write_files(sandbox, change.files, emptied=change.emptied)
+            write_files(sandbox, {**self.hidden, **self._changed(half)})
+            request = _blind_request(context, tuple(half.files))
+            return execute_tests(sandbox, request, end_sandbox=True, cancel=self.given_up)
+
+    def agents_change(self) -> JudgedFiles:
+        """What the attempt is about."""
+        change = self.context.change
+        if change is None:
+            return JudgedFiles(files={})
+        return JudgedFiles(files=change.files, emptied=change.emptied)
+
+    def reference_change(self) -> JudgedFiles | None:
+        """The reference solution, where the task has one that fits."""
+        task = self.context.task
+        if not task.answer_key.solution_patch.strip():
+            return None
+        try:
+            mirror = self.context.mirrors.of(task.source)
+            return JudgedFiles(files=overlay_of(task.answer_key.solution_patch, mirror).files)
+        except (PatchDoesNotApplyError, GitCloneError):
+            return None
+
+    def content(self, file: str) -> bytes | None:
+        """A file of tests as the final test has it; `None` where there is none."""
+        path = PurePosixPath(file)
+        if path in self.hidden:
+            written = self.hidden[path]
+            return None if written is None else written.content
+        assert self.context.prepared is not None
+        return self.context.prepared.content(path)
+
+    def _changed(self, half: BlindHalf) -> Files:
+        changed = {}
+        for file, content in half.files.items():
+            path = PurePosixPath(file)
+            written = self.hidden.get(path)
+            executable = written is not None and written.executable
+            changed[path] = PatchedFile(content=content, executable=executable)
+        return changed
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        slots = self.context.control_slots
+        while not slots.acquire(timeout=_POLL):
+            self._check()
+        try:
+            self._check()
+            yield
+        finally:
+            slots.release()
+
+    def _check(self) -> None:
+        if self.given_up.is_set() or self.context.cancel.is_set():
+            raise KeyboardInterrupt
+
+
+def _blind_request(context: StageContext, files: tuple[str, ...]) -> PytestRequest:
+    """The judged run, of some files alone, that goes on after tests that fail."""
+    request = judged_request(context)
+    command = replace(request.command, options=(*request.command.options, "--maxfail=0"))
+    return replace(request, command=command, targets=files, timeout=_PATIENCE * request.timeout)

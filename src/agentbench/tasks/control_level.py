@@ -1,0 +1,11 @@
+"""How much is done to find out whether results were forged (docs/integrity.md)."""
+
+from enum import StrEnum
+
+
+class ControlLevel(StrEnum):
+    """How many blind runs an attempt is judged with."""
+
+    OFF = "off"  # none
+    SAMPLE = "sample"  # one, in which some half of the tests must fail
+    FULL = "full"  # two, and each test must fail in exactly one of them
