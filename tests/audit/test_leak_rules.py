@@ -2,7 +2,7 @@ import pytest
 
 from agentbench.audit import leak_rules
 from tests.audit.conftest import told
-from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED
+from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, patch_of
 
 LONG_FIX = BUGGY.replace(
     "    return sum(prices[1:])\n",
@@ -11,6 +11,7 @@ LONG_FIX = BUGGY.replace(
     "    checked = max(rounded, 0)\n"
     "    return checked\n",
 )
+COPY = f"{LONG_FIX}\n# a copy\n"
 ADDED = LONG_FIX[LONG_FIX.index("    subtotal") : LONG_FIX.index("\n\ndef cheapest")]
 
 
@@ -76,7 +77,7 @@ def test_a_function_that_the_hidden_tests_rewrite_is_not_visible(facts_of):
 def test_a_fix_quoted_in_the_instruction_is_found(facts_of, quoted):
     facts = facts_of(fix={"basket.py": LONG_FIX}, instruction=f"Do this:\n\n{quoted}")
     assert told(leak_rules.solution_in_instruction(facts)) == [
-        "warning instruction.md:3: 3 of 3 of the fix's telling lines stand here"
+        "warning instruction.md:3: 3 of 6 of the fix's telling lines stand here"
     ]
 
 
@@ -94,28 +95,38 @@ def test_code_of_the_base_may_be_quoted(facts_of):
     ],
 )
 def test_a_fix_left_behind_in_the_base_is_a_warning(facts_of, path, what):
-    facts = facts_of(base={path: LONG_FIX}, fix={"basket.py": LONG_FIX})
+    facts = facts_of(base={path: COPY}, fix={"basket.py": LONG_FIX})
     assert told(leak_rules.solution_in_base(facts)) == [
-        f"warning {path}:6: 3 of 3 of the fix's telling lines stand here, in {what}"
+        f"warning {path}:4: 6 of 6 of the fix's telling lines stand here, in {what}"
     ]
 
 
 def test_a_fix_in_a_patch_of_the_base_is_a_warning(facts_of):
-    patch = "".join(f"+{line}\n" for line in ADDED.splitlines())
+    patch = patch_of("basket.py", BUGGY, LONG_FIX)
     facts = facts_of(base={"debian/fix.patch": patch}, fix={"basket.py": LONG_FIX})
     assert told(leak_rules.solution_in_base(facts)) == [
-        "warning debian/fix.patch:1: 3 of 3 of the fix's telling lines stand here, in a patch"
+        "warning debian/fix.patch:6: 6 of 6 of the fix's telling lines stand here, in a patch"
     ]
 
 
 def test_the_same_code_in_another_module_is_information(facts_of):
-    facts = facts_of(base={"other.py": LONG_FIX}, fix={"basket.py": LONG_FIX})
+    facts = facts_of(base={"other.py": COPY}, fix={"basket.py": LONG_FIX})
     (line,) = told(leak_rules.solution_in_base(facts))
-    assert line.startswith("info other.py:6: ")
+    assert line.startswith("info other.py:4: 6 of 6")
+
+
+def test_one_line_of_a_long_fix_may_stand_in_another_module(facts_of):
+    part = "    part_{0} = sum(int(price) for price in prices if price is not None) + {0}\n"
+    long = "".join(part.format(n) for n in range(9))
+    fix = LONG_FIX.replace("    return checked\n", f"{long}    return checked\n")
+    other = f"def f(prices):\n{ADDED.splitlines()[0]}\n"
+    facts = facts_of(base={"other.py": other, "other.rej": other}, fix={"basket.py": fix})
+    (line,) = told(leak_rules.solution_in_base(facts))
+    assert line.startswith("warning other.rej:2: 1 of ")
 
 
 def test_lines_that_many_files_have_are_how_a_project_is_written(facts_of):
-    copies = {f"module_{n}.py": LONG_FIX for n in range(4)}
+    copies = {f"module_{n}.py": COPY for n in range(4)}
     facts = facts_of(base=copies, fix={"basket.py": LONG_FIX})
     assert told(leak_rules.solution_in_base(facts)) == []
 
@@ -246,7 +257,28 @@ def test_assertions_by_call_and_over_lines_are_read_as_they_are_written(facts_of
     assert list(leak_rules.assertions(file)) == ["self.assertEqual(basket.total(['ä', 2]), 3)"]
 
 
-def test_a_fix_of_one_short_line_tells_nothing(facts_of):
-    facts = facts_of(base={"copy.py": FIXED}, instruction=FIXED)
+def test_a_fix_of_one_short_line_is_told_by_where_it_stands(facts_of):
+    facts = facts_of(base={"basket.py.bak": f"# old\n{FIXED}"}, instruction=FIXED)
+    for seen in (leak_rules.solution_in_base(facts), leak_rules.solution_in_instruction(facts)):
+        (line,) = told(seen)
+        assert line.startswith("warning ")
+        assert "of the fix's telling lines stand here" in line
+
+
+def test_that_line_alone_tells_nothing(facts_of):
+    line = "    return sum(prices)\n"
+    facts = facts_of(base={"other.py": f"def f(prices):\n{line}"}, instruction=line)
     assert told(leak_rules.solution_in_base(facts)) == []
     assert told(leak_rules.solution_in_instruction(facts)) == []
+
+
+def test_a_copy_of_a_fixed_file_is_found_by_its_content(facts_of):
+    facts = facts_of(base={"old/basket.txt": FIXED})
+    assert told(leak_rules.solution_in_base(facts)) == [
+        "warning old/basket.txt: has the content of basket.py after the fix"
+    ]
+
+
+def test_a_file_that_the_fix_renames_is_no_copy(facts_of):
+    facts = facts_of(base={"shop.py": FIXED}, fix={"basket.py": FIXED, "shop.py": "x = 1\n"})
+    assert told(leak_rules.solution_in_base(facts)) == []

@@ -92,3 +92,11 @@ def test_what_is_no_patch_gives_what_there_is_and_no_error(patch):
         list(file.added())
         list(file.changed())
         applied(b"x\n", file)
+
+
+def test_the_sides_of_a_change_bear_the_lines_around_it():
+    (file,) = parse_patch(patch_of("basket.py", BUGGY, FIXED).encode())
+    ((before, after),) = file.sides()
+    assert [line for line in before if line not in after] == ["    return sum(prices[1:])"]
+    assert [line for line in after if line not in before] == ["    return sum(prices)"]
+    assert "def total(prices):" in before

@@ -20,7 +20,9 @@ _DIFFS = frozenset({".patch", ".diff", ".rej"})
 _SDIST = re.compile(r"(.+?)-\d[^/]*\.(tar\.gz|tgz|tar\.bz2|tar\.xz|zip)")
 _WHEEL = re.compile(r"(.+?)-\d[^/]*\.(whl|egg)")
 _GIT_FILES = {".bundle": (b"# v", "bundle"), ".pack": (b"PACK", "packfile")}
+_LEAST_FILE = 40  # bytes; any project has several empty files
 _COMMON = 3  # files that bear a piece of text: then it is how the project is written
+_TELLING_SHARE = 0.2  # of the fix, in a file like any other: one long line may be a habit
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ""})
 _NAME = re.compile(r"\b[A-Za-z]\w{6,}[a-z0-9]\b")  # of a length that prose seldom has by chance
 _MADE_UP = re.compile(r"[a-z0-9](_\w|[A-Z])")  # with_words or inCapitals, as prose has none
@@ -53,7 +55,7 @@ def visible_tests(facts: TaskFacts) -> Iterator[Seen]:
 def solution_in_instruction(facts: TaskFacts) -> Iterator[Seen]:
     """An instruction that quotes the fix asks for typing and not for finding."""
     needles = facts.solution_needles()
-    found = needles.found_in(facts.task.problem.instruction)
+    found = needles.found_in(_patched(facts.task.problem.instruction))
     if found:
         what = f"{_share(found, len(needles))} of the fix's telling lines stand here"
         yield Seen(Severity.WARNING, f"{_INSTRUCTION}:{min(found.values())}", what)
@@ -61,22 +63,39 @@ def solution_in_instruction(facts: TaskFacts) -> Iterator[Seen]:
 
 def solution_in_base(facts: TaskFacts) -> Iterator[Seen]:
     """The fix in another file, left by a merge, an editor or a build, only has to be found."""
+    copies = {path: changed for changed, path in _copies_of_fixed(facts)}
+    for path, changed in copies.items():
+        what = f"has the content of {changed.as_posix()} after the fix"
+        yield Seen(Severity.WARNING, path.as_posix(), what)
     needles = facts.solution_needles()
-    touched = {file.path for file in facts.solution}
+    known = {*(PurePosixPath(file.path) for file in facts.solution), *copies}
     seen: dict[PurePosixPath, dict[Needle, int]] = {}
     for path, text in facts.base.texts():
-        found = needles.found_in(text) if path.as_posix() not in touched else {}
+        told = _patched(text) if path.suffix in _DIFFS else text
+        found = needles.found_in(told) if path not in known else {}
         if found:
             seen[path] = found
     files = Counter(needle for found in seen.values() for needle in found)
     for path, found in seen.items():
         rare = {needle: line for needle, line in found.items() if files[needle] <= _COMMON}
-        if rare:
-            left = _is_left_over(path)
+        left = _is_left_over(path)
+        if rare and (left or len(rare) >= _TELLING_SHARE * len(needles)):
             share = _share(rare, len(needles))
             what = f"{share} of the fix's telling lines stand here, in {left or 'another file'}"
             severity = Severity.WARNING if left else Severity.INFO
             yield Seen(severity, f"{path.as_posix()}:{min(rare.values())}", what)
+
+
+def _patched(text: str) -> str:
+    """A text that may quote a diff, without the lines that such a one takes away."""
+    return re.sub(r"(?m)^[>| \t]*-.*$", "", text)
+
+
+def _copies_of_fixed(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, PurePosixPath]]:
+    for changed, file in facts.fixed.items():
+        if file is not None and len(file.content.strip()) >= _LEAST_FILE:
+            copies = facts.base.equal_to(file.content)
+            yield from ((changed, path) for path in copies if path not in facts.fixed)
 
 
 def solution_named_in_base(facts: TaskFacts) -> Iterator[Seen]:

@@ -36,6 +36,16 @@ class FilePatch:
                     yield number, line[1:].decode("utf-8", "replace").rstrip("\r\n")
                 number += line[:1] != b"-"
 
+    def sides(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Each hunk as it was and as it is, with the lines around the change."""
+        for hunk in self.hunks:
+            texts = [line[1:].decode("utf-8", "replace").rstrip("\r\n") for line in hunk.lines]
+            signs = [line[:1] for line in hunk.lines]
+            yield (
+                [text for sign, text in zip(signs, texts, strict=True) if sign != b"+"],
+                [text for sign, text in zip(signs, texts, strict=True) if sign != b"-"],
+            )
+
     def changed(self) -> Iterator[str]:
         """The lines that come in or go, with their signs and without the space around them."""
         for hunk in self.hunks:

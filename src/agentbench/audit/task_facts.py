@@ -33,13 +33,18 @@ class TaskFacts:
     unread: tuple[str, ...] = ()  # why some of it is not there
 
     def solution_needles(self) -> Needles:
-        """What tells of the fix: lines it adds that the files it changes did not have."""
-        added = [list(file.added()) for file in self.solution]
-        needles = needles_of(block for lines in added for block in blocks_of(lines))
-        for file in self.solution:
-            text = self.base.text(file.path)
-            if text is not None:
-                needles = needles.without(needles.found_in(text))
+        """What tells of the fix: its lines with those around them, as no changed file had them.
+
+        A fix is often one short line; only where it stands makes it telling.
+        """
+        sides = [side for file in self.solution for side in file.sides()]
+        needles = needles_of(after for _, after in sides)
+        known = [
+            *("\n".join(before) for before, _ in sides),
+            *(self.base.text(file.path) or "" for file in self.solution),
+        ]
+        for text in known:
+            needles = needles.without(needles.found_in(text))
         return needles
 
 
