@@ -9,6 +9,7 @@ from agentbench.stages.verification.mutation.constants import disguised_constant
 from agentbench.stages.verification.mutation.edits import Edit, apply_edits, replaced
 from agentbench.stages.verification.mutation.functions import Selected
 from agentbench.stages.verification.mutation.opaque_ids import OpaqueIds, opaque_ids
+from agentbench.stages.verification.mutation.prose import without_prose
 from agentbench.stages.verification.mutation.read_file import ReadFile, ReadFunction, read_file
 from agentbench.stages.verification.mutation.record import (
     ControlledFunction,
@@ -78,9 +79,9 @@ def mutate(
         uncertain: Functions that code which is right was seen to pass in spite of a change.
             They get an assertion at their end that fails.
         listed: Node ids of tests in it that are to be found again, in a run that must not tell
-            what it expects: comments lose their text, and rows get random ids where `renamed`
-            can say for all listed tests of a function what they are called then. The functions
-            that keep theirs are in `visible_ids`.
+            what it expects: comments, docstrings and messages lose their text, and rows get
+            random ids where `renamed` can say for all listed tests of a function what they are
+            called then. The functions that keep theirs are in `visible_ids`.
 
     Raises:
         InputError: The text is no Python that this interpreter can compile.
@@ -119,7 +120,10 @@ def mutate(
 
 
 def _read(source: str, path: str, *, blind: bool) -> ReadFile:
-    return read_file(without_comments(parse_source(source, path)) if blind else source, path)
+    if blind:
+        source = without_comments(parse_source(source, path))
+        source = without_prose(parse_source(source, path))
+    return read_file(source, path)
 
 
 def _test_functions(file: ReadFile, selected: Mapping[str, Selected]) -> dict[str, ReadFunction]:
