@@ -1,12 +1,94 @@
+import pytest
+
 from agentbench.audit import control_rules
-from tests.audit.conftest import attempt_of, edit_record, told
+from tests.audit.conftest import attempt_of, edit_record, make_run, told
+from tests.e2e.small_task import FIXED, LISTED
+
+RULES = (
+    control_rules.no_controls,
+    control_rules.weak_controls,
+    control_rules.controls_disagree,
+)
+PLACE = "attempts/small/1"
 
 
-def test_an_attempt_that_was_resolved_without_controls_is_told_of(run_folder):
-    (line,) = told(control_rules.no_controls(attempt_of(run_folder)))
-    assert line.startswith("info final_test: resolved without blind controls")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_an_attempt_that_withstood_its_controls_is_fine(run_folder, rule):
+    facts = attempt_of(run_folder)
+    assert len(facts.record.controls.runs) == 2
+    assert told(rule(facts)) == []
+
+
+def test_an_attempt_that_was_resolved_without_controls_is_a_warning(run_folder):
+    edit_record(run_folder, lambda record: record.update(controls=None))
+    assert told(control_rules.no_controls(attempt_of(run_folder))) == [
+        "warning final_test: resolved without blind controls: none are on the record; "
+        "a forged report would go unnoticed"
+    ]
+
+
+def test_why_there_were_no_controls_is_told(tmp_path):
+    tables = '[integrity]\ncontrols = "off"'
+    facts = attempt_of(make_run(tmp_path, files={"basket.py": FIXED}, tables=tables))
+    (line,) = told(control_rules.no_controls(facts))
+    assert "resolved without blind controls: turned off; " in line
 
 
 def test_an_attempt_that_failed_needs_none(run_folder):
-    edit_record(run_folder, lambda record: record.update(resolved=False))
+    edit_record(run_folder, lambda record: record.update(resolved=False, controls=None))
     assert told(control_rules.no_controls(attempt_of(run_folder))) == []
+
+
+def test_tests_that_had_to_fail_in_no_blind_run_are_counted(run_folder):
+    edit_record(run_folder, lambda record: record["controls"]["runs"].pop())
+    (line,) = told(control_rules.no_controls(attempt_of(run_folder)))
+    assert line.startswith("info final_test: 1 of 2 fail_to_pass tests had to fail in no blind run")
+    assert line.endswith(LISTED)
+
+
+def test_weakly_controlled_tests_are_repeated(run_folder):
+    weak = {"file": "tests/test_x.py", "function": "test_y", "reason": "it compares with no value"}
+    edit_record(run_folder, lambda record: record["controls"].update(weakly_controlled=[weak]))
+    assert told(control_rules.weak_controls(attempt_of(run_folder))) == [
+        "info tests/test_x.py::test_y: was weakly controlled: it compares with no value"
+    ]
+
+
+def test_a_blind_run_that_speaks_against_a_record_without_findings_is_critical(run_folder):
+    def change(record):
+        (test, *_) = [t for t in record["controls"]["runs"][0]["tests"] if t["must"] == "fail"]
+        test["outcome"] = "passed"
+
+    edit_record(run_folder, change)
+    first, second = told(control_rules.controls_disagree(attempt_of(run_folder)))
+    assert first.startswith("critical record.json: lists no finding, and its blind runs do: ")
+    assert second.startswith("critical control-1.json: says failed of tests/")
+
+
+def test_a_report_of_a_blind_run_that_is_gone_or_damaged_is_critical(run_folder):
+    report = run_folder / PLACE / "control-2.json"
+    for content in (b"", b"\0\xff", b"{}"):
+        report.write_bytes(content)
+        (line,) = told(control_rules.controls_disagree(attempt_of(run_folder)))
+        assert line.startswith("critical control-2.json: is no report of pytest")
+    report.unlink()
+    assert told(control_rules.controls_disagree(attempt_of(run_folder))) == [
+        "critical control-2.json: is missing"
+    ]
+
+
+def test_reports_with_made_up_ids_are_not_held_against_anybody(tmp_path):
+    hidden = (
+        "import basket\nimport pytest\n\n\n@pytest.mark.parametrize('prices, total', "
+        "[([1], 1), ([2, 3], 5)])\ndef test_total(prices, total):\n"
+        "    assert basket.total(prices) == total\n"
+    )
+    run = make_run(
+        tmp_path,
+        files={"basket.py": FIXED},
+        hidden={"tests/test_hidden.py": hidden},
+        listed=[f"tests/test_hidden.py::test_total[prices{n}-{t}]" for n, t in ((0, 1), (1, 5))],
+    )
+    facts = attempt_of(run)
+    assert facts.record.resolved
+    assert told(control_rules.controls_disagree(facts)) == []

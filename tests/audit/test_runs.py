@@ -38,14 +38,14 @@ def test_a_task_that_is_not_here_any_more_is_told_of(run_folder, folder):
     (run_folder / "run.json").write_text(json.dumps(said))
     run, _ = audited(run_folder)
     (finding,) = run.findings
-    assert (finding.rule, finding.severity.value) == ("task_not_here", "info")
+    assert (finding.rule, finding.severity.value) == ("task-not-here", "info")
 
 
 @pytest.mark.parametrize("task_id", ["../../..", "a\0b", "/etc", "x" * 5000, "\x1b[31m"])
 def test_a_task_id_that_is_a_path_leads_nowhere(run_folder, task_id):
     edit_record(run_folder, lambda record: record.update(task_id=task_id))
     rules = {finding.rule for one in audited(run_folder) for finding in one.findings}
-    assert {"records_disagree", "record_of_another_run", "files_disagree"} <= rules
+    assert {"records-disagree", "record-of-another-run", "files-disagree"} <= rules
 
 
 @pytest.mark.parametrize("rule", [*RUN_RULES.values(), *ATTEMPT_RULES.values()])

@@ -15,6 +15,7 @@ def hidden(source: str, *names: str) -> dict[str, object]:
 RULES = (
     strength_rules.few_tests,
     strength_rules.weakly_controlled,
+    strength_rules.controls_off,
     strength_rules.asserts_nothing,
     strength_rules.touches_configuration,
     strength_rules.no_solution,
@@ -128,3 +129,8 @@ def test_files_too_large_to_be_looked_into_are_counted(facts_of):
     assert told(strength_rules.not_read(facts)) == [
         "info the base tree: 1 files of the base tree are too large to be looked into"
     ]
+
+
+def test_a_task_that_turns_controls_off_is_told_of(facts_of):
+    (line,) = told(strength_rules.controls_off(facts_of(tables='[integrity]\ncontrols = "off"')))
+    assert line.startswith("info task.toml: integrity.controls: off")

@@ -11,7 +11,7 @@ def test_every_rule_is_put_to_a_task(facts_of):
     audited = audit_task(facts_of(base={"old.pyc": b"\0"}, fix={}))
     assert (audited.subject, audited.name) == (Subject.TASK, "small")
     assert audited.note == "2 of 2 fail_to_pass functions controlled"
-    assert {finding.rule for finding in audited.findings} == {"built_copy_in_base", "no_solution"}
+    assert {finding.rule for finding in audited.findings} == {"built-copy-in-base", "no-solution"}
 
 
 @pytest.mark.parametrize("rule", TASK_RULES.values(), ids=TASK_RULES)

@@ -12,6 +12,7 @@ from agentbench.pytest_results.model import PytestResult
 from agentbench.runs.rescore import verdict_of
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity, StageName
 from agentbench.scoring.taxonomy import FailureReason
+from agentbench.stages.verification.suspicious import RULE as SUSPICIOUS
 
 _RECORD = "record.json"
 _VERDICT = ("resolved", "quarantined", "failure_reason", "fault")
@@ -102,6 +103,8 @@ def already_recorded(facts: AttemptFacts) -> Iterator[Seen]:
     for dropped in record.patch.dropped if record.patch else ():
         yield Seen(Severity.INFO, dropped.path, f"not judged: {dropped.why}")
     for one in record.findings:
+        if one.rule == SUSPICIOUS:
+            continue  # the patch is scanned again, by a rule of its own
         what = f"on the record ({one.severity.value}): {one.rule}: {one.what}"
         yield Seen(Severity.INFO, one.where, what)
 

@@ -19,28 +19,30 @@ from agentbench.tasks.task import Task
 
 RUN_RULES: Rules[RunFacts] = MappingProxyType(
     {
-        "record_torn": run_rules.torn_records,
-        "records_disagree": run_rules.records_disagree,
-        "record_of_another_run": run_rules.of_another_run,
-        "attempt_missing": run_rules.attempts_missing,
-        "task_not_here": run_rules.tasks_not_here,
+        "record-torn": run_rules.torn_records,
+        "records-disagree": run_rules.records_disagree,
+        "record-of-another-run": run_rules.of_another_run,
+        "attempt-missing": run_rules.attempts_missing,
+        "task-not-here": run_rules.tasks_not_here,
     }
 )
 """All that is asked of a run."""
 
 ATTEMPT_RULES: Rules[AttemptFacts] = MappingProxyType(
     {
-        "verdict_differs": record_rules.verdict_differs,
-        "finding_left_out": record_rules.findings_hidden,
-        "resolved_in_spite": record_rules.resolved_in_spite,
-        "files_disagree": record_rules.files_disagree,
-        "no_controls": control_rules.no_controls,
-        "sandbox_lacks": record_rules.sandbox_lacks,
-        "task_changed": record_rules.task_changed,
-        "equals_solution": patch_rules.equals_solution,
-        "hidden_tests_in_patch": patch_rules.hidden_tests_in_patch,
-        "fetched_upstream": patch_rules.fetched_upstream,
-        "suspicious_code": patch_rules.suspicious,
+        "verdict-differs": record_rules.verdict_differs,
+        "finding-left-out": record_rules.findings_hidden,
+        "resolved-in-spite": record_rules.resolved_in_spite,
+        "files-disagree": record_rules.files_disagree,
+        "controls-disagree": control_rules.controls_disagree,
+        "no-controls": control_rules.no_controls,
+        "weakly-controlled": control_rules.weak_controls,
+        "sandbox-lacks": record_rules.sandbox_lacks,
+        "task-changed": record_rules.task_changed,
+        "equals-solution": patch_rules.equals_solution,
+        "hidden-tests-in-patch": patch_rules.hidden_tests_in_patch,
+        "fetched-upstream": patch_rules.fetched_upstream,
+        "suspicious-code": patch_rules.suspicious,
         "recorded": record_rules.already_recorded,
     }
 )

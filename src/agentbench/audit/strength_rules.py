@@ -13,6 +13,7 @@ from agentbench.stages.verification.mutation import expected_values, functions_b
 from agentbench.stages.verification.mutation.functions import FoundFunction
 from agentbench.stages.verification.protection import Dropped, Protection, protect
 from agentbench.stages.verification.tree import Entry, Kind, Tree
+from agentbench.tasks.control_level import ControlLevel
 
 _TASK_FILE = "task.toml"
 _ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
@@ -40,6 +41,13 @@ def weakly_controlled(facts: TaskFacts) -> Iterator[Seen]:
         if why is not None:
             what = f"weakly controlled: {why}; {share} fail_to_pass functions are controlled"
             yield Seen(Severity.WARNING, where, what)
+
+
+def controls_off(facts: TaskFacts) -> Iterator[Seen]:
+    """A task that turns blind controls off believes what the tested process says of itself."""
+    if facts.task.controls is ControlLevel.OFF:
+        what = "off: a report forged in the tested process goes unnoticed"
+        yield Seen(Severity.INFO, f"{_TASK_FILE}: integrity.controls", what)
 
 
 def asserts_nothing(facts: TaskFacts) -> Iterator[Seen]:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from agentbench.cli.agents import agents
+from agentbench.cli.audit import audit
 from agentbench.cli.clean import clean
 from agentbench.cli.doctor import doctor
 from agentbench.cli.explain import explain
@@ -57,7 +58,9 @@ def _program(
     pass
 
 
-for command in (run, validate, resume, rescore, report, show, explain, mcp, doctor, clean):
+for command in (
+    run, validate, resume, rescore, report, show, audit, explain, mcp, doctor, clean,
+):  # fmt: skip
     app.command()(command)
 app.add_typer(tasks, name="tasks")
 app.add_typer(agents, name="agents")

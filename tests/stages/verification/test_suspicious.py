@@ -8,7 +8,7 @@ def seen(after: str | bytes, before: str | None = None, path: str = "shop.py") -
     """What is found in a file, as `line: what`."""
     content = after.encode() if isinstance(after, str) else after
     found = suspicious_code(path, before.encode() if before is not None else None, content)
-    assert all(f.rule == "suspicious_code" and f.severity is Severity.INFO for f in found)
+    assert all(f.rule == "suspicious-code" and f.severity is Severity.INFO for f in found)
     return [f"{f.where.rpartition(':')[2]}: {f.what.partition(':')[0]}" for f in found]
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from agentbench.scoring.evidence import Finding, Severity
 
-RULE = "suspicious_code"
+RULE = "suspicious-code"
 _MOST = 50  # findings of one file
 _PARSED_BYTES = 512 * 1024  # a syntax tree takes a hundred times the room of its text
 _SCANNED_BYTES = 8 * 1024 * 1024
