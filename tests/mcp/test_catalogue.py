@@ -1,3 +1,5 @@
+import json
+
 import jsonschema
 import pytest
 
@@ -52,6 +54,13 @@ def test_in_a_sandbox_nothing_outside_can_be_harmed():
 
 def test_one_output_schema_serves_all():
     assert all(tool.output_schema == TOOLS[0].output_schema for tool in TOOLS)
+
+
+def test_definitions_are_short():
+    """4,000 characters are some thousand tokens of a model's context."""
+    for tool in TOOLS:
+        schemas = json.dumps([tool.input_schema, tool.output_schema], separators=(",", ":"))
+        assert len(schemas) + len(tool.description) < 4000
 
 
 def test_a_model_is_told_what_the_tools_are_for():

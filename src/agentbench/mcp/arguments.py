@@ -49,6 +49,8 @@ def _visible(text: str) -> str:
 
 
 def _no_option(text: str) -> str:
+    if not text:
+        raise ValueError("is empty")
     if text[:1] in ("-", "@"):
         raise ValueError("starts with '-' or '@', which pytest would take for an option or a file")
     return _visible(text)
@@ -63,11 +65,9 @@ def _whole(value: object) -> object:
 
 
 Seconds = Annotated[int, BeforeValidator(_whole)]
-Target = Annotated[
-    str, Field(min_length=1, max_length=4096, json_schema_extra=_TOLD), AfterValidator(_no_option)
-]
+Target = Annotated[str, Field(max_length=4096, json_schema_extra=_TOLD), AfterValidator(_no_option)]
 Expression = Annotated[
-    str, Field(min_length=1, max_length=1000, json_schema_extra=_TOLD), AfterValidator(_no_option)
+    str, Field(max_length=1000, json_schema_extra=_TOLD), AfterValidator(_no_option)
 ]
 
 Paths = Annotated[
@@ -107,8 +107,7 @@ class ExecuteArguments(Arguments):
         default=None,
         min_length=1,
         max_length=1000,
-        description="Single tests, by the ids that discover_tests or an earlier run gave. "
-        "Not together with paths.",
+        description="Single tests, by their ids. Not together with paths.",
         examples=[["tests/test_orders.py::test_total"]],
     )
     keyword: Keyword
@@ -134,8 +133,7 @@ class ExecuteArguments(Arguments):
     )
     detail: Literal["compact", "full"] = Field(
         default="compact",
-        description="compact: at most 64 KiB, failing tests first, and `omitted` names what was "
-        "left out. full: everything.",
+        description="compact: at most 64 KiB, failing tests first. full: everything.",
         examples=["compact"],
     )
 

@@ -5,6 +5,7 @@ from functools import cache
 
 from mcp.types import Tool, ToolAnnotations
 
+from agentbench.mcp.compact_schema import compact
 from agentbench.mcp.envelope import output_schema
 from agentbench.mcp.tools import ARGUMENTS, ToolName
 from agentbench.pytest_results.model import JsonObject
@@ -20,10 +21,10 @@ INSTRUCTIONS = (
 """What the server tells a client's model about itself."""
 
 _DESCRIPTIONS = {
-    ToolName.EXECUTE: "Run pytest tests of the project: all, or those that paths or node_ids, "
-    "keyword and markers select. last_failed repeats the failures of the last run, max_failures "
-    "and timeout_s end a run early, detail lifts the limit on size. Returns every test's outcome, "
-    "with message and traceback of those that failed.",
+    ToolName.EXECUTE: "Run the project's pytest tests: all, or those that paths or node_ids, "
+    "keyword and markers select. last_failed repeats failures, max_failures and timeout_s end a "
+    "run early, detail lifts the limit on size. Returns every test's outcome, with message and "
+    "traceback of those that failed.",
     ToolName.DISCOVER: "Collect the project's pytest tests without running them, all or those "
     "that paths, keyword and markers select. Returns their ids, and the error of every file that "
     "cannot be collected.",
@@ -45,7 +46,7 @@ def catalogue(*, isolated: bool) -> tuple[Tool, ...]:
             title=name.value.replace("_", " ").capitalize(),
             description=_DESCRIPTIONS[name],
             input_schema=_input_schema(name),
-            output_schema=_output_schema(),
+            output_schema=compact(output_schema()),
             annotations=_annotations(name, isolated=isolated),
         )
         for name in ToolName
@@ -68,17 +69,6 @@ def _without_null(field: JsonObject) -> JsonObject:
         return field
     rest = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
     return {**choices[0], **rest}
-
-
-def _output_schema() -> JsonObject:
-    """The envelope's, without what a client does not need: it goes over the wire three times."""
-    schema = _bare(output_schema(), ("title", "default"))
-    definitions = schema["$defs"]
-    assert isinstance(definitions, dict)  # of pydantic's making
-    schema["$defs"] = {
-        name: _bare(definition, ("description",)) for name, definition in definitions.items()
-    }
-    return schema
 
 
 def _bare(schema: JsonObject, without: Sequence[str]) -> JsonObject:
