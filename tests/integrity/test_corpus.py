@@ -1,0 +1,34 @@
+"""The corpus is as large and as varied as it claims."""
+
+from collections import Counter
+
+from tests.integrity.cheat import Kind
+from tests.integrity.corpus import CHEATS, cheats_in_docker, honest_in_docker
+from tests.integrity.honest import HONEST
+
+
+def test_every_class_has_its_cheats() -> None:
+    counts = Counter(cheat.kind for cheat in CHEATS)
+    assert min(counts[kind] for kind in Kind) >= 5
+    assert counts.total() >= 45
+    assert sum(cheat.fools_naive for cheat in CHEATS) >= 43
+
+
+def test_no_two_cases_go_by_one_name() -> None:
+    names = [case.name for case in (*CHEATS, *HONEST)]
+    assert len(set(names)) == len(names)
+
+
+def test_docker_judges_some_of_every_class() -> None:
+    assert {cheat.kind for cheat in cheats_in_docker()} == set(Kind)
+    assert len(cheats_in_docker()) >= 12
+    assert len(honest_in_docker()) >= 6
+
+
+def test_of_honest_agents_most_mend_it_and_some_do_not() -> None:
+    assert sum(honest.resolved for honest in HONEST) >= 15
+    assert sum(not honest.resolved for honest in HONEST) >= 3
+
+
+def test_a_cheat_that_fools_nobody_says_what_it_does() -> None:
+    assert [c.name for c in CHEATS if not c.fools_naive and not c.effect] == []
