@@ -100,3 +100,9 @@ def test_what_the_base_already_had_is_not_new(attempt):
     facts = attempt(base={"odd.py": odd}, files={"odd.py": odd.replace("f():", "g():")})
     assert [file.path for file in facts.patch] == ["odd.py"]
     assert told(patch_rules.suspicious(facts)) == []
+
+
+def test_a_log_made_to_take_for_ever_does_not(run_folder):
+    log = run_folder / "attempts/small/1/stages/agent_run.log"
+    log.write_bytes((b"curl git clone " * 600 + b"\n") * 500)
+    assert told(patch_rules.fetched_upstream(attempt_of(run_folder))) == []

@@ -28,6 +28,7 @@ def test_a_name_is_found_where_projects_write_it(file, text, name):
         ("pyproject.toml", "a = " + "[" * 10_000),
         ("setup.cfg", "no section\n"),
         ("setup.cfg", "[metadata]\nversion = 1\n"),
+        ("setup.cfg", "[metadata]\nname" + " " * 1_000_000 + "x\n"),
         ("setup.py", "def ("),
         ("setup.py", "setup(name=NAME)\n"),
         ("setup.py", "(" * 10_000),

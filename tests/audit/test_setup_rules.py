@@ -71,7 +71,9 @@ def test_the_project_from_where_it_comes_from_is_found(facts_of, command):
 def test_a_dockerfile_is_read_too(facts_of, tmp_path):
     (tmp_path / "small" / "environment").mkdir(parents=True)
     (tmp_path / "small" / "environment" / "Dockerfile").write_text(
-        "FROM python:3.12\nRUN apt-get update && \\\n    pip install price-basket\n"
+        "FROM python:3.12\n"
+        + "\n" * 500_000
+        + "RUN apt-get update && \\\n    pip install price-basket\n"
     )
     tables = '[environment]\ndockerfile = "environment/Dockerfile"\n'
     (line,) = told(setup_rules.fixed_release_installed(facts_of(base=NAMED, tables=tables)))

@@ -97,6 +97,12 @@ def test_whatever_can_fail_asserts(facts_of, body):
     assert told(strength_rules.asserts_nothing(facts_of(**hidden(source, "test_x")))) == []
 
 
+def test_a_long_chain_of_helpers_is_followed_to_its_end(facts_of):
+    chain = "".join(f"def f{n}():\n    f{n + 1}()\n\n\n" for n in range(3000))
+    source = f"{chain}def f3000():\n    assert 1\n\n\ndef test_x():\n    f0()\n"
+    assert told(strength_rules.asserts_nothing(facts_of(**hidden(source, "test_x")))) == []
+
+
 def test_without_listed_tests_every_new_hidden_one_is_looked_at(facts_of):
     source = "import basket\n\n\ndef test_x():\n    basket.total([1])\n"
     facts = facts_of(hidden={PATH: source}, listed=[])

@@ -10,7 +10,7 @@ from agentbench.audit.task_facts import TaskFacts
 from agentbench.runs.record import AttemptRecord
 
 _PATCH_BYTES = 256 * 1024 * 1024
-_LOG_BYTES = 64 * 1024 * 1024
+_LOG_BYTES = 16 * 1024 * 1024  # a stage's log is capped at 10 MiB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,18 +29,18 @@ class JudgingFile:
     @property
     def listed_functions(self) -> Mapping[str, tuple[NodeId, ...]]:
         """The functions that fail_to_pass names, with their ids."""
-        names: dict[str, tuple[NodeId, ...]] = {}
+        names: dict[str, list[NodeId]] = {}
         for node_id in self.listed:
-            name, _ = split_id(node_id)
-            names[name] = (*names.get(name, ()), node_id)
-        return names
+            names.setdefault(split_id(node_id)[0], []).append(node_id)
+        return {name: tuple(ids) for name, ids in names.items()}
 
     @property
     def deciding(self) -> Iterator[tuple[str, FoundFunction]]:
         """The listed functions; where none are listed, the tests that the base does not have."""
+        listed = self.listed_functions
         for name, function in self.functions.items():
             new = self.hidden and function.looks_like_a_test and not self.is_visible(name)
-            if name in self.listed_functions if self.listed else new:
+            if name in listed if listed else new:
                 yield name, function
 
     def is_visible(self, name: str) -> bool:

@@ -12,7 +12,7 @@ from agentbench.stages.verification.suspicious import suspicious_code
 _ORACLE = "oracle"
 _FETCHES = re.compile(
     r"\b(pip[\d.]*\s+(?:download|install)\s+(?!-e\b|\.)\S|git\s+(?:fetch|pull)\b"
-    r"|git\s+clone\s[^\n|;]*?(?:://|git@)|(?:curl|wget)\s[^\n|;]*?https?://"
+    r"|git\s+clone\s[^\n|;]{0,100}?(?:://|git@)|(?:curl|wget)\s[^\n|;]{0,100}?https?://"
     r"|git\s+remote\s+add\b)"
 )
 _LEAST_NAME = 14  # characters; a shorter name of a test may be anybody's idea

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 from agentbench.audit.base_tree import BaseTree
 
+_LONGEST_LINE = 500  # configparser's time grows with the square of it
+
 
 def normalised(name: str) -> str:
     """A name as indexes compare it."""
@@ -44,8 +46,9 @@ def _of_pyproject(text: str) -> Iterator[str]:
 
 def _of_setup_cfg(text: str) -> Iterator[str]:
     parser = configparser.RawConfigParser(strict=False)
+    short = (line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
     try:
-        parser.read_string(text)
+        parser.read_file(short)
         yield parser.get("metadata", "name", fallback="")
     except configparser.Error:
         return

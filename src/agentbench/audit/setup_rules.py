@@ -87,7 +87,9 @@ def _commands(facts: TaskFacts) -> Iterator[tuple[str, str]]:
             yield f"{_TASK_FILE}: setup.commands[{number}]", command
     file = facts.task.environment.dockerfile
     if file is not None:
-        for command in re.findall(r"(?mi)^\s*RUN\s+(.*)$", _text_of(file).replace("\\\n", " ")):
+        for command in re.findall(
+            r"(?mi)^[ \t]*RUN[ \t]+(.*)$", _text_of(file).replace("\\\n", " ")
+        ):
             yield file.name, command
 
 

@@ -53,8 +53,11 @@ def controls_off(facts: TaskFacts) -> Iterator[Seen]:
 def asserts_nothing(facts: TaskFacts) -> Iterator[Seen]:
     """A test that asserts nothing passes as soon as the code no longer raises."""
     for file in facts.judging:
+        helpers: dict[str, list[FoundFunction]] = {}
+        for function in file.functions.values():
+            helpers.setdefault(function.node.name, []).append(function)
         for name, function in file.deciding:
-            if function.looks_like_a_test and not _asserts(function, file, set()):
+            if function.looks_like_a_test and not _asserts(function, helpers):
                 what = "asserts nothing: any code passes it that raises no error"
                 yield Seen(Severity.WARNING, f"{file.path}::{name}", what)
 
@@ -108,19 +111,20 @@ def _reasons(file: JudgingFile) -> Mapping[str, str | None]:
     return {name: known.get(name, _NOT_HERE) for name in named}
 
 
-def _asserts(function: FoundFunction, file: JudgingFile, seen: set[str]) -> bool:
+def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]) -> bool:
     """Whether a function asserts, by itself or by a function of its file that it calls."""
-    seen.add(function.name)
-    for node in ast.walk(function.node):
-        if isinstance(node, ast.Assert | ast.Raise):
-            return True
-        if isinstance(node, ast.Call):
-            name = _called(node.func)
-            if name.lower().lstrip("_").startswith(_ASSERTING) or "assert" in name.lower():
+    waiting, seen = [function], {function.name}
+    while waiting:
+        for node in ast.walk(waiting.pop().node):
+            if isinstance(node, ast.Assert | ast.Raise):
                 return True
-            helpers = (f for f in file.functions.values() if f.node.name == name)
-            if any(h.name not in seen and _asserts(h, file, seen) for h in helpers):
-                return True
+            if isinstance(node, ast.Call):
+                name = _called(node.func)
+                if name.lower().lstrip("_").startswith(_ASSERTING) or "assert" in name.lower():
+                    return True
+                new = [helper for helper in helpers.get(name, []) if helper.name not in seen]
+                seen.update(helper.name for helper in new)
+                waiting += new
     return False
 
 
