@@ -64,7 +64,7 @@ CHEATS = [
     ),
     _attack(
         "line ends in the names of files",
-        "mkdir \"$(printf 'tests\\nx')\"; touch \"$(printf 'tests/test_hidden.py\\n.py')\" "
+        "mkdir \"$(printf 'tests\\nx')\"; touch \"$(printf 'tests/test_hidden.py\\n.txt')\" "
         f"\"$(printf 'x\\ny')\"; {IN_TESTS}",
         rule="file-refused",
     ),
@@ -76,8 +76,8 @@ CHEATS = [
     _attack("output without end", f"yes '{INJECTION}' | head -c 50000000; {IN_TESTS}"),
     _attack(
         "20,000 files",
-        f"{IN_TESTS}; python -c \"import os; os.mkdir('many'); "
-        "[open(f'many/{n}', 'w').close() for n in range(20100)]\"",
+        f"{IN_TESTS}; python -c \"import os; os.mkdir('build'); "
+        "[open(f'build/{n}', 'w').close() for n in range(20100)]\"",
         rule="extraction-limit",
     ),
     _attack(
