@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from tests.e2e.small_task import HIDDEN, LISTED, SmallTask
+from tests.e2e.small_task import FIXED, HIDDEN, LISTED, SmallTask
 
 
 @pytest.fixture
@@ -52,6 +52,14 @@ def test_what_is_weakly_controlled_is_named(validate, tmp_path):
     (row,) = json.loads(validate(folder, "--json").stdout)
     assert (row["fail_to_pass"], row["controlled"]) == (2, [LISTED[0]])
     assert row["weakly_controlled"][0]["function"] == "test_one_price_is_the_total"
+
+
+def test_what_leaks_is_named(validate, tmp_path):
+    (tmp_path / "small").mkdir()
+    files = {**SmallTask().files, "basket.py.orig": FIXED}
+    said = validate(SmallTask(files=files).write(tmp_path / "small"))
+    assert said.code == 0, said.stderr
+    assert "  warning: solution-in-base at basket.py.orig: " in said.stdout
 
 
 def test_ids_are_found_by_running_and_written_down(validate, tmp_path):

@@ -65,6 +65,7 @@ def test_where_no_run_is_none_is_opened(tmp_path):
     [
         ("", "run.json: "),
         ('{"run_id": 3', "run.json: "),
+        ("[" * 100_000, "run.json: "),
         ('{"schema_version": 99}', "schema_version 99 is of a newer agentbench"),
         ('{"schema_version": 1}', r"run.json: run_id: Field required"),
     ],

@@ -10,7 +10,11 @@ from agentbench.cli import options
 from agentbench.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentbench.runs.validation import TaskProof
+    from agentbench.scoring.evidence import Finding
+    from agentbench.tasks.problem import TaskId
     from agentbench.tasks.task import Task
 
 
@@ -33,7 +37,7 @@ def validate(
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
-    Also says how many of the tests to fix blind controls really control.
+    Also says how many of the tests to fix blind controls really control, and what leaks.
 
     Example: agentbench validate tasks/ --repeat 3
     """
@@ -61,18 +65,33 @@ def validate(
 
     if write_ids:
         fill_in_ids(chosen(), run_options, quiet=quiet, verbose=verbose)
-    proofs = prove_tasks(chosen(), run_options, quiet=quiet, verbose=verbose)
+    proven = chosen()
+    proofs = prove_tasks(proven, run_options, quiet=quiet, verbose=verbose)
+    leaks = {task.id: _leaks(task, cache_dir) for task in proven}
     if as_json:
-        typer.echo(json.dumps([_row(proof) for proof in proofs], indent=1))
+        rows = [_row(proof, leaks[proof.task_id]) for proof in proofs]
+        typer.echo(json.dumps(rows, indent=1))
     else:
-        _print(proofs)
+        _print(proofs, leaks)
     valid = sum(proof.valid for proof in proofs)
     typer.echo(f"{valid} of {len(proofs)} tasks are valid", err=True)
     if valid < len(proofs):
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(proof: "TaskProof") -> dict[str, object]:
+def _leaks(task: "Task", cache_dir: Path) -> "tuple[Finding, ...]":
+    """What `agentbench audit` finds; how well tests are controlled is known better by now."""
+    from agentbench.audit.task_facts import read_task_facts
+    from agentbench.audit.tasks import audit_task
+    from agentbench.scoring.evidence import Severity
+    from agentbench.tasks.mirror import Mirrors
+
+    found = audit_task(read_task_facts(task, Mirrors(cache_dir / "mirrors"))).findings
+    told = (each for each in found if each.rule != "weak-control")
+    return tuple(each for each in told if each.severity is not Severity.INFO)
+
+
+def _row(proof: "TaskProof", leaks: "tuple[Finding, ...]") -> dict[str, object]:
     return {
         "id": proof.task_id,
         "valid": proof.valid,
@@ -81,11 +100,12 @@ def _row(proof: "TaskProof") -> dict[str, object]:
         "flaky": proof.flaky,
         "fail_to_pass": proof.to_control,
         "controlled": proof.controlled,
+        "leaks": [leak.model_dump(mode="json") for leak in leaks],
         "weakly_controlled": [weak.model_dump() for weak in proof.weakly_controlled],
     }
 
 
-def _print(proofs: "list[TaskProof]") -> None:
+def _print(proofs: "list[TaskProof]", leaks: "Mapping[TaskId, tuple[Finding, ...]]") -> None:
     from agentbench.report.harmless import harmless
 
     width = max(len(proof.task_id) for proof in proofs)
@@ -96,6 +116,9 @@ def _print(proofs: "list[TaskProof]") -> None:
         typer.echo(f"{proof.task_id:<{width}}  {word:<7}  {proof.runs} runs, {flaky}, {share}")
         for fault in (*proof.faults, *(f"flaky: {node_id}" for node_id in proof.flaky)):
             typer.echo(f"  {harmless(fault, limit=300)}")
+        for leak in leaks[proof.task_id]:
+            said = f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
+            typer.echo(f"  {harmless(said, limit=300)}")
         for weak in proof.weakly_controlled:
             said = f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
             typer.echo(f"  {harmless(said, limit=300)}")

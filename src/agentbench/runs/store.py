@@ -231,7 +231,7 @@ def _refuse_newer(where: str, line: bytes) -> None:
 
     try:
         version = json.loads(line).get("schema_version")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise InputError(
