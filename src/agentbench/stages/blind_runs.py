@@ -57,8 +57,8 @@ class BlindRuns:
                 cancel=context.cancel,
             ) as sandbox,
         ):
-            write_files(sandbox, change.files, emptied=change.emptied)
-            write_files(sandbox, {**self.hidden, **self._changed(half)})
+            files = {**change.files, **self.hidden, **self._changed(half)}
+            write_files(sandbox, files, emptied=change.emptied)
             request = _blind_request(context, tuple(half.files))
             return execute_tests(sandbox, request, end_sandbox=True, cancel=self.given_up)
 

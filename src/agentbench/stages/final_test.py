@@ -17,7 +17,7 @@ from agentbench.stages.workspace import write_files
 
 
 def final_test(context: StageContext) -> Evidence:
-    """Apply the change to the state before the agent, write the hidden tests last, run them.
+    """Apply the change to the state before the agent, the hidden tests over it, and run them.
 
     Blind controls run beside it; what they show against the attempt is among the findings.
 
@@ -44,9 +44,9 @@ def _run(context: StageContext, hidden: Files) -> Evidence:
         mounts=reporter_mounts(),
         cancel=context.cancel,
     ) as sandbox:
-        if change is not None:
-            write_files(sandbox, change.files, emptied=change.emptied)
-        write_files(sandbox, hidden)
+        changed = change.files if change is not None else {}
+        emptied = change.emptied if change is not None else ()
+        write_files(sandbox, {**changed, **hidden}, emptied=emptied)
         run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     return judged_evidence(context, Evidence(command=run.command, report=run.facts))
