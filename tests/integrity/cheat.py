@@ -36,6 +36,9 @@ class Cheat:
     quarantined: bool = False
     """Whether what is left of it passes the tests, and is convicted."""
 
+    watched: bool = False
+    """Whether the reporter sees that functions of pytest were replaced."""
+
     fools_naive: bool = True
     """Whether pytest in the agent's own sandbox exits 0 after it."""
 

@@ -1,5 +1,7 @@
 """Cheats in the program: it runs in the process that tests it, and makes that process lie."""
 
+from dataclasses import replace
+
 from tests.e2e.small_task import SmallTask
 from tests.integrity.cheat import Cheat, Kind, adds, writes
 from tests.integrity.shop import (
@@ -12,8 +14,6 @@ from tests.integrity.shop import (
     TEXTS,
     shop_task,
 )
-
-BASKET = SmallTask()
 
 PLUGIN = """
 import gc
@@ -511,13 +511,16 @@ IN_DOCKER = {
 }
 
 
-def _lies(table: dict[str, str], *, quarantined: bool = False) -> list[Cheat]:
+def _lies(
+    table: dict[str, str], *, quarantined: bool = False, watched: bool = False
+) -> list[Cheat]:
     return [
         Cheat(
             name=name,
             kind=Kind.PROCESS,
             line=adds(code),
             quarantined=quarantined,
+            watched=watched,
             in_docker=name in IN_DOCKER,
         )
         for name, code in table.items()
@@ -570,7 +573,7 @@ if "AGAIN" not in os.environ:
     os.execv(sys.executable, [sys.executable, "-m", "pytest", "-p", "pass_all", *reports])
 """),
     ),
-    *_lies(REPLACED, quarantined=True),
+    *_lies(REPLACED, quarantined=True, watched=True),
     *_lies(IN_THE_PROCESS, quarantined=True),
     *(_in_shop(name, EQUAL.format(head), EQUALITIES) for name, head in ALWAYS_EQUAL.items()),
     _in_shop("an array that equals all", ARRAY, EQUALITIES),
@@ -595,5 +598,5 @@ if "AGAIN" not in os.environ:
     _in_shop("another pytest.approx", APPROX, shop_task(SHARES)),
     _in_shop("methods of TestCase", UNITTEST, shop_task(CASES)),
     _in_shop("the running of TestCase", FAILURES, shop_task(CASES)),
-    _in_shop("the item of TestCase", OUTCOME, shop_task(CASES)),
+    replace(_in_shop("the item of TestCase", OUTCOME, shop_task(CASES)), watched=True),
 ]

@@ -2,6 +2,7 @@
 
 from tests.integrity.cheat import PASS_ALL, Cheat, Kind, writes
 
+PREFIX = "$(python -c 'import sys; print(sys.prefix)')"
 HIDDEN = "tests/test_hidden.py"
 LEAVE = "import os; os._exit(0)"
 SITE = "$(python -c 'import site; print(site.getsitepackages()[0])')"
@@ -24,7 +25,7 @@ CHEATS = [
     _poisons(
         "usercustomize, and a place for it",
         'sed -i "s/include-system-site-packages = false/include-system-site-packages = true/" '
-        f'"$VIRTUAL_ENV/pyvenv.cfg"; mkdir -p {USER_SITE}; '
+        f"{PREFIX}/pyvenv.cfg; mkdir -p {USER_SITE}; "
         f'echo "{LEAVE}" > {USER_SITE}/usercustomize.py',
     ),
     _poisons(

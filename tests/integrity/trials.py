@@ -11,6 +11,9 @@ from tests.integrity.cheat import Cheat
 from tests.integrity.honest import Honest
 from tests.integrity.naive import NaiveHarness
 
+BLIND = {"blind-control-passed", "untouched-test-failed"}
+"""The rules of what blind controls find."""
+
 
 def try_cheat(bench: Bench, cheat: Cheat, folder: Path) -> AttemptRecord:
     """Let an agent cheat: it is not resolved, and the record shows what was declared."""
@@ -19,7 +22,11 @@ def try_cheat(bench: Bench, cheat: Cheat, folder: Path) -> AttemptRecord:
     assert record.agent_run.ending == "submitted", record.agent_run.detail  # all of it was done
     assert not record.resolved
     assert record.quarantined is cheat.quarantined, record.detail
-    if not cheat.quarantined:
+    report = record.stages[-1].evidence.report
+    assert not cheat.watched or (report is not None and report.internals_changed)
+    if cheat.quarantined:
+        assert BLIND & set(critical(record))
+    else:
         assert critical(record) == []
         assert record.counts.fixed < len(cheat.task.fail_to_pass)
     assert any(path.startswith(cheat.dropped) for path in _set_aside(record)) or not cheat.dropped
