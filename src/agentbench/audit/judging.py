@@ -1,11 +1,11 @@
 """The files of tests that decide a task, taken apart."""
 
 import ast
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from agentbench import syntax
 from agentbench.audit.base_tree import BaseTree
 from agentbench.scoring.evidence import NodeId
 from agentbench.stages.verification.mutation.functions import FoundFunction, functions_of, split_id
@@ -84,8 +84,6 @@ def functions_in(content: bytes) -> Mapping[str, FoundFunction]:
     try:
         if len(content) > _LARGEST:
             return {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape is the project's own affair
-            return functions_of(ast.parse(content)).functions
+        return functions_of(syntax.parse(content)).functions
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 
+from agentbench import syntax
 from agentbench.audit.base_tree import BaseTree
 
 _LONGEST_LINE = 500  # configparser's time grows with the square of it
@@ -56,7 +57,7 @@ def _of_setup_cfg(text: str) -> Iterator[str]:
 
 def _of_setup_py(text: str) -> Iterator[str]:
     try:
-        tree = ast.parse(text)
+        tree = syntax.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):

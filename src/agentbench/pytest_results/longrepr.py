@@ -1,6 +1,6 @@
 """Takes the one telling line out of what pytest prints about a failure or a skip."""
 
-import ast
+from agentbench import syntax
 
 
 def error_line(longrepr: str) -> str:
@@ -13,7 +13,9 @@ def error_line(longrepr: str) -> str:
 def skip_reason(longrepr: str) -> str:
     """The reason in a printed tuple `('path', 3, 'Skipped: reason')`, or the text itself."""
     try:
-        _path, _line, reason = ast.literal_eval(longrepr)
+        printed = syntax.literal(longrepr)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return longrepr
-    return str(reason).removeprefix("Skipped: ")
+    if not isinstance(printed, tuple) or len(printed) != 3:
+        return longrepr
+    return str(printed[2]).removeprefix("Skipped: ")

@@ -5,13 +5,13 @@ Nothing of it is guilt. A debugger, a test helper or a profiler uses the same me
 
 import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import NamedTuple
 
+from agentbench import syntax
 from agentbench.scoring.evidence import Finding, Severity
 
 RULE = "suspicious-code"
@@ -132,10 +132,7 @@ def _sightings(content: bytes) -> list[_Sighting]:
     try:
         if len(content) > _PARSED_BYTES:
             raise ValueError("too large to be parsed")  # noqa: TRY301 - as one that cannot be
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape is the project's own affair
-            tree = ast.parse(content)
-        found = set(_in_tree(tree))
+        found = set(_in_tree(syntax.parse(content)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         found = set(_in_text(lines))
     return [

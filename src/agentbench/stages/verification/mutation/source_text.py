@@ -2,10 +2,10 @@
 
 import ast
 import re
-import warnings
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from agentbench import syntax
 from agentbench.errors import InputError
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines knows more ends than Python's grammar
@@ -84,10 +84,8 @@ def parse_source(text: str, path: str) -> SourceText:
     bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
     try:
         bare.encode()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape is the project's own affair
-            tree = ast.parse(bare, filename=path)
-            compile(tree, path, "exec", dont_inherit=True)  # `break` alone is parsed, too
+        tree = syntax.parse(bare, path)
+        syntax.check(tree, path)
     except SyntaxError as error:
         raise InputError(f"{path}: line {error.lineno}: {error.msg}; give valid Python") from error
     except (ValueError, RecursionError, MemoryError) as error:
