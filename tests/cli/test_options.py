@@ -1,5 +1,6 @@
-from agentbench.cli.options import Controls, SandboxName
+from agentbench.cli.options import SandboxName
 from agentbench.sandbox.choose import NAMES
+from agentbench.tasks.control_level import ControlLevel
 
 
 def test_every_back_end_can_be_asked_for_and_auto(cli):
@@ -7,5 +8,6 @@ def test_every_back_end_can_be_asked_for_and_auto(cli):
     assert "<auto|docker|bubblewrap|process>" in cli("run", "--help").stdout
 
 
-def test_controls_are_off_a_sample_or_full():
-    assert list(Controls) == ["off", "sample", "full"]
+def test_controls_are_off_a_sample_or_full(cli):
+    assert list(ControlLevel) == ["off", "sample", "full"]
+    assert "<off|sample|full>" in cli("run", "--help").stdout

@@ -26,6 +26,7 @@ from agentbench.tasks.control_level import ControlLevel
 
 _SEED_BITS = 52  # what any reader of JSON keeps exactly
 _SIDES = (0, 1)
+_KEPT_OUTPUT = 4_096  # characters: what a blind run prints is much like what the final test does
 _FirstTry = tuple[BlindHalf, PytestRun] | None
 
 
@@ -84,8 +85,10 @@ class BlindControls:
         if not settled:
             return self.skip("no test function whose expectations can be changed")
         for shown, _, run in settled:
-            report = run.result.model_dump_json(indent=1).encode()
-            self._context.save(f"control-{shown.half}.json", report)
+            said = run.result.text_output[-_KEPT_OUTPUT:]
+            report = run.result.model_copy(update={"text_output": said, "json_report": {}})
+            name = f"control-{shown.half}.json"
+            self._context.save(name, report.model_dump_json(indent=1).encode())
         weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
         return Controls(
             level=self._context.control_level,
