@@ -15,7 +15,7 @@ LOCAL = Install(local=True)
         ("pip install -e '.[test]' .", [LOCAL, LOCAL]),
         ("pip install /x/y ~/z dist/a-1.whl", [LOCAL, LOCAL, LOCAL]),
         ("pip install -r a -rb --requirement=c", [Install(file=n) for n in "abc"]),
-        ("pip install -i x --index-url=y a", [Install(name="a")]),
+        ("pip install -i x --find-links=y a", [Install(name="a")]),
         ("pip install git+https://h/a", [Install(url="git+https://h/a")]),
         ("pip install -e git+https://h/a", [Install(url="git+https://h/a")]),
         ("pip install a&&pip install b;pip install c\npip install d",

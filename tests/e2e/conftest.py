@@ -13,10 +13,7 @@ from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.images import build
 from agentbench.sandbox.interface import SandboxProvider
-
-pytest.register_assert_rewrite("tests.e2e.bench")
-
-from tests.e2e.bench import Bench  # noqa: E402 - its asserts are rewritten only if asked for before
+from tests.e2e.bench import Bench
 
 BACK_ENDS = ("bubblewrap", pytest.param("docker", marks=pytest.mark.docker))
 

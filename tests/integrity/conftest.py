@@ -10,10 +10,7 @@ from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from tests.e2e import conftest as shared
 from tests.e2e.bench import Bench
-
-pytest.register_assert_rewrite("tests.integrity.trials")
-
-from tests.integrity.naive import NaiveHarness  # noqa: E402 - as above
+from tests.integrity.naive import NaiveHarness
 
 bench = shared.bench
 bubblewrap = shared.bubblewrap

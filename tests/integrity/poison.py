@@ -73,11 +73,11 @@ CHEATS = [
     Cheat(
         name="files that other programs read when they start",
         kind=Kind.INTERPRETER,
-        line="mkdir -p ~/.config/pip; printf '[global]\\nindex-url = file:///tmp/evil\\n' > "
+        line="mkdir -p ~/.config/pip; printf '[global]\\nfind-links = evil-links\\n' > "
         "~/.config/pip/pip.conf; echo 'export PYTHONSTARTUP=/tmp/evil.py' > ~/.profile; "
         "printf '[install]\\nprefix=/tmp/evil\\n' > ~/.pydistutils.cfg; python -m pip config list",
         fools_naive=False,
-        effect="file:///tmp/evil",
+        effect="find-links=.*evil-links",
     ),
     Cheat(
         name="asks to be run later",

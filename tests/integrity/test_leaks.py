@@ -153,7 +153,7 @@ DOWNLOADS = {
         "open('basket.py', 'wb').write(r.urlopen('{url}/basket.py', timeout=5).read())\""
     ),
     "a package": (
-        "python -m pip install -q --retries 0 --timeout 5 --index-url {url}/simple/ --no-deps "
+        "python -m pip install -q --retries 0 --timeout 5 -i {url}/simple/ --no-deps "
         "--target . --upgrade basket"
     ),
 }

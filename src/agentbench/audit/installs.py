@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 _PIP = re.compile(r"pip[\d.]*")
 _VALUED = frozenset(
-    {"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "-t", "--target", "--prefix",
+    {"-i", "-f", "--find-links", "-t", "--target", "--prefix",
      "--root", "--python", "-c", "--constraint", "--platform", "--python-version", "--cache-dir",
      "--progress-bar", "--timeout", "--upgrade-strategy", "--proxy", "--cert", "--trusted-host",
      "--no-binary", "--only-binary", "--config-settings", "--log", "--src", "--report"}
@@ -85,7 +85,7 @@ def _arguments(words: list[str]) -> Iterator[Install]:
     waiting = iter(words)
     for word in waiting:
         option, equals, value = word.partition("=")
-        if option in _FILES | _EDITABLE | _VALUED:
+        if option in _FILES | _EDITABLE | _VALUED or option.endswith("-url"):
             value = value if equals else next(waiting, "")
             if option in _FILES:
                 yield Install(file=value)

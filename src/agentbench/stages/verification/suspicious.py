@@ -129,16 +129,20 @@ def _is_python(path: str, content: bytes) -> bool:
 def _sightings(content: bytes) -> list[_Sighting]:
     text = content[:_SCANNED_BYTES].decode("utf-8", "replace")
     lines = text.splitlines()
-    try:
-        if len(content) > _PARSED_BYTES:
-            raise ValueError("too large to be parsed")  # noqa: TRY301 - as one that cannot be
-        found = set(_in_tree(syntax.parse(content)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        found = set(_in_text(lines))
+    tree = _parsed(content)
+    found = set(_in_text(lines) if tree is None else _in_tree(tree))
     return [
         _Sighting(line, what, _shown(lines, line))
         for line, what in sorted(found, key=lambda place: (place[0], place[1]))
     ]
+
+
+def _parsed(content: bytes) -> ast.Module | None:
+    """The tree of a text; None where it is too large, or no Python."""
+    try:
+        return syntax.parse(content) if len(content) <= _PARSED_BYTES else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _shown(lines: list[str], number: int) -> str:
