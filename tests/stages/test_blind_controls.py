@@ -9,8 +9,8 @@ from agentbench.stages.verification.blind_plan import FunctionKey
 from agentbench.stages.verification.protection import JudgedChange
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.patched_file import PatchedFile
-from tests.e2e.small_task import FIXED, LISTED
-from tests.fakes.staging import go, small_task
+from tests.e2e.small_task import FIXED, LISTED, SmallTask
+from tests.fakes.staging import go, prepare, small_task, staged
 
 ALWAYS_EQUAL = """
 class Any:
@@ -176,9 +176,21 @@ def test_a_command_that_stops_at_the_first_failure_does_not_stop_controls(attemp
     assert all(test.outcome for each in context.controls.runs for test in each.tests)
 
 
-def test_tests_of_no_file_that_can_be_changed_are_not_controlled(attempt_by, tmp_path):
-    task = small_task(tmp_path / "gone", fail_to_pass=("tests/test_none.py::test_x",))
-    with attempt_by(task=task) as context:
+def test_a_file_that_is_no_python_is_not_controlled(provider, desk, tmp_path):
+    text = ">>> import basket\n>>> basket.total([1, 2])\n3\n"
+    task = small_task(
+        tmp_path / "text",
+        files={**SmallTask().files, "tests/test_prices.txt": text},
+        fail_to_pass=("tests/test_prices.txt::test_prices.txt",),
+        tests='command = "python -m pytest --doctest-glob=*.txt"\n',
+    )
+    with staged(task, provider, desk) as context:
+        prepare(context)
         context.baseline = go(context, "baseline_run")
-        go(context, "final_test")
-        assert context.controls.skipped == "the final test did not pass"
+        file = PatchedFile(content=FIXED.encode(), executable=False)
+        context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
+        evidence = go(context, "final_test")
+    assert (evidence.report.passed, evidence.findings) == (1, ())
+    assert context.controls.skipped == "no test function whose expectations can be changed"
+    (weak,) = context.controls.weakly_controlled
+    assert (weak.file, weak.function) == ("tests/test_prices.txt", "*")

@@ -83,7 +83,8 @@ class BlindControls:
                 settling = Settling(self._runs, plan, memory, side=side, passed=passed)
                 settled.append(settling.settle(*first))
         if not settled:
-            return self.skip("no test function whose expectations can be changed")
+            none = self.skip("no test function whose expectations can be changed")
+            return none.model_copy(update={"weakly_controlled": plan.unreadable})
         for shown, _, run in settled:
             said = run.result.text_output[-_KEPT_OUTPUT:]
             report = run.result.model_copy(update={"text_output": said, "json_report": {}})
