@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
+from agentbench.agents.model_door import ModelDoor as ModelDoor
+from agentbench.agents.model_door import Usage as Usage
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
@@ -36,17 +38,6 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What an agent's model calls came to; `cost_usd` is None when no price is known."""
-
-    requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cost_usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOutcome:
     """How an agent stopped, and what it did on the way."""
 
@@ -58,14 +49,6 @@ class AgentOutcome:
     tool_errors_recovered: int = 0
     test_runs: int = 0
     usage: Usage | None = None
-
-
-class ModelDoor(Protocol):
-    """The one way to a model that a sandbox has."""
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
 
 
 class Agent(Protocol):
