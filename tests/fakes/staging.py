@@ -84,7 +84,6 @@ def staged(
         yield StageContext(
             task=task,
             agent=agent or NoopAgent(),
-            model=None,
             provider=provider,
             mirrors=mirrors(),
             cancel=Event(),

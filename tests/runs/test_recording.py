@@ -20,6 +20,7 @@ IDENTITY = AttemptIdentity(
     attempt=2,
     retry_of=1,
     agent="someone",
+    model=None,
     started_at=NOON,
     total=timedelta(seconds=100),
     queue_wait=timedelta(seconds=3),

@@ -9,14 +9,14 @@ class Patient:
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agentbench.agents.model_door import ModelDoor as ModelDoor
 from agentbench.agents.model_door import Usage as Usage
-from agentbench.sandbox.interface import Sandbox
+from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 
@@ -68,3 +68,24 @@ class Agent(Protocol):
             ToolError: a tool failed for good.
             SandboxError: the sandbox is lost.
         """
+
+
+@runtime_checkable
+class NeedsMounts(Protocol):
+    """An agent whose own programs are mounted into its sandbox."""
+
+    def mounts(self, provider: SandboxProvider, image: ImageId) -> Sequence[ReadOnlyMount]:
+        """What its sandbox needs; made here when it is not there yet.
+
+        Raises:
+            UnavailableError: it cannot be made; says which command failed.
+        """
+
+
+@runtime_checkable
+class UsesModel(Protocol):
+    """An agent that says whether it can do without a model."""
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a run without one is refused."""

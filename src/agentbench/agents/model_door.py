@@ -6,6 +6,7 @@ anywhere else, and the real key never comes near the sandbox.
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -99,3 +100,22 @@ class ModelDoor(Protocol):
 
     def facts(self) -> ModelFacts:
         """What has passed so far."""
+
+
+class ModelGateway(Protocol):
+    """What opens doors to one model for the attempts of a run."""
+
+    @property
+    def model(self) -> str:
+        """The model's name, as its provider knows it."""
+
+    def admit(
+        self, *, budget_usd: float, log: Path, lane: str = ""
+    ) -> AbstractContextManager[ModelDoor]:
+        """A door for one attempt; what it has open is cut when the block ends.
+
+        Args:
+            budget_usd: What the attempt may spend.
+            log: Where the exchanges are written, one JSON line each.
+            lane: Names the attempt in a recording.
+        """

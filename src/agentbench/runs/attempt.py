@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +11,8 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from agentbench.agents.interface import Agent, ModelDoor
+from agentbench.agents.interface import Agent
+from agentbench.agents.model_door import ModelDoor, ModelGateway
 from agentbench.errors import SandboxError, StorageError, UnavailableError
 from agentbench.runs.host import available_cpus
 from agentbench.runs.record import AttemptRecord, RunId
@@ -51,7 +52,7 @@ class Workshop:
     cancel: Event
     timeout_scale: float = 1.0
     use_cache: bool = True
-    model: ModelDoor | None = None
+    gateway: ModelGateway | None = None
     control_level: ControlLevel | None = None  # None: the task's own
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
 
@@ -82,6 +83,7 @@ def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptR
         attempt=place.attempt,
         retry_of=place.retry_of,
         agent=agent.name,
+        model=workshop.gateway.model if workshop.gateway else None,
         started_at=started_at,
         total=timedelta(seconds=time.monotonic() - started),
         queue_wait=timedelta(seconds=started - (place.queued_at or started)),
@@ -131,7 +133,7 @@ class _Walker:
         self.context = StageContext(
             task=task,
             agent=agent,
-            model=workshop.model,
+            open_door=self._open_door if workshop.gateway else None,
             provider=workshop.provider,
             mirrors=workshop.mirrors,
             cancel=workshop.cancel,
@@ -263,6 +265,15 @@ class _Walker:
         fresh = [result for result in self._results if not result.cached]
         if self._workshop.use_cache and self._key is not None and len(fresh) == len(PREPARATION):
             self._workshop.cache.keep_results(self._key, fresh)
+
+    def _open_door(self) -> AbstractContextManager[ModelDoor]:
+        gateway, place = self._workshop.gateway, self._place
+        assert gateway is not None
+        return gateway.admit(
+            budget_usd=self._task.problem.limits.max_cost_usd,
+            log=place.folder / "agent" / "llm.jsonl",
+            lane=f"{self._task.id}/{place.attempt}",
+        )
 
     def _recall_controls(self) -> None:
         if self._key is not None and self._workshop.use_cache:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from agentbench.agents.interface import Usage
+from agentbench.agents.model_door import ModelFacts, Usage
 from agentbench.runs.record import (
     AgentRecord,
     AttemptRecord,
@@ -33,6 +33,7 @@ class AttemptIdentity:
     attempt: int
     retry_of: int | None
     agent: str
+    model: str | None
     started_at: datetime
     total: timedelta
     queue_wait: timedelta
@@ -54,7 +55,7 @@ def make_record(
         attempt=identity.attempt,
         retry_of=identity.retry_of,
         agent=identity.agent,
-        model=context.model.model if context.model else None,
+        model=identity.model,
         task_digest=task.digest,
         started_at=identity.started_at,
         resolved=verdict.resolved,
@@ -72,7 +73,7 @@ def make_record(
         controls=context.controls,
         patch=_patch_record(context, folder),
         agent_run=AgentRecord.of(outcome) if outcome else None,
-        usage=_usage_record(outcome.usage) if outcome and outcome.usage else None,
+        usage=_usage_record(context),
         timing=_timing(identity, context, results),
         environment=_environment(context),
     )
@@ -120,13 +121,23 @@ def _count(lines: Iterable[bytes], sign: bytes, header: bytes) -> int:
     return sum(line.startswith(sign) and not line.startswith(header) for line in lines)
 
 
-def _usage_record(usage: Usage) -> UsageRecord:
+def _usage_record(context: StageContext) -> UsageRecord | None:
+    """What passed through the door; where there was none, what the agent says of itself."""
+    facts = context.model_facts
+    if facts is not None:
+        return _usage_of(facts.usage, facts)
+    outcome = context.outcome
+    return _usage_of(outcome.usage, ModelFacts()) if outcome and outcome.usage else None
+
+
+def _usage_of(usage: Usage, facts: ModelFacts) -> UsageRecord:
     return UsageRecord(
         requests=usage.requests,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cached_tokens=usage.cached_tokens,
         cost_usd=usage.cost_usd,
+        llm_errors={kind.value: count for kind, count in facts.errors.items()},
     )
 
 

@@ -3,11 +3,14 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
 
-from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.gateway.behind_relay import door_mounts
+from agentbench.agents.interface import AgentOutcome, Budget, NeedsMounts
+from agentbench.agents.model_door import ModelDoor
 from agentbench.errors import SandboxError
 from agentbench.pytest_results.run import reporter_mounts
 from agentbench.sandbox.interface import Command, Sandbox
@@ -18,6 +21,7 @@ from agentbench.stages.agent_outcome import checked_outcome
 from agentbench.stages.agent_sandbox import AgentSandbox
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
+from agentbench.stages.model_evidence import with_model
 from agentbench.stages.verification.extraction import Change, read_change
 from agentbench.stages.verification.patch_text import render_patch
 from agentbench.stages.verification.protection import JudgedChange, Protection, protect
@@ -35,21 +39,46 @@ def agent_run(context: StageContext) -> Evidence:
         SandboxError: the sandbox could not be made or is lost.
         KeyboardInterrupt: the run was cancelled.
     """
+    with _door(context) as door, _sandbox(context, door) as sandbox:
+        started = time.monotonic()
+        evidence = _solve(context, sandbox, door)
+        own_seconds = time.monotonic() - started
+        change = _take_out(context, sandbox)
+    if context.model_facts is not None:
+        evidence = with_model(evidence, context.model_facts)
+    context.change = _judged(context, change)
+    findings = (*evidence.findings, *change.findings, *_suspicious(context, context.change))
+    return evidence.model_copy(update={"findings": findings, "own_seconds": own_seconds})
+
+
+@contextmanager
+def _door(context: StageContext) -> Iterator[ModelDoor | None]:
+    """The attempt's door, if it has one; what passed is known when its streams are cut."""
+    if context.open_door is None:
+        yield None
+        return
+    door = None
+    try:
+        with context.open_door() as door:
+            yield door
+    finally:
+        context.model_facts = door.facts() if door is not None else None
+
+
+def _sandbox(context: StageContext, door: ModelDoor | None) -> AbstractContextManager[Sandbox]:
+    """Where the agent works: the prepared state, with the door and the agent's own programs."""
     assert context.prepared is not None  # made by setup
-    with context.provider.open(
+    assert context.image is not None
+    mounts = [*reporter_mounts(), *(door_mounts(door) if door is not None else ())]
+    if isinstance(context.agent, NeedsMounts):
+        mounts += context.agent.mounts(context.provider, context.image)
+    return context.provider.open(
         context.prepared.snapshot,
         limits=context.limits,
         network=False,
-        mounts=reporter_mounts(),
+        mounts=mounts,
         cancel=context.cancel,
-    ) as sandbox:
-        started = time.monotonic()
-        evidence = _solve(context, sandbox)
-        own_seconds = time.monotonic() - started
-        change = _take_out(context, sandbox)
-    context.change = _judged(context, change)
-    findings = (*change.findings, *_suspicious(context, context.change))
-    return evidence.model_copy(update={"findings": findings, "own_seconds": own_seconds})
+    )
 
 
 def _take_out(context: StageContext, sandbox: Sandbox) -> Change:
@@ -78,14 +107,14 @@ def _still_opens(context: StageContext) -> bool:
         return False
 
 
-def _solve(context: StageContext, sandbox: Sandbox) -> Evidence:
+def _solve(context: StageContext, sandbox: Sandbox, door: ModelDoor | None) -> Evidence:
     limits = context.task.problem.limits
     budget = Budget(
         timeout=context.scaled(limits.timeout_s),
         max_steps=limits.max_steps,
         max_cost_usd=limits.max_cost_usd,
     )
-    outcome = _in_thread(context, AgentSandbox(sandbox, budget, context.sink), budget)
+    outcome = _in_thread(context, AgentSandbox(sandbox, budget, context.sink), budget, door)
     memory = context.task.environment.memory_mib
     if isinstance(outcome, ExceptionFact):
         return Evidence(exception=outcome, memory_limit_mib=memory)
@@ -99,7 +128,7 @@ def _solve(context: StageContext, sandbox: Sandbox) -> Evidence:
 
 
 def _in_thread(
-    context: StageContext, sandbox: AgentSandbox, budget: Budget
+    context: StageContext, sandbox: AgentSandbox, budget: Budget, door: ModelDoor | None
 ) -> AgentOutcome | ExceptionFact:
     """Call the agent in a thread of its own: Python code that hangs cannot be ended otherwise."""
     future: Future[AgentOutcome] = Future()
@@ -107,7 +136,7 @@ def _in_thread(
     def work() -> None:
         try:
             agent = context.agent
-            outcome = agent.solve(context.task.problem, sandbox, budget, context.model)
+            outcome = agent.solve(context.task.problem, sandbox, budget, door)
             future.set_result(_in_time(checked_outcome(outcome), budget))
         except BaseException as error:  # noqa: BLE001 - somebody's agent may raise anything
             future.set_exception(error)

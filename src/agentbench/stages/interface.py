@@ -1,12 +1,13 @@
 """What a stage is, and what stages of one attempt hand on to each other."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event, Semaphore
 
-from agentbench.agents.interface import Agent, AgentOutcome, ModelDoor
+from agentbench.agents.interface import Agent, AgentOutcome
+from agentbench.agents.model_door import ModelDoor, ModelFacts
 from agentbench.sandbox.interface import (
     ImageId,
     Limits,
@@ -35,7 +36,6 @@ class StageContext:
 
     task: Task
     agent: Agent
-    model: ModelDoor | None
     provider: SandboxProvider
     mirrors: Mirrors
     cancel: Event
@@ -43,6 +43,7 @@ class StageContext:
     sink: OutputSink  # of the stage that runs now
     save: SaveArtifact
     keep_snapshot: Callable[["StageContext"], Prepared]  # set-up hands its sandbox over with it
+    open_door: Callable[[], AbstractContextManager[ModelDoor]] | None = None  # where a model is
     resources: ExitStack = field(default_factory=ExitStack)
     control_level: ControlLevel = ControlLevel.FULL
     control_memory: ControlMemory = field(default_factory=ControlMemory)
@@ -54,6 +55,7 @@ class StageContext:
     prepared: Prepared | None = None
     baseline: Evidence | None = None
     outcome: AgentOutcome | None = None
+    model_facts: ModelFacts | None = None  # what passed through the door
     change: JudgedChange | None = None
     controls: Controls | None = None
     controls_seconds: float = 0.0  # that the verdict waited for them
