@@ -4,8 +4,9 @@ import pytest
 
 from agentbench.cli.task_project import opened_task
 from agentbench.errors import InputError, UnavailableError
-from agentbench.mcp.arguments import DiscoverArguments, ExecuteArguments
-from agentbench.mcp.tools import Watch, call
+from agentbench.mcp.tools import call
+from agentbench.pytest_results.tool_calls.arguments import DiscoverArguments, ExecuteArguments
+from agentbench.pytest_results.tool_calls.calls import Watch
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import local_provider
 from tests.sandbox.conformance_base import sh

@@ -3,9 +3,9 @@ import json
 import jsonschema
 import pytest
 
-from agentbench.mcp.arguments import InvalidArgumentsError, read_arguments
 from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue
 from agentbench.mcp.tools import ARGUMENTS, ToolName
+from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 
 TOOLS = catalogue(isolated=False)
 

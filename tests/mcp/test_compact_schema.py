@@ -1,10 +1,11 @@
 import jsonschema
 import pytest
 
-from agentbench.mcp.answers import bug, explained, invalid_arguments
+from agentbench.mcp.answers import bug, explained
 from agentbench.mcp.compact_schema import compact
-from agentbench.mcp.envelope import Envelope, output_schema
 from agentbench.pytest_results.model import CaseResult, CollectionError, Summary, Versions
+from agentbench.pytest_results.tool_calls.answers import invalid_arguments
+from agentbench.pytest_results.tool_calls.envelope import Envelope, output_schema
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
 SCHEMA = compact(output_schema())

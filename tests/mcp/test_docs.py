@@ -8,9 +8,9 @@ from typing import get_args
 
 import pytest
 
-from agentbench.mcp.arguments import ExecuteArguments
-from agentbench.mcp.envelope import Envelope, Outcome
 from agentbench.mcp.tools import ARGUMENTS
+from agentbench.pytest_results.tool_calls.arguments import ExecuteArguments
+from agentbench.pytest_results.tool_calls.envelope import Envelope, Outcome
 from tests.mcp.rows import ROWS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()

@@ -9,16 +9,18 @@ from threading import Event, Timer
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.mcp.arguments import (
+from agentbench.mcp.arguments import ExplainArguments
+from agentbench.mcp.project import project_here
+from agentbench.mcp.tools import call
+from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.tool_calls.arguments import (
     Arguments,
     DiscoverArguments,
     ExecuteArguments,
-    ExplainArguments,
 )
-from agentbench.mcp.envelope import SERIALIZED
-from agentbench.mcp.project import project_here, project_in
-from agentbench.mcp.tools import Watch, call
-from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.tool_calls.calls import Watch
+from agentbench.pytest_results.tool_calls.envelope import SERIALIZED
+from agentbench.pytest_results.tool_calls.project import project_in
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
 from tests.fakes.replay import RecordingProvider

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import get_args
 
-from agentbench.mcp.envelope import Outcome
+from agentbench.pytest_results.tool_calls.envelope import Outcome
 from tests.mcp.connection import command_for, misfit_command, over_stdio
 from tests.mcp.rows import ROWS, lay_out
 from tests.pytest_results.interpreters import NEWEST, interpreter

@@ -13,8 +13,9 @@ import typer
 
 from agentbench import __version__
 from agentbench.cli.exit_codes import ExitCode
-from agentbench.mcp.project import Project, project_here
+from agentbench.mcp.project import project_here
 from agentbench.mcp.server import ErrorMode, make_server
+from agentbench.pytest_results.tool_calls.project import Project
 
 TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
 """Where the token of the HTTP server may be given."""

@@ -11,8 +11,8 @@ import typer
 from agentbench.agents.noop import NoopAgent
 from agentbench.cli.selection import select_tasks
 from agentbench.errors import InputError
-from agentbench.mcp.project import Project, project_in
 from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.tool_calls.project import Project, project_in
 from agentbench.runs.attempt import Workshop, prepare
 from agentbench.runs.places import usable_cache_dir
 from agentbench.sandbox.choose import choose_provider

@@ -1,121 +1,14 @@
-"""Makes answers: an envelope for whatever happened, small enough, with no path of this machine."""
+"""Answers that only a server gives, and any answer as the protocol has it."""
 
-import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agentbench.mcp.envelope import (
-    SERIALIZED,
-    Envelope,
-    ErrorDetails,
-    ErrorObject,
-    ErrorType,
-    Outcome,
-)
-from agentbench.mcp.masking import Mask
-from agentbench.mcp.outcomes import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    MISHAPS,
-    SERVER_ERROR,
-    message_of,
-    signal_name,
-    spawn_message,
-)
-from agentbench.pytest_results.budget import cut_middle, fit
-from agentbench.pytest_results.model import JsonObject, PytestResult
-from agentbench.pytest_results.tools import Discovery, PytestRun
-from agentbench.scoring.evidence import PytestOutcome
+from agentbench.pytest_results.model import JsonObject
+from agentbench.pytest_results.tool_calls.answers import answer_to_error, as_text
+from agentbench.pytest_results.tool_calls.envelope import Envelope, ErrorType
+from agentbench.pytest_results.tool_calls.outcomes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult
-
-SIZE_LIMIT = 64 * 1024
-"""Bytes of a compact answer as it goes over the wire."""
-
-_AROUND = 1024  # bytes for what the protocol puts around an answer
-_IDS_LEFT = 0.5  # of the node ids, when all are too many
-_SHOWN_COMMAND = 4096  # characters of one argument
-
-
-def answer_to_run(run: PytestRun, mask: Mask, *, timeout_s: float, full: bool) -> JsonObject:
-    """What `execute_tests` says of a run."""
-
-    def rendered(result: PytestResult) -> JsonObject:
-        return _rendered(_envelope(run, result, timeout_s), mask)
-
-    if full:
-        return rendered(run.result)
-    result = fit(run.result, SIZE_LIMIT, lambda form: size_of(rendered(form)) <= SIZE_LIMIT)
-    return rendered(result)
-
-
-def answer_to_discovery(discovery: Discovery, mask: Mask, *, timeout_s: float) -> JsonObject:
-    """What `discover_tests` says: ids as far as they fit, and the errors of files without any."""
-    run, node_ids = discovery.run, discovery.node_ids
-    found = run.result.outcome is PytestOutcome.PASSED
-    result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
-
-    def rendered(form: PytestResult, kept: int) -> JsonObject:
-        envelope = _envelope(run, form, timeout_s)
-        left_out = len(node_ids) - kept
-        named = (f"{left_out} of {len(node_ids)} node_ids: narrow down by paths or keyword",)
-        changes: JsonObject = {
-            "node_ids": node_ids[:kept],
-            "omitted": (*form.omitted, *(named if left_out else ())),
-        }
-        if found:
-            changes |= {"outcome": "discovered", "message": f"{len(node_ids)} tests"}
-        return _rendered(envelope.model_copy(update=changes), mask)
-
-    kept = len(node_ids)
-    while True:
-        form = fit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))  # noqa: B023 - called at once
-        answer = rendered(form, kept)
-        if _fits(answer) or not kept:
-            return answer
-        kept = int(kept * _IDS_LEFT)
-
-
-def answer_to_error(
-    outcome: Outcome,
-    error_type: ErrorType,
-    message: str,
-    *,
-    code: int,
-    faults: Sequence[str] = (),
-    incident: str | None = None,
-) -> JsonObject:
-    """An error that is no run: wrong arguments, a path, no pytest, a bug."""
-    data = ErrorDetails(error_type=outcome, faults=tuple(faults), incident=incident)
-    return Envelope(
-        status="error",
-        outcome=outcome,
-        error_type=error_type,
-        message=message,
-        error=ErrorObject(code=code, message=message, data=data),
-    ).model_dump(mode="json")
-
-
-def invalid_arguments(faults: Sequence[str]) -> JsonObject:
-    """Every fault of the arguments at once."""
-    message = f"invalid arguments: {'; '.join(faults)}"
-    return answer_to_error(
-        "invalid_arguments", ErrorType.VALUE, message, code=INVALID_PARAMS, faults=faults
-    )
-
-
-def path_outside_root(fault: str) -> JsonObject:
-    """ADR-009: what concerns security is a ValidationError."""
-    return answer_to_error(
-        "path_outside_root", ErrorType.VALIDATION, fault, code=INVALID_PARAMS, faults=(fault,)
-    )
-
-
-def no_pytest(details: str, mask: Mask) -> JsonObject:
-    """There is nothing to run tests with, or no place to run them in."""
-    message = mask.text(spawn_message(details))
-    return answer_to_error("spawn", ErrorType.RUNTIME, message, code=SERVER_ERROR)
 
 
 def bug(incident: str) -> JsonObject:
@@ -133,18 +26,6 @@ def explained(text: str) -> JsonObject:
     ).model_dump(mode="json")
 
 
-def size_of(answer: JsonObject) -> int:
-    """Bytes of an answer on the wire, where it stands twice: as structure and as text."""
-    text = as_text(answer)
-    content = [{"type": "text", "text": text}]
-    return len(json.dumps(content)) + len(json.dumps(answer)) + _AROUND
-
-
-def as_text(answer: JsonObject) -> str:
-    """An answer for clients that read text alone."""
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
-
-
 def call_result(answer: JsonObject) -> "CallToolResult":
     """An answer as the protocol has it."""
     from mcp.types import CallToolResult, TextContent
@@ -153,44 +34,4 @@ def call_result(answer: JsonObject) -> "CallToolResult":
         content=[TextContent(type="text", text=as_text(answer))],
         structured_content=answer,
         is_error=answer["status"] == "error",
-    )
-
-
-def _fits(answer: JsonObject) -> bool:
-    return size_of(answer) <= SIZE_LIMIT
-
-
-def _rendered(envelope: Envelope, mask: Mask) -> JsonObject:
-    report = mask.value(envelope.json_report)
-    plain = envelope.model_dump(mode="json", exclude={"json_report", "node_ids"})
-    masked = {name: mask.value(value) for name, value in plain.items()}
-    return masked | {"json_report": report, "node_ids": list(envelope.node_ids)}
-
-
-def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> Envelope:
-    message = message_of(run, timeout_s)
-    mishap = MISHAPS.get(result.outcome)
-    told: JsonObject = {name: getattr(result, name) for name in SERIALIZED}
-    told |= {"outcome": result.outcome.value, "message": message, "status": "success"}
-    if mishap is not None:
-        details = _details(run, len(result.text_output))
-        told |= {
-            "status": "error",
-            "error_type": mishap.error_type,
-            "error": ErrorObject(code=mishap.code, message=message, data=details),
-        }
-    return Envelope.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
-
-
-def _details(run: PytestRun, limit: int) -> ErrorDetails:
-    """ADR-007's data; its output is cut as far as `text_output` was."""
-    command = run.command
-    return ErrorDetails(
-        error_type=run.result.outcome.value,
-        exit_code=command.exit_code,
-        signal=signal_name(command),
-        stdout=cut_middle(command.stdout, limit),
-        stderr=cut_middle(command.stderr, limit),
-        command=tuple(cut_middle(word, _SHOWN_COMMAND) for word in command.argv[:50]),
-        duration=command.duration.total_seconds(),
     )

@@ -7,9 +7,9 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from agentbench.mcp.tools import Watch
 from agentbench.pytest_results.model import JsonObject
 from agentbench.pytest_results.progress import Progress
+from agentbench.pytest_results.tool_calls.calls import Watch
 
 _LOOK_EVERY = 0.1  # seconds
 

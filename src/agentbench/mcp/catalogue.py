@@ -1,14 +1,13 @@
 """How the tools present themselves to a client and its model."""
 
-from collections.abc import Sequence
 from functools import cache
 
 from mcp.types import Tool, ToolAnnotations
 
 from agentbench.mcp.compact_schema import compact
-from agentbench.mcp.envelope import output_schema
 from agentbench.mcp.tools import ARGUMENTS, ToolName
-from agentbench.pytest_results.model import JsonObject
+from agentbench.pytest_results.tool_calls.envelope import output_schema
+from agentbench.pytest_results.tool_calls.input_schema import input_schema
 
 INSTRUCTIONS = (
     "Runs the project's pytest tests and says what they came to. Call execute_tests after a "
@@ -45,47 +44,12 @@ def catalogue(*, isolated: bool) -> tuple[Tool, ...]:
             name=name.value,
             title=name.value.replace("_", " ").capitalize(),
             description=_DESCRIPTIONS[name],
-            input_schema=_input_schema(name),
+            input_schema=input_schema(ARGUMENTS[name]),
             output_schema=compact(output_schema()),
             annotations=_annotations(name, isolated=isolated),
         )
         for name in ToolName
     )
-
-
-def _input_schema(name: ToolName) -> JsonObject:
-    """Optional arguments are left out, so null is no type of theirs, though it is taken as well."""
-    schema = _bare(ARGUMENTS[name].model_json_schema(), ("title",))
-    del schema["description"]
-    properties = schema["properties"]
-    assert isinstance(properties, dict)  # of pydantic's making
-    schema["properties"] = {name: _without_null(field) for name, field in properties.items()}
-    return schema
-
-
-def _without_null(field: JsonObject) -> JsonObject:
-    choices = field.get("anyOf")
-    if not isinstance(choices, list):
-        return field
-    rest = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
-    return {**choices[0], **rest}
-
-
-def _bare(schema: JsonObject, without: Sequence[str]) -> JsonObject:
-    """A schema without some keywords: those that only repeat or explain cost a model attention."""
-    return {
-        key: {name: _bare(field, without) for name, field in value.items()}
-        if key in ("properties", "$defs") and isinstance(value, dict)  # names, not keywords
-        else _bare_value(value, without)
-        for key, value in schema.items()
-        if key not in without
-    }
-
-
-def _bare_value(value: object, without: Sequence[str]) -> object:
-    if isinstance(value, dict):
-        return _bare(value, without)
-    return [_bare_value(item, without) for item in value] if isinstance(value, list) else value
 
 
 def _annotations(name: ToolName, *, isolated: bool) -> ToolAnnotations:

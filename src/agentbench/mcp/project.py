@@ -1,48 +1,23 @@
-"""What a server serves: a project, where its tests run, and with which Python."""
+"""A project on this machine, as a server serves it: in place, with a Python of its own."""
 
 import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.mcp.masking import Mask
-from agentbench.mcp.targets import Resolve, resolve_here, resolver_in
 from agentbench.pytest_results.environment import Candidate, candidates
 from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.tool_calls.masking import Mask
+from agentbench.pytest_results.tool_calls.project import Interpreter, Project
+from agentbench.pytest_results.tool_calls.targets import resolve_here
 from agentbench.sandbox.in_place import opened_in_place
-from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.pytest_command import PytestCommand
 
 _RUNS_AT_ONCE = 4
 _SAME_ROOT = ("--rootdir=.",)  # else ids are relative to what a call's paths have in common
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interpreter:
-    """A way to run pytest, and where it was found; `missing` when nothing is there after all."""
-
-    name: str
-    command: PytestCommand
-    missing: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
-    """A project that can be tested."""
-
-    root: PurePosixPath  # as the tests see it
-    open: Callable[[], AbstractContextManager[Sandbox]]  # for one call
-    interpreters: Callable[[], Sequence[Interpreter]]  # to be tried in this order
-    resolve: Resolve
-    mask: Mask
-    runs_at_once: int
-    env: Mapping[str, str]
-    isolated: bool  # the network and this machine's files are out of reach
 
 
 def project_here(root: Path, *, python: Path | None, environ: Mapping[str, str]) -> Project:
@@ -78,29 +53,6 @@ def project_here(root: Path, *, python: Path | None, environ: Mapping[str, str])
         runs_at_once=_RUNS_AT_ONCE,
         env={},
         isolated=False,
-    )
-
-
-def project_in(
-    sandbox: Sandbox, command: PytestCommand, *, env: Mapping[str, str], isolated: bool
-) -> Project:
-    """A task's project in a sandbox that is open already and stays so.
-
-    Args:
-        sandbox: Opened with `reporter_mounts`.
-        command: How the task runs pytest.
-        env: What the task sets in the environment of its tests.
-        isolated: Whether the sandbox keeps the network and this machine away.
-    """
-    return Project(
-        root=sandbox.workspace,
-        open=lambda: nullcontext(sandbox),
-        interpreters=lambda: [Interpreter(name="the sandbox", command=command)],
-        resolve=resolver_in(sandbox),
-        mask=Mask(sandbox.workspace, known=[str(sandbox.results)]),
-        runs_at_once=1,  # it has one workspace, and one command at a time in it
-        env=env,
-        isolated=isolated,
     )
 
 

@@ -13,19 +13,20 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from agentbench.mcp import answers
-from agentbench.mcp.arguments import (
+from agentbench.mcp.calls import Tell, carry_out
+from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue
+from agentbench.mcp.tools import ARGUMENTS, ToolName, call
+from agentbench.pytest_results.model import JsonObject
+from agentbench.pytest_results.progress import Progress
+from agentbench.pytest_results.tool_calls.answers import invalid_arguments
+from agentbench.pytest_results.tool_calls.arguments import (
     InvalidArgumentsError,
     harmless_name,
     read_arguments,
 )
-from agentbench.mcp.calls import Tell, carry_out
-from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue
-from agentbench.mcp.envelope import SERIALIZED, ErrorObject
-from agentbench.mcp.outcomes import INVALID_PARAMS
-from agentbench.mcp.project import Project
-from agentbench.mcp.tools import ARGUMENTS, ToolName, call
-from agentbench.pytest_results.model import JsonObject
-from agentbench.pytest_results.progress import Progress
+from agentbench.pytest_results.tool_calls.envelope import SERIALIZED, ErrorObject
+from agentbench.pytest_results.tool_calls.outcomes import INVALID_PARAMS
+from agentbench.pytest_results.tool_calls.project import Project
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
@@ -98,7 +99,7 @@ class _Handlers:
                 work, limiter=self._limiter, tell=_teller(session) if tell else None
             )
         except InvalidArgumentsError as error:
-            return answers.invalid_arguments(error.faults)
+            return invalid_arguments(error.faults)
         except Exception:  # a bug of ours must neither end the server nor tell of itself
             incident = secrets.token_hex(_INCIDENT_BYTES)
             _logger.error("incident %s", incident, exc_info=True)

@@ -1,50 +1,22 @@
 """The three tools: what each takes, what it does, and what it is called."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Mapping
 from enum import StrEnum
-from threading import Event
-from typing import TypeVar
 
 from agentbench.errors import SandboxError
-from agentbench.mcp.answers import (
-    SIZE_LIMIT,
-    answer_to_discovery,
-    answer_to_run,
-    explained,
-    invalid_arguments,
-    no_pytest,
-    path_outside_root,
-)
-from agentbench.mcp.arguments import (
+from agentbench.mcp.answers import explained
+from agentbench.mcp.arguments import ExplainArguments
+from agentbench.pytest_results.model import JsonObject
+from agentbench.pytest_results.tool_calls.answers import no_pytest
+from agentbench.pytest_results.tool_calls.arguments import (
     Arguments,
     DiscoverArguments,
     ExecuteArguments,
-    ExplainArguments,
-    InvalidArgumentsError,
-    PathOutsideRootError,
 )
-from agentbench.mcp.project import Interpreter, Project
-from agentbench.mcp.targets import check_targets
-from agentbench.pytest_results.model import JsonObject
-from agentbench.pytest_results.progress import Progress, ProgressSink
-from agentbench.pytest_results.run import PytestRequest
-from agentbench.pytest_results.tools import (
-    Discovery,
-    PytestRun,
-    discover_tests,
-    execute_tests,
-)
+from agentbench.pytest_results.tool_calls.calls import Watch, call_tests
+from agentbench.pytest_results.tool_calls.project import Project
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
-from agentbench.sandbox.interface import Sandbox
-from agentbench.scoring.evidence import PytestOutcome
 from agentbench.scoring.taxonomy import FailureReason
-
-DISCOVERY_TIMEOUT = 120.0
-"""Seconds that collecting tests may take."""
-
-_Run = TypeVar("_Run", PytestRun, Discovery)
 
 
 class ToolName(StrEnum):
@@ -63,125 +35,28 @@ ARGUMENTS: Mapping[ToolName, type[Arguments]] = {
 """What each tool takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
-    """How a call is followed and called off."""
-
-    cancel: Event
-    progress: ProgressSink | None = None
-
-
 def call(project: Project, arguments: Arguments, watch: Watch) -> JsonObject:
     """Do what a tool is for; returns the answer. Runs pytest, so it is no call for an event loop.
 
     Raises:
         KeyboardInterrupt: it was called off; no process of it is left.
     """
-    try:
-        return _call(project, arguments, watch)
-    except InvalidArgumentsError as error:
-        return invalid_arguments(error.faults)
-    except PathOutsideRootError as error:
-        return path_outside_root(str(error))
-    except SandboxError as error:
-        return no_pytest(str(error), project.mask)
-
-
-def _call(project: Project, arguments: Arguments, watch: Watch) -> JsonObject:
     match arguments:
-        case ExecuteArguments():
-            return _execute(project, arguments, watch)
-        case DiscoverArguments():
-            return _discover(project, arguments, watch)
+        case ExecuteArguments() | DiscoverArguments():
+            return _call_tests(project, arguments, watch)
         case ExplainArguments():
             return explained(_explanation(arguments))
         case _:
             raise TypeError(f"no tool takes {type(arguments).__name__}")
 
 
-def _execute(project: Project, arguments: ExecuteArguments, watch: Watch) -> JsonObject:
-    targets = _checked(project, paths=arguments.paths, node_ids=arguments.node_ids)
-    full = arguments.detail == "full"
-
-    def run(sandbox: Sandbox, interpreter: Interpreter) -> PytestRun:
-        request = PytestRequest(
-            command=interpreter.command,
-            timeout=timedelta(seconds=arguments.timeout_s),
-            targets=targets,
-            keyword=arguments.keyword,
-            markers=arguments.markers,
-            max_failures=arguments.max_failures,
-            last_failed=arguments.last_failed,
-            report_limit=None if full else SIZE_LIMIT,
-            env=project.env,
-        )
-        return execute_tests(sandbox, request, progress=watch.progress, cancel=watch.cancel)
-
-    found = _first_with_pytest(project, run, lambda run: run)
-    if isinstance(found, str):
-        return no_pytest(found, project.mask)
-    _tell_the_end(found, watch)
-    return answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
-
-
-def _discover(project: Project, arguments: DiscoverArguments, watch: Watch) -> JsonObject:
-    targets = _checked(project, paths=arguments.paths)
-
-    def run(sandbox: Sandbox, interpreter: Interpreter) -> Discovery:
-        request = PytestRequest(
-            command=interpreter.command,
-            timeout=timedelta(seconds=DISCOVERY_TIMEOUT),
-            targets=targets,
-            keyword=arguments.keyword,
-            markers=arguments.markers,
-            report_limit=0,  # it is never shown
-            env=project.env,
-        )
-        return discover_tests(sandbox, request, cancel=watch.cancel)
-
-    found = _first_with_pytest(project, run, lambda discovery: discovery.run)
-    if isinstance(found, str):
-        return no_pytest(found, project.mask)
-    return answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)
-
-
-def _checked(project: Project, **given: Sequence[str] | None) -> tuple[str, ...]:
-    """What pytest is to run, none of which leads out of the project."""
-    targets: tuple[str, ...] = ()
-    for name, texts in given.items():
-        if texts is not None:
-            check_targets(name, texts, project.root, project.resolve)
-            targets += tuple(texts)
-    return targets
-
-
-def _first_with_pytest(
-    project: Project,
-    run: Callable[[Sandbox, Interpreter], _Run],
-    run_of: Callable[[_Run], PytestRun],
-) -> _Run | str:
-    """What the first interpreter that has pytest makes of it; else what was tried, in order."""
-    tried: list[str] = []
-    for interpreter in project.interpreters():
-        if interpreter.missing:
-            tried.append(f"{interpreter.name}: not there")
-            continue
-        with project.open() as sandbox:
-            made = run(sandbox, interpreter)
-        result = run_of(made).result
-        if result.outcome is not PytestOutcome.SPAWN:
-            return made
-        tried.append(f"{interpreter.name}: {result.spawn_error}")
-    listed = "; ".join(f"{number}. {what}" for number, what in enumerate(tried, 1))
-    return f"no interpreter with pytest. Tried, in this order: {listed or 'nothing to try'}"
-
-
-def _tell_the_end(run: PytestRun, watch: Watch) -> None:
-    """However short the run, whoever follows it hears of it once."""
-    summary = run.result.summary
-    if watch.progress is not None:
-        done = summary.total - summary.unfinished
-        watch.progress(Progress(done=done, collected=max(done, summary.collected)))
+def _call_tests(
+    project: Project, arguments: ExecuteArguments | DiscoverArguments, watch: Watch
+) -> JsonObject:
+    try:
+        return call_tests(project, arguments, watch)
+    except SandboxError as error:
+        return no_pytest(str(error), project.mask)
 
 
 def _explanation(arguments: ExplainArguments) -> str:

@@ -3,8 +3,8 @@
 import signal
 from dataclasses import dataclass
 
-from agentbench.mcp.envelope import ErrorType
 from agentbench.pytest_results.model import PytestResult
+from agentbench.pytest_results.tool_calls.envelope import ErrorType
 from agentbench.pytest_results.tools import PytestRun
 from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.mcp.masking import HIDDEN, Mask
+from agentbench.pytest_results.tool_calls.masking import HIDDEN, Mask
 
 MASK = Mask(PurePosixPath("/srv/proj"), known=["/home/Jane Doe"])
 

@@ -3,9 +3,17 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.mcp.arguments import InvalidArgumentsError, PathOutsideRootError
-from agentbench.mcp.targets import Resolved, check_targets, resolve_here, resolver_in
 from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.tool_calls.arguments import (
+    InvalidArgumentsError,
+    PathOutsideRootError,
+)
+from agentbench.pytest_results.tool_calls.targets import (
+    Resolved,
+    check_targets,
+    resolve_here,
+    resolver_in,
+)
 from agentbench.sandbox.interface import Command
 from tests.fakes.local_sandbox import LocalSandbox
 

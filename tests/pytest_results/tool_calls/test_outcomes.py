@@ -3,8 +3,8 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.mcp.outcomes import MISHAPS, message_of, signal_name
 from agentbench.pytest_results.model import PytestResult, Summary
+from agentbench.pytest_results.tool_calls.outcomes import MISHAPS, message_of, signal_name
 from agentbench.pytest_results.tools import PytestRun
 from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome, ReportSource
 

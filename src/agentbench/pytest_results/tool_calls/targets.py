@@ -7,7 +7,10 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import SandboxError
-from agentbench.mcp.arguments import InvalidArgumentsError, PathOutsideRootError
+from agentbench.pytest_results.tool_calls.arguments import (
+    InvalidArgumentsError,
+    PathOutsideRootError,
+)
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.schema import Schema
 

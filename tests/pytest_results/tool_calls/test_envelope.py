@@ -2,9 +2,9 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from agentbench.mcp.answers import bug, explained, invalid_arguments
-from agentbench.mcp.envelope import SERIALIZED, Envelope, output_schema
 from agentbench.pytest_results.model import PytestResult
+from agentbench.pytest_results.tool_calls.answers import invalid_arguments, path_outside_root
+from agentbench.pytest_results.tool_calls.envelope import SERIALIZED, Envelope, output_schema
 from agentbench.scoring.evidence import PytestOutcome
 
 
@@ -23,7 +23,7 @@ def test_an_outcome_that_is_not_in_the_table_is_refused():
         Envelope(status="success", outcome="fine", message="")
 
 
-@pytest.mark.parametrize("answer", [explained("x"), bug("1"), invalid_arguments(["a"])])
+@pytest.mark.parametrize("answer", [invalid_arguments(["a"]), path_outside_root("a")])
 def test_answers_fit_the_schema_and_the_schema_is_one(answer):
     jsonschema.Draft202012Validator.check_schema(output_schema())
     jsonschema.validate(answer, output_schema())

@@ -1,0 +1,51 @@
+from threading import Event
+
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.tool_calls.arguments import DiscoverArguments, ExecuteArguments
+from agentbench.pytest_results.tool_calls.calls import Watch, call_tests
+from agentbench.pytest_results.tool_calls.project import project_in
+from agentbench.tasks.pytest_command import PytestCommand
+from tests.fakes.local_sandbox import LocalSandbox
+
+
+@pytest.fixture
+def sandbox(tmp_path, plain_python):
+    sandbox = LocalSandbox(tmp_path / "sandbox", plain_python, reporter_mounts())
+    folder = tmp_path / "sandbox" / "workspace"
+    (folder / "test_m.py").write_text("def test_a(): pass\ndef test_b(): assert 0\n")
+    return sandbox
+
+
+def asked(sandbox, arguments, watch=None):
+    project = project_in(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
+    return call_tests(project, arguments, watch or Watch(cancel=Event()))
+
+
+def test_a_run_and_a_discovery_are_answered_in_the_same_shape(sandbox):
+    run, found = asked(sandbox, ExecuteArguments()), asked(sandbox, DiscoverArguments())
+    assert (run["outcome"], found["outcome"]) == ("failed", "discovered")
+    assert found["node_ids"] == [case["node_id"] for case in run["tests"]]
+    assert set(run) == set(found)
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"), [("../x", "path_outside_root"), ("nowhere", "invalid_arguments")]
+)
+def test_a_path_that_pytest_is_not_to_see_is_an_answer(sandbox, path, outcome):
+    assert asked(sandbox, ExecuteArguments(paths=[path]))["outcome"] == outcome
+    assert asked(sandbox, DiscoverArguments(paths=[path]))["outcome"] == outcome
+
+
+def test_a_lost_sandbox_is_no_answer(sandbox):
+    sandbox.lost = True
+    with pytest.raises(SandboxError):
+        asked(sandbox, ExecuteArguments())
+
+
+def test_whoever_follows_a_run_hears_of_its_end(sandbox):
+    told = []
+    asked(sandbox, ExecuteArguments(), Watch(cancel=Event(), progress=told.append))
+    assert told[-1].done == 2
