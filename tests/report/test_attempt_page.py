@@ -5,7 +5,7 @@ from hypothesis import given
 
 from agentbench.report.attempt_page import render_attempt
 from agentbench.report.harmless import harmless
-from agentbench.runs.record import AgentRecord, PatchRecord, StageRecord
+from agentbench.runs.record import AgentRecord, PatchRecord, StageRecord, UsageRecord
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, Severity
 from agentbench.scoring.verdict import CaseChange
 from agentbench.stages.verification.protection import Dropped
@@ -127,3 +127,13 @@ def test_a_patch_whose_file_is_gone_is_still_counted():
 def test_the_page_of_any_record_is_harmless(record):
     text = render_attempt(record, NOWHERE)
     assert harmless(text, newlines=True) == text
+
+
+@pytest.mark.parametrize(("cost", "shown"), [(None, "price unknown"), (0.25, "$0.2500")])
+def test_what_the_model_cost_is_told_also_when_nobody_knows(cost, shown):
+    usage = UsageRecord(
+        requests=3, input_tokens=9, output_tokens=2, cost_usd=cost, llm_errors={"rate_limit": 2}
+    )
+    lines = page(resolved(model="some/model", usage=usage))
+    assert f"model: some/model, 3 requests, 9 tokens in (0 cached), 2 out, {shown}" in lines
+    assert "  not answered: rate_limit x2" in lines

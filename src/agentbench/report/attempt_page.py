@@ -5,6 +5,7 @@ from pathlib import Path
 
 from agentbench.report.harmless import harmless
 from agentbench.report.rows import verdict_word
+from agentbench.report.transcript import transcript
 from agentbench.runs.record import AttemptRecord, StageRecord
 from agentbench.scoring.evidence import CaseOutcome
 
@@ -24,6 +25,8 @@ def _lines(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield from _stages(record)
     yield from _candidates(record)
     yield from _agent(record)
+    yield from _model(record)
+    yield from transcript(folder)
     yield from _tests(record)
     yield from _controls(record)
     yield from _notes(record)
@@ -79,6 +82,21 @@ def _agent(record: AttemptRecord) -> Iterator[str]:
         return
     detail = f": {harmless(agent.detail, limit=400)}" if agent.detail else ""
     yield f"agent: {agent.ending.value}, {agent.steps} steps, {agent.tool_calls} tool calls{detail}"
+    yield ""
+
+
+def _model(record: AttemptRecord) -> Iterator[str]:
+    usage = record.usage
+    if usage is None:
+        return
+    cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    yield (
+        f"model: {harmless(record.model or 'unnamed')}, {usage.requests} requests, "
+        f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
+        f"{usage.output_tokens} out, {cost}"
+    )
+    for kind, count in sorted(usage.llm_errors.items()):
+        yield f"  not answered: {harmless(kind)} x{count}"
     yield ""
 
 
