@@ -1,16 +1,63 @@
-"""An agent's command, run behind the relay that leads from its sandbox to the gateway."""
+"""A command in a sandbox that has no network but its door to a model."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from agentbench.agents.model_door import ModelDoor
-from agentbench.sandbox.interface import ReadOnlyMount
+from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 
-_RELAY = Path(__file__).with_name("mounted") / "agentbench_relay.py"
+RELAY_MOUNT = "agentbench-relay.py"
+DOOR_MOUNT = "agentbench-door"
+PLACE = "{agentbench-door}"
+"""What the relay replaces by the address of the door, wherever it stands in the environment."""
+
+_RELAY = Path(__file__).parent / "mounted" / "agentbench_relay.py"
+# One outside the environment that agents may write to, if there is any.
+_WITH_PYTHON = """
+for python in /usr/bin/python3 /usr/local/bin/python3; do
+  if [ -x "$python" ]; then exec "$python" -I -S "$@"; fi
+done
+exec python3 -I -S "$@"
+""".strip()
 
 
 def door_mounts(door: ModelDoor) -> tuple[ReadOnlyMount, ...]:
-    """What a sandbox needs to reach the gateway: the relay, and the folder of the socket."""
+    """What a sandbox has to be opened with for `behind_relay`."""
     return (
-        ReadOnlyMount(name="agentbench-relay.py", source=_RELAY),
-        ReadOnlyMount(name="agentbench-door", source=door.socket.parent),
+        ReadOnlyMount(name=RELAY_MOUNT, source=_RELAY),
+        ReadOnlyMount(name=DOOR_MOUNT, source=door.socket.parent),
     )
+
+
+def behind_relay(command: Command, sandbox: Sandbox, door: ModelDoor) -> Command:
+    """The command, with the door to its model at an address that clients of models are told of.
+
+    It ends as the command would have ended. What the command's own environment says wins; there,
+    `{agentbench-door}` stands for the address, without a path.
+
+    Raises:
+        KeyError: the sandbox was not opened with the door's mounts.
+    """
+    relay = sandbox.mounted(RELAY_MOUNT)
+    socket = sandbox.mounted(DOOR_MOUNT) / door.socket.name
+    wrapped = ("sh", "-c", _WITH_PYTHON, "agentbench-relay", str(relay), str(socket), "--")
+    return replace(
+        command,
+        argv=(*wrapped, *command.argv),
+        env={**model_environment(door), **command.env},
+    )
+
+
+def model_environment(door: ModelDoor) -> Mapping[str, str]:
+    """The variables that clients of models look at, as they are set behind the relay."""
+    return {
+        "AGENTBENCH_MODEL": door.model,
+        "OPENAI_BASE_URL": f"{PLACE}/v1",
+        "OPENAI_API_BASE": f"{PLACE}/v1",
+        "OPENAI_API_KEY": door.token,
+        "ANTHROPIC_BASE_URL": PLACE,
+        "ANTHROPIC_API_KEY": door.token,
+        "GOOGLE_GEMINI_BASE_URL": PLACE,
+        "GEMINI_API_KEY": door.token,
+    }

@@ -1,0 +1,120 @@
+"""A command in a sandbox without a network reaches its door, and nothing else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agentbench.agents.gateway.behind_relay import behind_relay, door_mounts, model_environment
+from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
+from agentbench.scoring.evidence import CommandResult, Ending
+from tests.agents.gateway.unix_door import UnixDoor, echo, unix_door
+
+WALLED = ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)]
+EVERYWHERE = [*WALLED, "process"]
+LIMITS = Limits(memory_mib=512, pids=64, disk_mib=512)
+MANY = """
+import asyncio, os
+host, port = os.environ["AGENTBENCH_MODEL_URL"].removeprefix("http://").split(":")
+async def one(number):
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(str(number).encode() * 1000)
+    writer.write_eof()
+    said = await reader.read()
+    writer.close()
+    return said == str(number).encode() * 1000 + b"end"
+async def main():
+    return await asyncio.gather(*(one(number) for number in range(200)))
+print(all(asyncio.run(main())))
+"""
+ELSEWHERE = """
+import os, socket
+door = int(os.environ["AGENTBENCH_MODEL_URL"].rpartition(":")[2])
+def reached(address):
+    try:
+        socket.create_connection(address, timeout=2).close()
+    except OSError:
+        return False
+    return True
+listening = [port for port in range(1, 65536) if reached(("127.0.0.1", port))]
+print(listening == [door], [address for address in (("10.0.0.1", 80), ("172.17.0.1", 80),
+    ("1.1.1.1", 443), ("example.org", 443)) if reached(address)])
+print(sorted(os.listdir(os.environ["DOOR"])))
+"""
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[UnixDoor]:
+    with unix_door(tmp_path / "door", echo) as opened:
+        yield opened
+
+
+@pytest.fixture
+def back_end(request: pytest.FixtureRequest) -> SandboxProvider:
+    provider: SandboxProvider = request.getfixturevalue(request.param)
+    return provider
+
+
+@contextmanager
+def opened(back_end: SandboxProvider, door: UnixDoor) -> Iterator[Sandbox]:
+    named = back_end.resolve_image(None)
+    mounts = door_mounts(door)
+    with back_end.open(named, limits=LIMITS, network=False, mounts=mounts) as sandbox:
+        yield sandbox
+
+
+def run(sandbox: Sandbox, door: UnixDoor, *argv: str, **more) -> CommandResult:
+    command = Command(argv=argv, timeout=timedelta(seconds=120), **more)
+    return sandbox.run(behind_relay(command, sandbox, door))
+
+
+@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+def test_two_hundred_connections_reach_the_door(back_end: SandboxProvider, door: UnixDoor) -> None:
+    with opened(back_end, door) as sandbox:
+        result = run(sandbox, door, "python", "-c", MANY)
+    assert (result.stdout, result.stderr) == ("True\n", "")
+
+
+@pytest.mark.parametrize("back_end", WALLED, indirect=True)
+def test_nothing_else_is_reached(back_end: SandboxProvider, door: UnixDoor) -> None:
+    with opened(back_end, door) as sandbox:
+        env = {"DOOR": str(sandbox.mounted("agentbench-door"))}
+        result = run(sandbox, door, "python", "-c", ELSEWHERE, env=env)
+    assert result.stdout == f"True []\n['{door.socket.name}']\n", result.stderr
+
+
+@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+def test_it_ends_as_the_command_would_have_ended(back_end: SandboxProvider, door: UnixDoor) -> None:
+    with opened(back_end, door) as sandbox:
+        said = run(sandbox, door, "sh", "-c", "cat; echo err >&2; exit 5", stdin=b"told")
+        killed = run(sandbox, door, "sh", "-c", "kill -9 $$")
+        alone = sandbox.run(Command(argv=("sh", "-c", "kill -9 $$"), timeout=timedelta(seconds=60)))
+        missing = run(sandbox, door, "no-such-program")
+        late = Command(argv=("sleep", "600"), timeout=timedelta(seconds=2))
+        cut_off = sandbox.run(behind_relay(late, sandbox, door))
+
+    assert (said.exit_code, said.stdout, said.stderr) == (5, "told", "err\n")
+    assert (killed.ending, killed.signal) == (alone.ending, alone.signal)
+    assert missing.exit_code == 127
+    assert cut_off.ending is Ending.TIMED_OUT
+
+
+@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+def test_clients_of_models_are_told_where_to_go(back_end: SandboxProvider, door: UnixDoor) -> None:
+    with opened(back_end, door) as sandbox:
+        own = {"OPENAI_API_KEY": "mine", "PLACE": "{agentbench-door}/x"}
+        result = run(sandbox, door, "env", env=own)
+    env = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+    url = env["AGENTBENCH_MODEL_URL"]
+    assert env["OPENAI_BASE_URL"] == env["OPENAI_API_BASE"] == f"{url}/v1"
+    assert env["ANTHROPIC_BASE_URL"] == env["GOOGLE_GEMINI_BASE_URL"] == url
+    assert env["ANTHROPIC_API_KEY"] == env["GEMINI_API_KEY"] == door.token
+    assert (env["OPENAI_API_KEY"], env["PLACE"]) == ("mine", f"{url}/x")
+    assert env["AGENTBENCH_MODEL"] == door.model
+
+
+def test_the_real_address_is_nowhere_in_what_is_told(tmp_path: Path) -> None:
+    told = model_environment(UnixDoor(tmp_path / "gateway.sock"))
+    assert not any(str(tmp_path) in value for value in told.values())
