@@ -34,10 +34,10 @@ import os, socket
 door = int(os.environ["AGENTBENCH_MODEL_URL"].rpartition(":")[2])
 def reached(address):
     try:
-        socket.create_connection(address, timeout=2).close()
+        with socket.create_connection(address, timeout=2) as connection:
+            return connection.getpeername() != connection.getsockname()  # else it met itself
     except OSError:
         return False
-    return True
 listening = [port for port in range(1, 65536) if reached(("127.0.0.1", port))]
 print(listening == [door], [address for address in (("10.0.0.1", 80), ("172.17.0.1", 80),
     ("1.1.1.1", 443), ("example.org", 443)) if reached(address)])
