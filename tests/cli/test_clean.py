@@ -55,3 +55,19 @@ def test_cached_preparations_go_too(clean, tmp_path):
     said = clean()
     assert "cached process abc (0.0 MiB)" in said.stdout
     assert not kept.exists()
+
+
+def test_toolboxes_go_too_but_for_one_in_use(clean, tmp_path):
+    kept = tmp_path / "cache" / "toolboxes" / "some-agent-abc"
+    kept.mkdir(parents=True)
+    (kept / "file").write_bytes(b"x" * 2**20)
+    lock = (kept.parent / "some-agent-abc.lock").open("w")
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        said = clean()
+        assert kept.exists()
+    assert "toolbox some-agent-abc" not in said.stdout
+    assert "1 in use by living runs kept" in said.stderr
+    said = clean()
+    assert "toolbox some-agent-abc (1.0 MiB)" in said.stdout
+    assert not kept.exists()

@@ -1,0 +1,187 @@
+"""Where toolboxes are made, and kept between runs."""
+
+import hashlib
+import json
+import tarfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from agentbench.agents.toolbox.in_use import Use, removing
+from agentbench.agents.toolbox.recipe import ToolRecipe
+from agentbench.agents.toolbox.unpack import UnsafeTreeError, unpack
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.interface import (
+    Command,
+    ImageId,
+    Limits,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxProvider,
+)
+from agentbench.sandbox.trees import remove_tree, size_of
+from agentbench.schema import Schema
+from agentbench.scoring.evidence import CommandResult
+
+TOOLS_MOUNT = "agentbench-tools"
+"""The name by which a sandbox knows its agent's programs."""
+
+Say = Callable[[str], None]
+
+_FORMAT = 1  # raised whenever a toolbox of an older agentbench must not be used
+_LIMITS = Limits(cpus=4.0, memory_mib=4096, pids=512, disk_mib=8192)
+_INSTALLED_WITHIN = timedelta(minutes=20)
+_LAST_LINES = 8
+_UNFINISHED = ".new"
+
+
+class ToolboxFacts(Schema):
+    """What is written beside a toolbox."""
+
+    name: str
+    provider: str
+    image: str
+    size_bytes: int
+    seconds: float  # that its installation took
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """One toolbox that is kept, or what is left of one that was never finished."""
+
+    folder: Path
+    size_bytes: int
+    in_use: bool  # or being made
+
+
+class Toolboxes:
+    """Toolboxes below one folder of this machine, for one back end; safe to use from threads.
+
+    What was made ready is not discarded by anybody until this object or its process is gone.
+    """
+
+    def __init__(
+        self, folder: Path, provider: SandboxProvider, *, say: Say = lambda _line: None
+    ) -> None:
+        self._folder = folder
+        self._provider = provider
+        self._say = say
+        self._uses: dict[Path, Use] = {}
+        self._lock = threading.Lock()
+
+    def ready(self, recipe: ToolRecipe, image: ImageId) -> ReadOnlyMount:
+        """The programs of a recipe for sandboxes that start from an image, installed if need be.
+
+        Raises:
+            UnavailableError: they cannot be installed; says which command failed.
+            SandboxError: the sandbox to install them in is lost.
+        """
+        folder = self._folder / _key(recipe, image, self._provider)
+        with self._lock:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            use = self._uses.setdefault(folder, Use(_lock_of(folder)))
+            while not _is_whole(folder):
+                with use.alone():
+                    if not _is_whole(folder):
+                        self._make(recipe, image, folder)
+        return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / "tools")
+
+    def _make(self, recipe: ToolRecipe, image: ImageId, folder: Path) -> None:
+        started = time.monotonic()
+        self._say(f"installing {recipe.name} …")
+        scratch = folder.with_name(folder.name + _UNFINISHED)
+        remove_tree(scratch)  # of somebody who was killed
+        remove_tree(folder)
+        try:
+            size = self._install(recipe, image, scratch / "tools")
+            facts = ToolboxFacts(
+                name=recipe.name,
+                provider=self._provider.name,
+                image=image,
+                size_bytes=size,
+                seconds=round(time.monotonic() - started, 1),
+            )
+            (scratch / "toolbox.json").write_text(facts.model_dump_json())
+            scratch.rename(folder)
+        finally:
+            remove_tree(scratch)
+        self._say(f"installed {recipe.name}: {size / 2**20:.0f} MiB in {facts.seconds:.0f} s")
+
+    def _install(self, recipe: ToolRecipe, image: ImageId, target: Path) -> int:
+        target.mkdir(parents=True)
+        for made in (target, target.parent):
+            made.chmod(0o755)  # whatever the umask: the sandbox's user reads it
+        with self._provider.open(image, limits=_LIMITS, network=True) as sandbox:
+            for line in recipe.lines:
+                _carry_out(line, sandbox, recipe.name)
+            sandbox.kill()
+            try:
+                with sandbox.read_tree(sandbox.workspace) as chunks:
+                    return unpack(chunks, target)
+            except (UnsafeTreeError, tarfile.TarError, OSError) as error:
+                raise UnavailableError(
+                    f"{recipe.name} was installed, but cannot be kept: {error}"
+                ) from error
+
+
+def toolboxes_in(cache_dir: Path) -> Path:
+    """The folder of toolboxes below the folder of all that can be made again."""
+    return cache_dir / "toolboxes"
+
+
+def kept_toolboxes(folder: Path) -> list[Toolbox]:
+    """Every toolbox below a folder."""
+    if not folder.is_dir():
+        return []
+    return [_toolbox(each) for each in sorted(folder.iterdir()) if each.is_dir()]
+
+
+def _toolbox(folder: Path) -> Toolbox:
+    with removing(_lock_of(folder)) as allowed:
+        return Toolbox(folder=folder, size_bytes=size_of(folder), in_use=not allowed)
+
+
+def discard_toolbox(toolbox: Toolbox) -> bool:
+    """Remove one, unless somebody is making or using it; says whether it is gone."""
+    with removing(_lock_of(toolbox.folder)) as allowed:
+        if allowed:
+            remove_tree(toolbox.folder)
+    return allowed
+
+
+def _carry_out(line: str, sandbox: Sandbox, name: str) -> None:
+    try:
+        result = sandbox.run(Command(argv=("sh", "-c", line), timeout=_INSTALLED_WITHIN))
+    except SandboxError as error:
+        raise SandboxError(f"while {name} was installed by `{line}`: {error}") from error
+    if not result.ok:
+        raise UnavailableError(
+            f"{name} cannot be installed: `{line}` {_how(result)}\n{_last_lines(result)}"
+        )
+
+
+def _how(result: CommandResult) -> str:
+    code = f"exit code {result.exit_code}" if result.exit_code is not None else result.ending
+    return f"ended with {code} after {result.duration.total_seconds():.0f} s"
+
+
+def _last_lines(result: CommandResult) -> str:
+    lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
+    return "\n".join(f"  {line}" for line in lines) or "  and said nothing"
+
+
+def _key(recipe: ToolRecipe, image: ImageId, provider: SandboxProvider) -> str:
+    parts = [_FORMAT, provider.name, image, recipe.name, *recipe.lines]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+    return f"{recipe.name}-{digest}"
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name.removesuffix(_UNFINISHED)}.lock")
+
+
+def _is_whole(folder: Path) -> bool:
+    return (folder / "toolbox.json").is_file()
