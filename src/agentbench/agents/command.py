@@ -2,6 +2,7 @@
 
 import shlex
 
+from agentbench.agents.gateway.behind_relay import behind_relay
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
 from agentbench.sandbox.archive import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
@@ -15,7 +16,8 @@ class CommandAgent:
     """Runs a shell command in the workspace.
 
     The instruction is on its stdin, in the file that `$AGENTBENCH_INSTRUCTION` names, and in
-    place of `{instruction}` in the command, quoted for the shell.
+    place of `{instruction}` in the command, quoted for the shell. With a model, the variables that
+    clients look at (`OPENAI_BASE_URL`, `ANTHROPIC_API_KEY`, …) lead to the door.
     """
 
     name = "command"
@@ -28,24 +30,31 @@ class CommandAgent:
         problem: Problem,
         sandbox: Sandbox,
         budget: Budget,
-        model: ModelDoor | None,  # noqa: ARG002 - the protocol's
+        model: ModelDoor | None,
     ) -> AgentOutcome:
         """Run the command to its end or to the end of the budget."""
         instruction = problem.instruction.encode()
         sandbox.write_tree(sandbox.results, tar_of_file("instruction.md", instruction))
         line = self._command.replace("{instruction}", shlex.quote(problem.instruction))
-        result = sandbox.run(
-            Command(
-                argv=("sh", "-c", line),
-                timeout=budget.remaining(),
-                env={"AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md"},
-                stdin=instruction,
-            )
+        command = Command(
+            argv=("sh", "-c", line),
+            timeout=budget.remaining(),
+            env={"AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md"},
+            stdin=instruction,
         )
-        return _outcome(result)
+        return outcome_of(run_with_model(command, sandbox, model))
 
 
-def _outcome(result: CommandResult) -> AgentOutcome:
+def run_with_model(command: Command, sandbox: Sandbox, model: ModelDoor | None) -> CommandResult:
+    """Run a command, behind the relay if there is a model; the result names the command alone."""
+    if model is None:
+        return sandbox.run(command)
+    result = sandbox.run(behind_relay(command, sandbox, model))
+    return result.model_copy(update={"argv": command.argv})
+
+
+def outcome_of(result: CommandResult) -> AgentOutcome:
+    """How an agent that is one command stopped."""
     if result.ok:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, command=result, steps=1)
     seconds = result.duration.total_seconds()
