@@ -5,6 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 from agentbench.agents.command import CommandAgent
@@ -31,10 +32,12 @@ _IMPORT_FAILURES = (
     OSError,
     RuntimeError,
 )
+_LLM_LIBRARIES = ("openai", "anthropic", "httpx2")
 BUILT_IN = {
     "oracle": "applies the reference solution: proves a task solvable",
     "noop": "changes nothing: proves a task not already solved",
     "command": "any command in the sandbox, given with --agent-command",
+    "llm": "a model with a few tools, in a loop of its own; needs --model",
 }
 """The agents that come with agentbench, and what each is."""
 
@@ -70,10 +73,10 @@ def choose_agent(
         return OracleAgent(patches)
     if name == "noop":
         return NoopAgent()
+    if name == "llm":
+        return _llm_agent()
     if name == "command":
-        if command is None or not command.strip():
-            raise UsageError("--agent command needs --agent-command '…'")
-        return CommandAgent(command)
+        return _command_agent(command)
     for point in entry_points(group=_GROUP, name=name):
         return _as_agent(point.name, _loaded(point))
     if ":" in name:
@@ -86,6 +89,22 @@ def available_agents() -> Mapping[str, str]:
     """Every agent that can be named here, with a line about each."""
     own = {point.name: f"from {point.value}" for point in entry_points(group=_GROUP)}
     return {**BUILT_IN, **own}
+
+
+def _command_agent(command: str | None) -> Agent:
+    if command is None or not command.strip():
+        raise UsageError("--agent command needs --agent-command '…'")
+    return CommandAgent(command)
+
+
+def _llm_agent() -> Agent:
+    missing = [library for library in _LLM_LIBRARIES if find_spec(library) is None]
+    if missing:
+        said = f"--agent llm needs {', '.join(missing)}, found none"
+        raise UsageError(f"{said}: pip install 'agentbench[llm]'")
+    from agentbench.agents.llm.agent import LlmAgent
+
+    return LlmAgent()
 
 
 def _imported(path: str) -> object:

@@ -1,0 +1,107 @@
+"""Keeps a conversation within the room that a model has for it: old output of tools goes first."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentbench.agents.llm.conversation import Conversation, Reply, ToolSpec, Turn
+from agentbench.pytest_results.budget import cut_middle
+
+_BYTES_PER_TOKEN = 3  # fewer than in any text that was tried: better a bit of room unused
+_AROUND = 8  # tokens for what a wire puts around a message
+_AFTER = 0.7  # of the room, once something has to go: cutting at each step would spoil caches
+_SHRUNK = 0.6  # of what was too long
+_WORTH_IT = 400  # characters; shorter output stays
+_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters of the latest output
+
+
+class Memory:
+    """A conversation that is kept within its room as it grows."""
+
+    def __init__(self, conversation: Conversation, room: int) -> None:
+        self._room = room
+        self.conversation = fitted(conversation, room)
+
+    def add(self, turn: Turn) -> None:
+        """Take up a turn; older ones may have to go."""
+        turns = (*self.conversation.turns, turn)
+        self.conversation = fitted(replace(self.conversation, turns=turns), self._room)
+
+    def shrink(self) -> None:
+        """Make do with less, from now on: the model found this conversation too long."""
+        self._room = int(tokens_of(self.conversation) * _SHRUNK)
+        self.conversation = fitted(self.conversation, self._room)
+
+
+def tokens_of(conversation: Conversation) -> int:
+    """About how many tokens a conversation takes, estimated high."""
+    fixed = _tokens(conversation.system) + _tokens(conversation.opening)
+    return fixed + sum(map(_tokens_of_turn, conversation.turns))
+
+
+def tokens_of_tools(tools: Sequence[ToolSpec]) -> int:
+    """About how many tokens the descriptions of tools take."""
+    return sum(_tokens(tool.name + tool.description + json.dumps(tool.schema)) for tool in tools)
+
+
+def fitted(conversation: Conversation, room: int) -> Conversation:
+    """The conversation, or what is left of it when it does not fit; system and task stay.
+
+    Args:
+        conversation: All of it.
+        room: Tokens.
+    """
+    if tokens_of(conversation) <= room:
+        return conversation
+    goal = int(room * _AFTER)
+    conversation = _without_old_output(conversation, goal)
+    conversation = _without_old_turns(conversation, goal)
+    return _with_short_output(conversation, goal)
+
+
+def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
+    excess = tokens_of(conversation) - goal
+    turns: list[Turn] = []
+    for turn in conversation.turns[:-1]:
+        short = turn
+        if excess > 0:
+            short = replace(turn, replies=tuple(map(_left_out, turn.replies)))
+            excess -= _tokens_of_turn(turn) - _tokens_of_turn(short)
+        turns.append(short)
+    return replace(conversation, turns=(*turns, *conversation.turns[-1:]))
+
+
+def _without_old_turns(conversation: Conversation, goal: int) -> Conversation:
+    while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
+        rest, forgotten = conversation.turns[1:], conversation.forgotten + 1
+        conversation = replace(conversation, turns=rest, forgotten=forgotten)
+    return conversation
+
+
+def _with_short_output(conversation: Conversation, goal: int) -> Conversation:
+    """Only the last turn is left by now: what its tools said is cut in the middle."""
+    shorter = conversation
+    for length in _LENGTHS:
+        if tokens_of(shorter) <= goal or not conversation.turns:
+            break
+        *others, last = conversation.turns
+        replies = tuple(replace(each, text=cut_middle(each.text, length)) for each in last.replies)
+        shorter = replace(conversation, turns=(*others, replace(last, replies=replies)))
+    return shorter
+
+
+def _left_out(reply: Reply) -> Reply:
+    if len(reply.text) <= _WORTH_IT:
+        return reply
+    text = f"[{len(reply.text)} characters were left out here to save room; call again if needed]"
+    return replace(reply, text=text)
+
+
+def _tokens_of_turn(turn: Turn) -> int:
+    calls = sum(_tokens(call.name + call.arguments) for call in turn.answer.tool_calls)
+    replies = sum(_tokens(reply.text) for reply in turn.replies)
+    return _tokens(turn.answer.text) + calls + replies + _tokens(turn.note)
+
+
+def _tokens(text: str) -> int:
+    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + _AROUND

@@ -1,0 +1,116 @@
+"""Opens files of a workspace, and none outside it.
+
+A path is resolved once, links and all; then each part of what came out is opened below the one
+before, and no link is followed any more: whatever is swapped in between is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+SIZE_LIMIT = 10 * 1024 * 1024
+"""Bytes of a file that is read or edited."""
+
+
+class RefusedError(Exception):
+    """Says to the model what was wrong."""
+
+
+def shown(name: str) -> str:
+    """A name that others chose, on one line."""
+    return name if name.isprintable() else ascii(name)
+
+
+def below(root: str, path: str) -> tuple[str, ...]:
+    """Where a path leads, as the parts below the root.
+
+    Raises:
+        RefusedError: it leads out of the root.
+    """
+    if "\0" in path:
+        raise RefusedError("a path cannot hold a NUL character")
+    root = os.path.realpath(root)
+    full = os.path.realpath(Path(root, path))
+    if full == root:
+        return ()
+    if not full.startswith(root + os.sep):
+        raise RefusedError(f"{shown(path)} leads out of the workspace; give a path inside it")
+    return Path(full).relative_to(root).parts
+
+
+def content_of(root: str, path: str) -> bytes:
+    """The bytes of a text file.
+
+    Raises:
+        RefusedError: it is outside, too large, binary or no regular file.
+        OSError: it cannot be opened.
+    """
+    handle = _opened(root, below(root, path), _FILE)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            raise RefusedError(f"{shown(path)} is a folder; list_files shows what is in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise RefusedError(f"{shown(path)} is no regular file")
+        if status.st_size > SIZE_LIMIT:
+            size = f"{status.st_size} bytes, more than {SIZE_LIMIT}"
+            raise RefusedError(f"{shown(path)} has {size}; use run with head, tail, grep or sed")
+        content = file.read(SIZE_LIMIT)
+    if b"\0" in content:
+        raise RefusedError(f"{shown(path)} is a binary file of {len(content)} bytes")
+    return content
+
+
+def write(root: str, path: str, content: bytes) -> None:
+    """Put content in the place of a file, wholly or not at all; missing folders are made.
+
+    Raises:
+        RefusedError: it is outside.
+        OSError: it cannot be written.
+    """
+    *folders, name = below(root, path) or ("",)
+    if not name:
+        raise RefusedError("the workspace itself is no file")
+    folder = _opened(root, tuple(folders), _FOLDER, make=True)
+    draft = f".agentbench-{secrets.token_hex(8)}"
+    try:
+        handle = os.open(draft, _NEW, 0o600, dir_fd=folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            os.fchmod(handle, _mode(name, folder))
+        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(draft, dir_fd=folder)
+        raise
+    finally:
+        os.close(folder)
+
+
+def _mode(name: str, folder: int) -> int:
+    try:
+        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return 0o644
+
+
+def _opened(root: str, parts: tuple[str, ...], flags: int, *, make: bool = False) -> int:
+    descriptor = os.open(os.path.realpath(root), _FOLDER)
+    for number, part in enumerate(parts, 1):
+        try:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=descriptor)
+            deeper = os.open(part, flags if number == len(parts) else _FOLDER, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = deeper
+    return descriptor

@@ -1,0 +1,80 @@
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+
+from agentbench.agents.interface import Budget
+from agentbench.agents.llm.agent import LlmAgent
+from agentbench.agents.llm.conversation import ToolCall
+from agentbench.agents.llm.tools.tool import Desk
+from agentbench.agents.llm.tools.workbench import use
+from agentbench.agents.model_door import Wire
+from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.tool_calls.project import project_in
+from agentbench.sandbox.interface import Limits
+from agentbench.tasks.pytest_command import PytestCommand
+from tests.agents.llm.door import door_to
+from tests.agents.llm.raw import arguments_text
+from tests.fakes.local_sandbox import LocalSandbox
+from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.staging import local_provider
+from tests.pytest_results.interpreters import NEWEST, interpreter
+
+WIRES = (Wire.OPENAI_CHAT, Wire.ANTHROPIC_MESSAGES)
+
+
+@pytest.fixture
+def sandbox(tmp_path):
+    """Quick, and with everything that running tests needs."""
+    python = interpreter(f"pytest=={NEWEST}")
+    return LocalSandbox(tmp_path / "sandbox", python, reporter_mounts())
+
+
+@pytest.fixture
+def walled():
+    """A sandbox with walls."""
+    provider = local_provider()
+    with provider.open(
+        provider.resolve_image(None), limits=Limits(), network=False, mounts=reporter_mounts()
+    ) as sandbox:
+        yield sandbox
+
+
+def budget_of(*, steps=30, seconds=120.0):
+    return Budget(timeout=timedelta(seconds=seconds), max_steps=steps, max_cost_usd=2.0)
+
+
+def desk_of(sandbox, budget=None):
+    project = project_in(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
+    return Desk(sandbox=sandbox, budget=budget or budget_of(), project=project)
+
+
+def called(sandbox, name, **given):
+    """The reply to one call in a sandbox."""
+    call = ToolCall(id="1", name=name, arguments=arguments_text(given))
+    return use(desk_of(sandbox), call)
+
+
+@pytest.fixture(params=WIRES)
+def wire(request):
+    """Each wire that there is a client for."""
+    return request.param
+
+
+@pytest.fixture
+def attempt(wire, problem, sandbox):
+    """Runs an agent against a script; what came of it, the pauses it made, what was asked."""
+
+    @contextmanager
+    def opened(script, *, budget=None, spent=False, model="scripted", **settings):
+        pauses = []
+        agent = LlmAgent(sleep=pauses.append, **settings)
+        with (
+            ScriptedModel(script) as scripted,
+            door_to(scripted, wires=[wire], model=model) as door,
+        ):
+            door.over_budget = spent
+            outcome = agent.solve(problem, sandbox, budget or budget_of(), door)
+            yield outcome, pauses, scripted
+
+    return opened
