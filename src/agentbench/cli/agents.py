@@ -3,7 +3,10 @@
 import typer
 
 agents = typer.Typer(
-    help="The agents that can be named here.", no_args_is_help=True, rich_markup_mode=None
+    help="The agents that can be named here.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
 )
 
 

@@ -4,20 +4,7 @@ from typing import Annotated
 
 import typer
 
-from agentbench.cli.agents import agents
-from agentbench.cli.audit import audit
-from agentbench.cli.clean import clean
-from agentbench.cli.doctor import doctor
-from agentbench.cli.explain import explain
-from agentbench.cli.images import images
-from agentbench.cli.mcp import mcp
-from agentbench.cli.report import report
-from agentbench.cli.rescore import rescore
-from agentbench.cli.resume import resume
-from agentbench.cli.run import run
-from agentbench.cli.show import show
-from agentbench.cli.tasks import tasks
-from agentbench.cli.validate import validate
+from agentbench.cli.commands import SETTINGS, LazyCommands
 
 _EPILOG = (
     "Exit codes: 0 done, whatever the agents scored; 1 a check you asked for did not hold; "
@@ -33,7 +20,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's markup alone would double the time that --help takes
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
+    cls=LazyCommands,
 )
 
 
@@ -56,12 +44,3 @@ def _program(
     ] = False,
 ) -> None:
     pass
-
-
-for command in (
-    run, validate, resume, rescore, report, show, audit, explain, mcp, doctor, clean,
-):  # fmt: skip
-    app.command()(command)
-app.add_typer(tasks, name="tasks")
-app.add_typer(agents, name="agents")
-app.add_typer(images, name="images")

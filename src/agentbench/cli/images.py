@@ -11,6 +11,7 @@ images = typer.Typer(
     help="The base images that Docker sandboxes start from.",
     no_args_is_help=True,
     rich_markup_mode=None,
+    add_completion=False,
 )
 
 

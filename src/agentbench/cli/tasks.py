@@ -8,7 +8,9 @@ import typer
 
 from agentbench.cli import options
 
-tasks = typer.Typer(help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None)
+tasks = typer.Typer(
+    help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
 
 
 @tasks.callback()

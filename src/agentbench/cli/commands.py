@@ -1,0 +1,84 @@
+"""The program's commands: named here, imported when one is used.
+
+`agentbench --help` names them all and needs none. Their modules, and what typer makes of their
+options, would be a third of the time that it takes.
+"""
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:  # names that typer keeps to itself, and does not use at run time
+    from typer._click import Command, Context, HelpFormatter
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+SHORT_HELP = {
+    "run": "Run tasks with an agent, and judge what it did.",
+    "validate": "Prove tasks: solvable, not solved already, not flaky.",
+    "resume": "Go on with an interrupted run.",
+    "rescore": "Judge a run's records again with today's rules.",
+    "report": "Report on runs: a row per attempt, and the resolved rate.",
+    "show": "Show one attempt: stages, the reason and why, the patch.",
+    "audit": "Look through tasks and runs for known leaks; runs nothing.",
+    "explain": "Explain a failure reason or an exit code.",
+    "mcp": "Serve tests over the Model Context Protocol.",
+    "doctor": "Check what agentbench needs on this machine.",
+    "clean": "Remove what dead runs left, and what is cached.",
+    "tasks": "The task catalogue.",
+    "agents": "The agents that can be named here.",
+    "images": "The base images that Docker sandboxes start from.",
+}
+"""Every command in the order of `--help`; `agentbench.cli.NAME` holds it under its own name."""
+
+
+class LazyCommands(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - whatever typer hands on
+        super().__init__(**{**settings, "commands": _OnDemand()})
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """List the commands, none of which is imported for it."""
+        named: dict[str, Command] = {
+            name: TyperCommand(name, help=line) for name, line in SHORT_HELP.items()
+        }
+        TyperGroup(commands=named, rich_markup_mode=None).format_commands(ctx, formatter)
+
+
+class _OnDemand(MutableMapping[str, "Command"]):
+    """Commands by name, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Command] = {}
+
+    def __getitem__(self, name: str) -> "Command":
+        if name not in self._made:
+            if name not in SHORT_HELP:
+                raise KeyError(name)
+            self._made[name] = _command(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*SHORT_HELP, *self._made)))
+
+    def __len__(self) -> int:
+        return len(set(SHORT_HELP) | set(self._made))
+
+    def __setitem__(self, name: str, command: "Command") -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+
+def _command(name: str) -> "Command":
+    found = getattr(import_module(f"agentbench.cli.{name}"), name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
+        alone.command(name)(found)
+        found = alone
+    return typer.main.get_command(found)
