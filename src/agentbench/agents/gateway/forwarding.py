@@ -1,0 +1,220 @@
+"""Carries one request to the provider and its answer back, counting what passes."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from agentbench.agents.gateway.client import Client
+from agentbench.agents.gateway.event_stream import EventSplitter, StreamWatch
+from agentbench.agents.gateway.exchange import Exchange
+from agentbench.agents.gateway.ledger import Ledger
+from agentbench.agents.gateway.provider_errors import failure_in, failure_of
+from agentbench.agents.gateway.redaction import Redactor
+from agentbench.agents.gateway.upstream import Answer, Bounds, Call, Upstream, UpstreamError
+from agentbench.agents.model_door import ModelErrorKind, ModelFailure
+from agentbench.pytest_results.untrusted import json_object
+
+_BAD_GATEWAY, _TIMED_OUT = 502, 504
+_MINDS = frozenset({400, 422})  # statuses for a field that a server does not know
+_TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
+_REFUSED = "the model refused to answer"
+_UNFINISHED = "the provider's stream ended before its answer did"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forwarding:
+    """What all requests of an attempt are forwarded with."""
+
+    upstream: Upstream
+    bounds: Bounds
+    ledger: Ledger
+    keys: Redactor  # what no client may see
+    clock: Callable[[], float] = time.monotonic
+
+
+async def forward(client: Client, call: Call, exchange: Exchange, by: Forwarding) -> None:
+    """Answer a client with what its model says.
+
+    Whatever the client may have got by the end is counted before it gets it.
+    """
+    state = _Carrying(client, exchange, by)
+    carrying = asyncio.ensure_future(state.carry(call))
+    leaving = asyncio.ensure_future(client.gone())
+    try:
+        await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not carrying.done() and not client.done:
+            if not state.ended:
+                _abandon(exchange, by)
+            carrying.cancel()
+        await asyncio.wait({carrying})
+    finally:
+        carrying.cancel()
+        leaving.cancel()
+        await asyncio.wait({carrying, leaving})
+    if not carrying.cancelled():
+        carrying.result()  # a bug of ours is to be seen
+
+
+def _abandon(exchange: Exchange, by: Forwarding) -> None:
+    """The client is gone: no fault of the model, unless it never got a byte in a long time."""
+    exchange.abandoned = True
+    waited = by.clock() - exchange.started
+    if exchange.first_byte_s is None and waited >= by.bounds.patience_s:
+        message = f"the client left after {waited:.0f} s without an answer"
+        exchange.failure = ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
+        if not exchange.route.counts_only:
+            by.ledger.failed(exchange.failure)
+
+
+class _Carrying:
+    """The state of one answer on its way."""
+
+    def __init__(self, client: Client, exchange: Exchange, by: Forwarding) -> None:
+        self._client = client
+        self._exchange = exchange
+        self._by = by
+        self._limit = by.bounds.answer_bytes
+        self.ended = False  # all of the answer is told, but for the end of the stream
+
+    async def carry(self, call: Call) -> None:
+        """Ask, and pass on what comes."""
+        amended = self._exchange.format.amended(call.request)
+        try:
+            async with asyncio.timeout(self._by.bounds.total_s):
+                if amended is not None:
+                    body = json.dumps(amended).encode()
+                    better = replace(call, request=amended, body=body)
+                    if await self._asked(better, amended=True):
+                        return
+                await self._asked(call, amended=False)
+        except UpstreamError as fault:
+            await self._break_off(fault.failure)
+        except TimeoutError:
+            seconds = self._by.bounds.total_s
+            message = f"the provider did not come to an end within {seconds:.0f} s"
+            await self._break_off(_failure(ModelErrorKind.TIMEOUT, message))
+
+    async def _asked(self, call: Call, *, amended: bool) -> bool:
+        """Whether there is an answer to tell; not if the provider minds what we amended."""
+        async with self._by.upstream.ask(call) as answer:
+            if answer.is_stream:
+                await self._stream(answer, amended=amended)
+                return True
+            data = self._by.keys.data(await self._read(answer))
+            if amended and answer.status in _MINDS and b"stream_options" in data:
+                return False
+            self._exchange.status = answer.status
+            self._exchange.keep(data)
+            if not self._exchange.route.counts_only:
+                self._judge(answer.status, data)
+            await self._client.answer(answer.status, data, self._masked(answer))
+            return True
+
+    async def _read(self, answer: Answer) -> bytes:
+        """An answer in one piece is held back until it is whole."""
+        body = bytearray()
+        async for chunk in answer.chunks:
+            self._first_byte()
+            body += chunk
+            if len(body) > self._limit:
+                raise self._too_long()
+        return bytes(body)
+
+    def _judge(self, status: int, data: bytes) -> None:
+        if status >= 300:
+            self._fail(failure_of(status, data))
+            return
+        said = json_object(data.decode("utf-8", "replace"))
+        if said is None:
+            message = "the provider's answer is no JSON"
+            self._fail(
+                ModelFailure(kind=ModelErrorKind.SERVER_ERROR, status=status, message=message)
+            )
+            return
+        tokens = self._exchange.format.tokens(said)
+        if tokens is not None:
+            self._by.ledger.count(self._exchange, tokens)
+        error = self._exchange.format.error(said)
+        if error is not None:
+            self._fail(failure_in(error, status=status))
+        elif self._exchange.format.refuses(said):
+            self._fail(_refusal(status))
+        else:
+            self._by.ledger.answered()
+
+    async def _stream(self, answer: Answer, *, amended: bool) -> None:
+        watch, splitter = StreamWatch(self._exchange, amended=amended), EventSplitter()
+        self._exchange.status = answer.status
+        await self._client.begin(answer.status, self._masked(answer))
+        passed = 0
+        async for chunk in answer.chunks:
+            self._first_byte()
+            passed += len(chunk)
+            if passed > self._limit:
+                raise self._too_long()
+            for event in splitter.feed(chunk):
+                await self._pass_on(event, watch)
+        rest = splitter.rest()
+        if rest:
+            await self._pass_on(rest, watch)
+        if not watch.ended:
+            raise UpstreamError(ModelErrorKind.CUT_STREAM, _UNFINISHED)
+        await self._client.tell(b"", last=True)
+
+    async def _pass_on(self, event: bytes, watch: StreamWatch) -> None:
+        ended, known, failure = watch.ended, watch.tokens, watch.failure
+        wanted = watch.passes(event)
+        if watch.tokens is not None and watch.tokens != known:
+            self._by.ledger.count(self._exchange, watch.tokens)
+        if watch.failure is not failure and watch.failure is not None:
+            self._fail(watch.failure)
+            watch.ended = True
+        elif watch.ended and not ended:
+            if watch.refused:
+                self._fail(_refusal(200))
+            else:
+                self._by.ledger.answered()
+        if wanted:
+            data = self._by.keys.data(event)
+            self._exchange.keep(data)
+            await self._client.tell(data)
+        self.ended = watch.ended
+
+    async def _break_off(self, failure: ModelFailure) -> None:
+        if self._exchange.failure is None:
+            self._fail(failure)
+        if self._client.began:
+            self._client.cut()
+            return
+        status = _TIMED_OUT if failure.kind is ModelErrorKind.TIMEOUT else _BAD_GATEWAY
+        self._exchange.status = status
+        message = f"agentbench gateway: {failure.message}"
+        body = self._exchange.format.error_body(failure.kind, status, message)
+        self._exchange.keep(json.dumps(body).encode())
+        await self._client.answer_json(status, body)
+
+    def _fail(self, failure: ModelFailure) -> None:
+        said = self._by.keys.text(failure.message)
+        self._exchange.failure = replace(failure, message=said)
+        if not self._exchange.route.counts_only:
+            self._by.ledger.failed(self._exchange.failure)
+
+    def _first_byte(self) -> None:
+        if self._exchange.first_byte_s is None:
+            self._exchange.first_byte_s = self._by.clock() - self._exchange.started
+
+    def _masked(self, answer: Answer) -> list[tuple[str, str]]:
+        return [(name, self._by.keys.text(value)) for name, value in answer.headers]
+
+    def _too_long(self) -> UpstreamError:
+        return UpstreamError(ModelErrorKind.CUT_STREAM, _TOO_LONG.format(self._limit >> 20))
+
+
+def _refusal(status: int) -> ModelFailure:
+    return ModelFailure(kind=ModelErrorKind.REFUSAL, status=status, message=_REFUSED)
+
+
+def _failure(kind: ModelErrorKind, message: str) -> ModelFailure:
+    return ModelFailure(kind=kind, status=None, message=message)

@@ -1,0 +1,129 @@
+"""Plain HTTP on sockets that come and go: uvicorn's protocol, in an event loop of its own thread.
+
+Each door has a socket of its own, so that whatever comes in by it is known to be of one attempt.
+"""
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
+"""ASGI's four."""
+
+CONNECTIONS_AT_MOST = 512
+"""On one socket at a time; one more is closed at once, so that no attempt takes all there are."""
+
+_KEEP_ALIVE_S = 120
+_ENDS_WITHIN_S = 2.0
+_BACKLOG = 1024
+# Not uvicorn's own logger: what an agent sends wrongly is no news, what we do wrongly is.
+_LOG = logging.getLogger("agentbench.gateway")
+_LOG.setLevel(logging.ERROR)
+
+_T = TypeVar("_T")
+
+
+class LoopThread:
+    """An event loop in a thread; ends with `stop`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="agentbench-gateway", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Do something there, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        """End it; what still runs there is cancelled."""
+        self.run(_cancel_others())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+@asynccontextmanager
+async def listening(listener: socket.socket, application: Application) -> AsyncIterator[None]:
+    """Serve on a bound socket; at the end every connection is cut."""
+    state = ServerState()
+    config = Config(
+        application,
+        http=H11Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+    )
+    config.load()
+    loop = asyncio.get_running_loop()
+    kind = loop.create_unix_server if listener.family == socket.AF_UNIX else loop.create_server
+    server = await kind(lambda: _Connection(config, state), sock=listener, backlog=_BACKLOG)
+    try:
+        yield
+    finally:
+        server.close()
+        for connection in list(state.connections):
+            connection.transport.abort()
+        await _end(set(state.tasks))
+
+
+def unix_listener(path: Path) -> socket.socket:
+    """A socket at a path that any user of this machine may connect to."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    path.chmod(0o666)
+    return listener
+
+
+def cut(scope: Scope) -> None:
+    """Break a request's connection off, so that its client sees the answer is not whole."""
+    scope["state"]["connection"].transport.abort()
+
+
+class _Connection(H11Protocol):
+    """One connection; requests on it can reach it, to cut it."""
+
+    def __init__(self, config: Config, state: ServerState) -> None:
+        super().__init__(config=config, server_state=state, app_state={"connection": self})
+        self.logger = _LOG
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take it, if there is room."""
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS_AT_MOST:
+            transport.abort()
+
+
+async def _end(tasks: set[asyncio.Task[None]]) -> None:
+    """Let requests see that their clients are gone; cancel what does not."""
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=_ENDS_WITHIN_S)
+    for task in late:
+        task.cancel()
+    if late:
+        await asyncio.wait(late)
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.gather(*others, return_exceptions=True)

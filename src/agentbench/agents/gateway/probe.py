@@ -1,0 +1,113 @@
+"""One small request, to find a bad key or name before anything is paid for."""
+
+import asyncio
+import json
+
+import httpx2
+
+from agentbench.agents.gateway.endpoints import Endpoints
+from agentbench.agents.gateway.provider_errors import failure_of
+from agentbench.agents.gateway.redaction import Redactor
+from agentbench.agents.gateway.upstream import (
+    Bounds,
+    Call,
+    LiveUpstream,
+    UpstreamError,
+    http_client,
+)
+from agentbench.agents.gateway.wires.known import Route
+from agentbench.agents.model_door import ModelErrorKind, ModelFailure, Wire
+from agentbench.errors import UnavailableError, UsageError
+from agentbench.pytest_results.model import JsonObject
+
+_ANSWERS_WITHIN_S = 4.5
+_BOUNDS = Bounds(connect_s=_ANSWERS_WITHIN_S, idle_s=_ANSWERS_WITHIN_S, total_s=_ANSWERS_WITHIN_S)
+_SKIP = "or skip this check with --no-probe"
+_USER = {"role": "user", "content": "Say ok."}
+_LEAST = 16  # tokens; OpenAI takes no less
+
+
+async def probe(endpoints: Endpoints, model: str) -> None:
+    """Ask for a token or so, on the model's main wire.
+
+    Raises:
+        UsageError: the key, the model's name or the base URL is wrong, or the account is empty.
+        UnavailableError: no answer came in time, or only that the server is broken.
+    """
+    async with http_client(_BOUNDS) as client:
+        failure = await _tried(endpoints, model, client)
+    if failure is None:
+        return
+    said = Redactor(endpoints.keys).text(failure.message)
+    _judge(failure, said or f"HTTP status {failure.status}", endpoints, model)
+
+
+async def _tried(
+    endpoints: Endpoints, model: str, client: httpx2.AsyncClient
+) -> ModelFailure | None:
+    upstream = LiveUpstream(endpoints, client)
+    failure = await _asked(upstream, endpoints.main, model)
+    newer = Wire.OPENAI_RESPONSES
+    if failure is not None and "v1/responses" in failure.message and newer in endpoints.by_wire:
+        return await _asked(upstream, newer, model)  # what some of OpenAI's models speak alone
+    return failure
+
+
+async def _asked(upstream: LiveUpstream, wire: Wire, model: str) -> ModelFailure | None:
+    """What is wrong with an answer; its head is enough where all is well."""
+    request = _request(wire, model)
+    action = "streamGenerateContent" if wire is Wire.GEMINI_GENERATE else ""
+    call = Call(
+        route=Route(wire=wire, model=model, action=action),
+        model=model,
+        request=request,
+        body=json.dumps(request).encode(),
+        headers=[("content-type", "application/json"), ("anthropic-version", "2023-06-01")],
+        query="alt=sse" if action else "",
+    )
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S), upstream.ask(call) as answer:
+            if answer.status < 300:
+                return None
+            body = b"".join([chunk async for chunk in answer.chunks])
+            return failure_of(answer.status, body)
+    except UpstreamError as fault:
+        return fault.failure
+    except TimeoutError:
+        message = f"no answer within {_ANSWERS_WITHIN_S:g} s"
+        return ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
+
+
+def _request(wire: Wire, model: str) -> JsonObject:
+    match wire:
+        case Wire.OPENAI_CHAT:
+            return {"model": model, "messages": [_USER], "stream": True, "max_tokens": _LEAST}
+        case Wire.OPENAI_RESPONSES:
+            limit = {"max_output_tokens": _LEAST}
+            return {"model": model, "input": "Say ok.", "stream": True, "store": False, **limit}
+        case Wire.ANTHROPIC_MESSAGES:
+            return {"model": model, "messages": [_USER], "stream": True, "max_tokens": 1}
+        case Wire.GEMINI_GENERATE:
+            asked = {"role": "user", "parts": [{"text": "Say ok."}]}
+            return {"contents": [asked], "generationConfig": {"maxOutputTokens": 1}}
+
+
+def _judge(failure: ModelFailure, said: str, endpoints: Endpoints, model: str) -> None:
+    """Raise what stops a run; a server that is busy now, or minds our request, is there."""
+    url = endpoints.by_wire[endpoints.main].url
+    variable = endpoints.key_variable
+    match failure.kind:
+        case ModelErrorKind.AUTH:
+            raise UsageError(f"{url} does not take the key in {variable}: {said}; set {variable}")
+        case ModelErrorKind.QUOTA:
+            raise UsageError(f"the account of the key in {variable} has no credit left: {said}")
+        case ModelErrorKind.UNKNOWN_MODEL:
+            raise UsageError(
+                f"{url} knows no model {model!r}: {said}; check --model and --base-url"
+            )
+        case ModelErrorKind.CONNECTION | ModelErrorKind.TIMEOUT | ModelErrorKind.SERVER_ERROR:
+            raise UnavailableError(f"{url}: {said}; check --base-url and the network, {_SKIP}")
+        case ModelErrorKind.CUT_STREAM:
+            raise UnavailableError(f"{url}: {said}; try again, {_SKIP}")
+        case _:
+            return

@@ -1,0 +1,1 @@
+"""The protocols that clients of models speak, one module each."""
