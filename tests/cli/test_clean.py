@@ -2,6 +2,8 @@ import fcntl
 
 import pytest
 
+from agentbench.agents.toolbox.in_use import Use
+
 
 @pytest.fixture
 def clean(program, tmp_path):
@@ -61,13 +63,12 @@ def test_toolboxes_go_too_but_for_one_in_use(clean, tmp_path):
     kept = tmp_path / "cache" / "toolboxes" / "some-agent-abc"
     kept.mkdir(parents=True)
     (kept / "file").write_bytes(b"x" * 2**20)
-    lock = (kept.parent / "some-agent-abc.lock").open("w")
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        said = clean()
-        assert kept.exists()
+    use = Use(kept)
+    said = clean()
+    assert kept.exists()
     assert "toolbox some-agent-abc" not in said.stdout
     assert "1 in use by living runs kept" in said.stderr
+    del use
     said = clean()
     assert "toolbox some-agent-abc (1.0 MiB)" in said.stdout
     assert not kept.exists()

@@ -4,38 +4,51 @@ import fcntl
 import os
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 
 class Use:
-    """A share in what a lock file stands for, from now until this object or its process is gone."""
+    """A share in a thing, from now until this object or its process is gone."""
 
-    def __init__(self, lock: Path) -> None:
-        self._descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    def __init__(self, thing: Path) -> None:
+        self._descriptor = _opened(thing)
         weakref.finalize(self, os.close, self._descriptor)
         fcntl.flock(self._descriptor, fcntl.LOCK_SH)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Wait until nobody else has a share, and let nobody have one meanwhile."""
-        # The lock is given up in between: what was true of the thing has to be looked at again.
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+
+def making(thing: Path) -> FileLock:
+    """To be held while a thing is looked at, made, and taken into use."""
+    return FileLock(thing.with_name(f"{thing.name}.lock"))
 
 
 @contextmanager
-def removing(lock: Path) -> Iterator[bool]:
-    """Whether the thing may be removed: nobody has a share in it, nor gets one meanwhile."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+def removing(thing: Path) -> Iterator[bool]:
+    """Whether a thing may be removed: nobody uses or makes it, nor does so meanwhile."""
+    lock = making(thing)
     try:
-        allowed = False
-        with suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            allowed = True
-        yield allowed
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    descriptor = _opened(thing)
+    try:
+        yield _is_alone(descriptor)
     finally:
         os.close(descriptor)
+        lock.release()
+
+
+def _opened(thing: Path) -> int:
+    users = thing.with_name(f"{thing.name}.users")
+    return os.open(users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+def _is_alone(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

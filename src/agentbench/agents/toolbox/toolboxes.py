@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from agentbench.agents.toolbox.in_use import Use, removing
+from agentbench.agents.toolbox.in_use import Use, making, removing
 from agentbench.agents.toolbox.recipe import ToolRecipe
 from agentbench.agents.toolbox.unpack import UnsafeTreeError, unpack
 from agentbench.errors import SandboxError, UnavailableError
@@ -80,13 +80,12 @@ class Toolboxes:
             SandboxError: the sandbox to install them in is lost.
         """
         folder = self._folder / _key(recipe, image, self._provider)
-        with self._lock:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            use = self._uses.setdefault(folder, Use(_lock_of(folder)))
-            while not _is_whole(folder):
-                with use.alone():
-                    if not _is_whole(folder):
-                        self._make(recipe, image, folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._lock, making(folder):
+            if not _is_whole(folder):
+                self._make(recipe, image, folder)
+            if folder not in self._uses:
+                self._uses[folder] = Use(folder)
         return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / "tools")
 
     def _make(self, recipe: ToolRecipe, image: ImageId, folder: Path) -> None:
@@ -140,13 +139,13 @@ def kept_toolboxes(folder: Path) -> list[Toolbox]:
 
 
 def _toolbox(folder: Path) -> Toolbox:
-    with removing(_lock_of(folder)) as allowed:
+    with removing(_finished(folder)) as allowed:
         return Toolbox(folder=folder, size_bytes=size_of(folder), in_use=not allowed)
 
 
 def discard_toolbox(toolbox: Toolbox) -> bool:
     """Remove one, unless somebody is making or using it; says whether it is gone."""
-    with removing(_lock_of(toolbox.folder)) as allowed:
+    with removing(_finished(toolbox.folder)) as allowed:
         if allowed:
             remove_tree(toolbox.folder)
     return allowed
@@ -179,8 +178,8 @@ def _key(recipe: ToolRecipe, image: ImageId, provider: SandboxProvider) -> str:
     return f"{recipe.name}-{digest}"
 
 
-def _lock_of(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name.removesuffix(_UNFINISHED)}.lock")
+def _finished(folder: Path) -> Path:
+    return folder.with_name(folder.name.removesuffix(_UNFINISHED))
 
 
 def _is_whole(folder: Path) -> bool:
