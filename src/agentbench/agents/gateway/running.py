@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
-from agentbench.agents.gateway.gateway import Gateway
-from agentbench.agents.gateway.gateway import GatewayOptions as GatewayOptions
+from agentbench.agents.gateway.endpoints import Endpoints
+from agentbench.agents.gateway.gateway import Gateway, GatewayOptions
 from agentbench.agents.gateway.listening import LoopThread
+from agentbench.agents.gateway.prices import Prices
 from agentbench.agents.gateway.recording import (
     RecordedAnswer,
     RecordingFile,
@@ -15,21 +17,45 @@ from agentbench.agents.gateway.recording import (
 )
 from agentbench.agents.gateway.redaction import Redactor
 from agentbench.agents.gateway.replay import ReplayedUpstream
-from agentbench.agents.gateway.upstream import LiveUpstream, Upstream, http_client
+from agentbench.agents.gateway.upstream import Bounds, LiveUpstream, Upstream, http_client
 from agentbench.errors import StorageError, UsageError
 
 
 @contextmanager
-def running(options: GatewayOptions) -> Iterator[Gateway]:
+def running(
+    endpoints: Endpoints | None,
+    *,
+    model: str,
+    prices: Prices,
+    record: Path | None = None,
+    replay: Path | None = None,
+    bounds: Bounds | None = None,
+) -> Iterator[Gateway]:
     """A gateway that answers, for as long as the block lasts.
+
+    Args:
+        endpoints: Where the model is; not needed for a replay.
+        model: Its name, as its provider knows it.
+        prices: What requests are priced by.
+        record: A file that all answers are written to.
+        replay: A file that all answers are taken from; nothing is sent anywhere.
+        bounds: What an answer may take.
 
     Raises:
         InputError: the recording cannot be read, or gone on with.
         StorageError: the recording cannot be written.
         UsageError: there are neither endpoints nor a recording, or what goes not together.
     """
-    if options.record is not None and options.replay is not None:
+    if record is not None and replay is not None:
         raise UsageError("--record and --replay do not go together: a replay has nothing new")
+    options = GatewayOptions(
+        model=model,
+        prices=prices,
+        endpoints=endpoints,
+        record=record,
+        replay=replay,
+        bounds=bounds or Bounds(),
+    )
     recording = read_recording(options.replay) if options.replay is not None else None
     if recording is None and options.endpoints is None:
         raise UsageError("a gateway needs endpoints, or a recording to replay")
