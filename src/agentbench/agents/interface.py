@@ -89,3 +89,12 @@ class UsesModel(Protocol):
     @property
     def needs_model(self) -> bool:
         """Whether a run without one is refused."""
+
+
+@runtime_checkable
+class HasVersion(Protocol):
+    """An agent that knows which one of its kind it is."""
+
+    @property
+    def version(self) -> str:
+        """As its makers count."""

@@ -48,13 +48,36 @@ TimeoutScale = Annotated[
 
 Agent = Annotated[
     str,
-    typer.Option("-a", "--agent", help="oracle, noop, command, or package.module:attribute."),
+    typer.Option(
+        "-a",
+        "--agent",
+        help="oracle, noop, command, llm, a preset (`agents list`), or package.module:attribute.",
+    ),
 ]
 AgentCommand = Annotated[
     str | None,
     typer.Option("--agent-command", help="With --agent command: the shell command to run."),
 ]
-Model = Annotated[str | None, typer.Option("-m", "--model", help="For agents that use one.")]
+Model = Annotated[
+    str | None,
+    typer.Option("-m", "--model", help="provider/name, or a name on your own server (--base-url)."),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", help="Of the model's server, as in http://localhost:8000/v1."),
+]
+Prices = Annotated[
+    Path | None, typer.Option("--prices", help="A file of prices, for models beside the known.")
+]
+NoProbe = Annotated[
+    bool, typer.Option("--no-probe", help="Do not try the model's key and name before the run.")
+]
+Record = Annotated[
+    Path | None, typer.Option("--record", help="Keep the model's answers in a file, for --replay.")
+]
+Replay = Annotated[
+    Path | None, typer.Option("--replay", help="Take the model's answers from a file; no network.")
+]
 Attempts = Annotated[int, typer.Option("-k", "--attempts", help="Attempts per task.", min=1)]
 RunId = Annotated[
     str | None, typer.Option("--run-id", help="The run's name; default: time-ordered.")

@@ -19,6 +19,7 @@ from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.recording import AttemptIdentity, make_record
 from agentbench.runs.stage_log import StageLog
 from agentbench.runs.storage import writing_into
+from agentbench.runs.trajectory import LOG, leave_trajectory
 from agentbench.sandbox.interface import ImageId, SandboxProvider, Stream
 from agentbench.scoring.classification import classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageName, StageResult
@@ -78,6 +79,15 @@ def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptR
     walker = _Walker(task, agent, workshop, place)
     results = walker.walk()
     verdict = judge(expected_tests(task), results)
+    facts = walker.context.model_facts
+    if facts is not None and workshop.gateway is not None:
+        leave_trajectory(
+            place.folder,
+            agent=agent,
+            model=workshop.gateway.model,
+            session=f"{place.run_id}/{task.id}/{place.attempt}",
+            facts=facts,
+        )
     identity = AttemptIdentity(
         run_id=place.run_id,
         attempt=place.attempt,
@@ -271,7 +281,7 @@ class _Walker:
         assert gateway is not None
         return gateway.admit(
             budget_usd=self._task.problem.limits.max_cost_usd,
-            log=place.folder / "agent" / "llm.jsonl",
+            log=place.folder / LOG,
             lane=f"{self._task.id}/{place.attempt}",
         )
 

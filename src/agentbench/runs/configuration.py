@@ -36,6 +36,10 @@ class RunConfiguration(Schema):
     agent: str
     agent_command: str | None = None
     model: str | None = None
+    base_url: str | None = None
+    prices: str | None = None  # a file
+    record: str | None = None  # a file, absolute
+    replay: str | None = None
     attempts: int = 1
     jobs: int
     sandbox: str  # the one that was chosen

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -14,6 +14,7 @@ from agentbench.errors import InputError, UnavailableError, UsageError
 from agentbench.runs.attempt import Workshop, resolve_image
 from agentbench.runs.configuration import RunConfiguration, RunEnding, TaskEntry
 from agentbench.runs.host import catalogue_state, fitting_jobs, host_facts
+from agentbench.runs.model_setting import ModelSetting
 from agentbench.runs.places import default_cache_dir
 from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.schedule import Planned, Schedule, run_attempts, was_interrupted
@@ -37,6 +38,11 @@ class RunOptions:
     agent: Agent | str = "oracle"
     agent_command: str | None = None
     model: str | None = None
+    base_url: str | None = None  # of the model's server, where it is not the provider's own
+    prices: Path | None = None  # of models, beside the known ones
+    probe: bool = True  # ask the model for a token before anything is made for attempts
+    record: Path | None = None  # the model's answers, for a replay
+    replay: Path | None = None
     attempts: int = 1
     jobs: int | None = None  # None: what fits the machine
     sandbox: SandboxProvider | str = "auto"
@@ -61,6 +67,7 @@ class Run:
     planned: tuple[Planned, ...]
     agent: Agent
     workshop: Workshop
+    model: ModelSetting = field(default_factory=ModelSetting)
     warnings: tuple[str, ...] = ()
 
     def attempts(self) -> Iterator[AttemptRecord]:
@@ -81,7 +88,9 @@ class Run:
         )
         ending = RunEnding.INTERRUPTED
         try:
-            yield from run_attempts(self.planned, self.agent, self.workshop, self.store, schedule)
+            with self.model.opened(self.agent, probe=False) as gateway:
+                workshop = replace(self.workshop, gateway=gateway)
+                yield from run_attempts(self.planned, self.agent, workshop, self.store, schedule)
             if not self.workshop.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:
@@ -103,8 +112,11 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     _check_numbers(options)
     patches = {task.id: task.answer_key.solution_patch for task in tasks}
     agent = _agent(options, patches)
+    model = _model(options)
+    model.check(agent)
     chosen = _choose(options)
     _refuse_unsandboxed(options, chosen)
+    _ask_model(model, agent, probe=options.probe)
     _check_images(tasks, chosen.provider)
     configuration = _configuration(tasks, options, agent, chosen)
     store = RunStore.create(options.runs_dir, configuration)
@@ -114,6 +126,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
         planned=_plan(tasks, configuration),
         agent=agent,
         workshop=_workshop(options, chosen.provider),
+        model=model,
         warnings=chosen.warnings,
     )
 
@@ -136,6 +149,11 @@ def resume_run(folder: Path, *, cache_dir: Path | None = None, agent: Agent | No
     options = RunOptions(
         agent=_same_agent(configuration, agent) if agent is not None else configuration.agent,
         agent_command=configuration.agent_command,
+        model=configuration.model,
+        base_url=configuration.base_url,
+        prices=_path(configuration.prices),
+        record=_path(configuration.record),
+        replay=_path(configuration.replay),
         sandbox=configuration.sandbox,
         use_cache=configuration.use_cache,
         timeout_scale=configuration.timeout_scale,
@@ -152,15 +170,44 @@ def resume_run(folder: Path, *, cache_dir: Path | None = None, agent: Agent | No
         item for item in _plan(tasks, configuration) if (item.task.id, item.attempt) not in done
     )
     chosen_agent = _agent(options, patches)
+    model = _model(options)
+    model.check(chosen_agent)
     chosen = _choose(options)
+    if planned:
+        _ask_model(model, chosen_agent, probe=True)
     return Run(
         configuration=configuration,
         store=store,
         planned=planned,
         agent=chosen_agent,
         workshop=_workshop(options, chosen.provider),
+        model=model,
         warnings=(*latest.warnings, *chosen.warnings),
     )
+
+
+def _model(options: RunOptions) -> ModelSetting:
+    return ModelSetting(
+        name=options.model,
+        base_url=options.base_url,
+        prices=options.prices,
+        record=options.record,
+        replay=options.replay,
+    )
+
+
+def _ask_model(model: ModelSetting, agent: Agent, *, probe: bool) -> None:
+    """Find a wrong key, name or file before anything is made for attempts."""
+    with model.opened(agent, probe=probe):
+        pass
+
+
+def _absolute(path: Path | None) -> str | None:
+    return str(path.resolve()) if path is not None else None
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text is not None else None
 
 
 def _same_agent(configuration: RunConfiguration, agent: Agent) -> Agent:
@@ -272,6 +319,10 @@ def _configuration(
         agent=agent.name,
         agent_command=options.agent_command,
         model=options.model,
+        base_url=options.base_url,
+        prices=_absolute(options.prices),
+        record=_absolute(options.record),
+        replay=_absolute(options.replay),
         attempts=options.attempts,
         jobs=options.jobs if options.jobs is not None else fitting_jobs(tasks),
         sandbox=provider.name,

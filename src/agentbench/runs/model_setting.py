@@ -1,0 +1,95 @@
+"""Which model the attempts of a run use, where it is, and what opens the way to it."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentbench.agents.interface import Agent, UsesModel
+from agentbench.agents.model_door import ModelGateway
+from agentbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from agentbench.agents.gateway.gateway import Gateway
+
+_LIBRARIES = ("httpx2", "starlette", "uvicorn")
+_WITHOUT_MODEL = frozenset({"oracle", "noop"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSetting:
+    """What a run was told about its model."""
+
+    name: str | None = None  # as --model has it; a replay knows its own
+    base_url: str | None = None
+    prices: Path | None = None  # beside the known ones
+    record: Path | None = None
+    replay: Path | None = None
+
+    def check(self, agent: Agent) -> None:
+        """Refuse what cannot work, before anything is started.
+
+        Raises:
+            UsageError: the agent needs a model and has none, or a library is missing.
+        """
+        if isinstance(agent, UsesModel) and agent.needs_model and not self._is_wanted:
+            raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
+        if self._is_wanted and agent.name not in _WITHOUT_MODEL:
+            missing = [library for library in _LIBRARIES if find_spec(library) is None]
+            if missing:
+                said = f"--model needs {', '.join(missing)}, found none"
+                raise UsageError(f"{said}: pip install 'agentbench[llm]'")
+
+    @property
+    def _is_wanted(self) -> bool:
+        return self.name is not None or self.replay is not None
+
+    @contextmanager
+    def opened(
+        self, agent: Agent, *, probe: bool, environ: Mapping[str, str] | None = None
+    ) -> Iterator[ModelGateway | None]:
+        """The gateway to the model; None for an agent that uses none.
+
+        Args:
+            agent: Whose attempts it is for.
+            probe: Whether the model is asked for a token first.
+            environ: Where keys and base URLs are looked up; the process's own by default.
+
+        Raises:
+            InputError: a recording or a file of prices cannot be read.
+            UsageError: the model is not known, or its key or name is refused.
+            UnavailableError: it does not answer.
+        """
+        if not self._is_wanted or agent.name in _WITHOUT_MODEL:
+            yield None
+            return
+        with self._running(os.environ if environ is None else environ) as gateway:
+            if probe:
+                gateway.probe()
+            yield gateway
+
+    def _running(self, environ: Mapping[str, str]) -> "AbstractContextManager[Gateway]":
+        from agentbench.agents.gateway.endpoints import resolve_endpoints
+        from agentbench.agents.gateway.prices import known_prices, load_prices
+        from agentbench.agents.gateway.running import running
+
+        prices = load_prices(self.prices) if self.prices is not None else known_prices()
+        if self.replay is not None:
+            return running(None, model=self._recorded(), prices=prices, replay=self.replay)
+        assert self.name is not None
+        found = resolve_endpoints(self.name, environ=environ, base_url=self.base_url)
+        return running(found.endpoints, model=found.model, prices=prices, record=self.record)
+
+    def _recorded(self) -> str:
+        from agentbench.agents.gateway.recording import read_recording
+
+        assert self.replay is not None
+        recorded = read_recording(self.replay).head.model
+        if self.record is not None:
+            raise UsageError("--record and --replay do not go together: a replay has nothing new")
+        if self.name is not None and not f"/{self.name}".endswith(f"/{recorded}"):
+            raise UsageError(f"{self.replay} was recorded with {recorded}, not with {self.name}")
+        return recorded

@@ -1,0 +1,196 @@
+"""Any command as an agent, a model that answers by a script, and what comes of it."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from agentbench import run_attempt
+from agentbench.agents.command import CommandAgent
+from agentbench.agents.model_door import ModelErrorKind
+from agentbench.agents.trajectory.atif import Trajectory
+from agentbench.runs.store import RunStore
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.e2e.models.client import command
+from tests.e2e.small_task import FIX, SmallTask
+from tests.fakes.scripted_model import (
+    Cut,
+    Fail,
+    Reset,
+    Say,
+    ScriptedModel,
+    Tokens,
+    for_ever,
+)
+
+RUN_FIX = Say(f"run: {FIX}", Tokens(input=100, output=20, cached=40))
+DONE = Say("all is well", Tokens(input=150, output=5))
+WIRES = {"openai-chat": "openai/scripted", "anthropic-messages": "anthropic/scripted"}
+
+
+@pytest.fixture
+def attempt(bench, tmp_path, monkeypatch):
+    """Makes an attempt at the small task with a scripted model."""
+
+    def make(script, *, wire="openai-chat", line=None, agent="", model=None, tries=3, prices=None):
+        with ScriptedModel(script) as server:
+            monkeypatch.setenv("OPENAI_API_KEY", server.key)
+            monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
+            options = replace(
+                bench.options,
+                model=model or WIRES[wire],
+                base_url=server.base_url,
+                probe=False,
+                prices=prices,
+            )
+            task = SmallTask(agent=agent).write(tmp_path / "task")
+            record = run_attempt(
+                task,
+                CommandAgent(line or command(wire, tries)),
+                sandbox=bench.provider,
+                options=options,
+            )
+        make.server = server
+        make.folder = RunStore.open(options.runs_dir / record.run_id).folder_of(record)
+        return record
+
+    return make
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_agent_in_a_sandbox_without_network_asks_its_model_and_mends_the_bug(attempt, wire):
+    record = attempt([RUN_FIX, DONE], wire=wire)
+    assert record.resolved, record.detail
+    assert (record.model, record.agent) == ("scripted", "command")
+    told = attempt.server.told
+    assert record.usage is not None
+    assert (record.usage.requests, record.usage.input_tokens, record.usage.output_tokens) == (
+        2,
+        told.input,
+        told.output,
+    )
+    assert record.usage.cached_tokens == told.cached
+    assert record.usage.cost_usd is None  # nobody knows the price of a scripted model
+    assert record.usage.llm_errors == {}
+
+
+def test_what_was_said_is_told_as_a_trajectory(attempt):
+    attempt([RUN_FIX, DONE])
+    text = (attempt.folder / "agent" / "trajectory.json").read_text()
+    told = Trajectory.model_validate_json(text)
+    assert [step.source for step in told.steps] == ["user", "agent", "user", "agent"]
+    assert told.steps[-1].message == "all is well"
+    assert told.final_metrics.total_prompt_tokens == 250
+    assert (attempt.folder / "agent" / "llm.jsonl").is_file()
+
+
+def test_a_rate_limit_that_passes_changes_nothing_but_the_count(attempt):
+    record = attempt([Fail(429, retry_after=0), RUN_FIX, DONE])
+    assert record.resolved, record.detail
+    assert record.usage is not None
+    assert record.usage.llm_errors == {"rate_limit": 1}
+
+
+FAILURES = {
+    "429 for ever": (for_ever(Fail(429, retry_after=0)), ModelErrorKind.RATE_LIMIT, "HTTP 429"),
+    "401": (for_ever(Fail(401)), ModelErrorKind.AUTH, "HTTP 401"),
+    "no money": (for_ever(Fail(402)), ModelErrorKind.QUOTA, "HTTP 402"),
+    "unknown model": (for_ever(Fail(404)), ModelErrorKind.UNKNOWN_MODEL, "HTTP 404"),
+    "overloaded": (for_ever(Fail(529)), ModelErrorKind.OVERLOADED, "HTTP 529"),
+    "broken server": (for_ever(Fail(500)), ModelErrorKind.SERVER_ERROR, "HTTP 500"),
+    "cut answer": (for_ever(Cut()), ModelErrorKind.CUT_STREAM, ""),
+    "reset": (for_ever(Reset()), ModelErrorKind.CONNECTION, ""),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_model_that_fails_for_good_is_the_reason_and_not_the_agents_fault(attempt, name):
+    script, kind, shown = FAILURES[name]
+    record = attempt(script, wire="anthropic-messages")
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.LLM_ERROR,
+        Fault.INFRASTRUCTURE,
+    )
+    assert f"{kind}, {shown}" in record.detail
+    assert record.usage is not None
+    assert set(record.usage.llm_errors) == {kind}
+
+
+def test_an_agent_that_exits_0_when_its_key_is_refused_has_not_failed_the_tests(attempt):
+    line = f"{{ {command('openai-chat')}; }} || exit 0"
+    record = attempt(for_ever(Fail(401)), line=line)
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.LLM_ERROR,
+        Fault.INFRASTRUCTURE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "kind"),
+    [
+        (for_ever(Fail(400, ModelErrorKind.CONTEXT_LENGTH)), ModelErrorKind.CONTEXT_LENGTH),
+        (for_ever(Say("no", refused=True)), ModelErrorKind.REFUSAL),
+        (for_ever(Fail(400)), ModelErrorKind.MALFORMED),
+    ],
+)
+def test_what_an_agent_sends_itself_is_its_own_fault(attempt, script, kind):
+    record = attempt(script)
+    assert (record.failure_reason, record.fault) == (FailureReason.LLM_ERROR, Fault.AGENT)
+    assert kind in record.detail
+
+
+def test_an_agent_that_mends_the_bug_before_its_model_fails_has_mended_it(attempt):
+    assert attempt([RUN_FIX, *[Fail(500)] * 3]).resolved
+
+
+def test_a_budget_that_is_spent_is_giving_up(attempt, tmp_path):
+    prices = tmp_path / "prices.json"
+    prices.write_text(
+        json.dumps(
+            {
+                "lists": [
+                    {
+                        "date": "2026-11-22",
+                        "source": "a test",
+                        "models": {"scripted": {"input": 1000.0, "output": 1000.0}},
+                    }
+                ]
+            }
+        )
+    )
+    record = attempt(
+        for_ever(Say("run: true", Tokens(input=900, output=100))),
+        agent="max_cost_usd = 2.5",
+        prices=prices,
+    )
+    assert (record.failure_reason, record.fault) == (FailureReason.AGENT_GAVE_UP, Fault.AGENT)
+    assert record.usage is not None
+    assert record.usage.cost_usd == pytest.approx(3.0)
+    assert "the budget was spent: 3 model requests" in record.detail
+
+
+def test_an_agent_that_crashes_while_its_model_answers_is_itself_at_fault(attempt):
+    record = attempt([DONE], line=f"{{ {command('openai-chat')}; }}; exit 9")
+    assert (record.failure_reason, record.fault) == (FailureReason.TOOL_ERROR, Fault.AGENT)
+    assert "exited 9" in record.detail
+
+
+def test_an_agent_that_hangs_is_out_of_time(attempt):
+    line = f"{{ {command('openai-chat')}; }}; sleep 600"
+    record = attempt([DONE], line=line, agent="timeout_s = 6")
+    assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
+
+
+def test_what_is_not_inference_is_refused_and_found(attempt):
+    line = f'python -c "{_UPLOAD}"; {command("openai-chat")}'
+    record = attempt([RUN_FIX, DONE], line=line)
+    assert record.resolved, record.detail
+    assert any(finding.rule.startswith("gateway") for finding in record.findings)
+    assert not any(asked.path.endswith("/files") for asked in attempt.server.requests)
+
+
+_UPLOAD = (
+    "import os, urllib.request as r; "
+    "q = r.Request(os.environ['OPENAI_BASE_URL'] + '/files', b'x', "
+    "{'authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']}); r.urlopen(q)"
+)
