@@ -1,5 +1,6 @@
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -15,6 +16,7 @@ from agentbench.sandbox.interface import Limits
 from agentbench.tasks.pytest_command import PytestCommand
 from tests.agents.llm.door import door_to
 from tests.agents.llm.raw import arguments_text
+from tests.fakes.ended_sandbox import EndedSandbox
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.staging import local_provider
@@ -38,6 +40,12 @@ def walled():
         provider.resolve_image(None), limits=Limits(), network=False, mounts=reporter_mounts()
     ) as sandbox:
         yield sandbox
+
+
+class Ended(EndedSandbox):
+    """A sandbox in which every command ends alike."""
+
+    workspace = PurePosixPath("/workspace")
 
 
 def budget_of(*, steps=30, seconds=120.0):

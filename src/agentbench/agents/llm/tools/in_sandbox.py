@@ -14,9 +14,15 @@ from agentbench.sandbox.interface import Command
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import CommandResult, Ending
 
-_WITHIN = timedelta(seconds=60)
-_PACKAGE = "agentbench.agents.llm.tools.inside"
-_MODULES = ("paths", "reading", "editing", "looking", "dispatch")  # in the order of their imports
+WITHIN = timedelta(seconds=60)
+"""For one task."""
+
+PACKAGE = "agentbench.agents.llm.tools.inside"
+"""What runs inside."""
+
+MODULES = ("paths", "reading", "editing", "looking", "dispatch")
+"""Of the package, each after those that it imports."""
+
 _LOAD = """
 import json, sys, types
 call = json.loads(sys.stdin.buffer.read().decode())
@@ -39,7 +45,7 @@ def in_sandbox(desk: Desk, task: str, arguments: Arguments) -> Reply:
         SandboxError: the sandbox is lost.
     """
     call = {
-        "modules": [(f"{_PACKAGE}.{name}", _source(name)) for name in _MODULES],
+        "modules": [(f"{PACKAGE}.{name}", source_of(name)) for name in MODULES],
         "task": task,
         "root": str(desk.sandbox.workspace),
         "given": arguments.model_dump(mode="json"),
@@ -47,7 +53,7 @@ def in_sandbox(desk: Desk, task: str, arguments: Arguments) -> Reply:
     result = desk.sandbox.run(
         Command(
             argv=("python", "-I", "-S", "-B", "-c", _LOAD),
-            timeout=_WITHIN,
+            timeout=WITHIN,
             stdin=json.dumps(call).encode(),
         )
     )
@@ -62,8 +68,9 @@ def in_sandbox(desk: Desk, task: str, arguments: Arguments) -> Reply:
     return Reply(text=visible(told.text))
 
 
-def _source(name: str) -> str:
-    return files(_PACKAGE).joinpath(f"{name}.py").read_text("utf-8")
+def source_of(name: str) -> str:
+    """The text of a module of the package."""
+    return files(PACKAGE).joinpath(f"{name}.py").read_text("utf-8")
 
 
 def _how_it_ended(result: CommandResult) -> str:

@@ -30,13 +30,14 @@ class PatchArguments(Arguments):
 def _apply_patch(desk: Desk, arguments: PatchArguments) -> Reply:
     """Apply it wholly or not at all; counts in hunks may be wrong, lines may not."""
     text = arguments.patch if arguments.patch.endswith("\n") else f"{arguments.patch}\n"
-    result = None
+    tried: list[CommandResult] = []
     for options in _ways(text):
-        result = _git_apply(desk, text, options)
-        if result.ok:
-            return Reply(text=f"applied; changed lines added/removed: {_listed(result)}")
-    assert result is not None  # there are two ways at the least
-    said = result.stderr.strip() or f"git apply ended in {result.ending}"
+        tried.append(_git_apply(desk, text, options))
+        if tried[-1].ok:
+            return Reply(text=f"applied; lines added and removed: {_listed(tried[-1])}")
+    # Of the second way only what the first could not read: it takes other lines for the hunks'.
+    telling = tried[-1] if "corrupt patch" in tried[0].stderr else tried[0]
+    said = telling.stderr.strip() or f"git apply ended in {telling.ending}"
     return Reply(text=f"nothing was changed: {cut_middle(visible(said), _TOLD)}", failed=True)
 
 
@@ -53,7 +54,7 @@ def _git_apply(desk: Desk, patch: str, options: tuple[str, ...]) -> CommandResul
 
 def _listed(result: CommandResult) -> str:
     rows = [line.split("\t", 2) for line in visible(result.stdout).splitlines()]
-    return ", ".join(f"{row[-1]} +{row[0]}/-{row[1]}" for row in rows[:20] if len(row) > 2)
+    return ", ".join(f"{row[-1]} +{row[0]} -{row[1]}" for row in rows[:20] if len(row) > 2)
 
 
 APPLY_PATCH = Tool(

@@ -51,10 +51,13 @@ def replaced(text: str, old: str, new: str, *, replace_all: bool) -> tuple[str, 
 
 
 def _places(text: str, old: str) -> list[tuple[int, int]]:
-    places = list(_occurrences(text, re.escape(old)))
-    if not places and "\r\n" in text:
+    if "\r\n" not in text:
+        return list(_occurrences(text, re.escape(old)))
+    whole = "(?<!\r)" if old.startswith("\n") else ""  # not the second half of a line's end
+    places = list(_occurrences(text, whole + re.escape(old)))
+    if not places:
         lines = map(re.escape, old.replace("\r\n", "\n").split("\n"))
-        places = list(_occurrences(text, "\r?\n".join(lines)))
+        places = list(_occurrences(text, "(?:\r\n|(?<!\r)\n)".join(lines)))
     return places
 
 

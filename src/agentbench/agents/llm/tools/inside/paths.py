@@ -12,8 +12,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 SIZE_LIMIT = 10 * 1024 * 1024
@@ -46,6 +46,25 @@ def below(root: str, path: str) -> tuple[str, ...]:
     return Path(full).relative_to(root).parts
 
 
+def opened(root: str, parts: tuple[str, ...], flags: int, *, make: bool = False) -> int:
+    """A descriptor of what the parts lead to, no link among them; with `make`, folders are made.
+
+    Raises:
+        OSError: a part is missing, is a link, or is no folder.
+    """
+    descriptor = os.open(os.path.realpath(root), FOLDER)
+    for number, part in enumerate(parts, 1):
+        try:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=descriptor)
+            deeper = os.open(part, flags if number == len(parts) else FOLDER, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = deeper
+    return descriptor
+
+
 def content_of(root: str, path: str) -> bytes:
     """The bytes of a text file.
 
@@ -53,17 +72,13 @@ def content_of(root: str, path: str) -> bytes:
         RefusedError: it is outside, too large, binary or no regular file.
         OSError: it cannot be opened.
     """
-    handle = _opened(root, below(root, path), _FILE)
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if stat.S_ISDIR(status.st_mode):
-            raise RefusedError(f"{shown(path)} is a folder; list_files shows what is in it")
-        if not stat.S_ISREG(status.st_mode):
-            raise RefusedError(f"{shown(path)} is no regular file")
-        if status.st_size > SIZE_LIMIT:
-            size = f"{status.st_size} bytes, more than {SIZE_LIMIT}"
-            raise RefusedError(f"{shown(path)} has {size}; use run with head, tail, grep or sed")
-        content = file.read(SIZE_LIMIT)
+    handle = opened(root, below(root, path), FILE)
+    try:
+        _refuse_if_no_text(os.fstat(handle), path)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            content = file.read(SIZE_LIMIT)
+    finally:
+        os.close(handle)
     if b"\0" in content:
         raise RefusedError(f"{shown(path)} is a binary file of {len(content)} bytes")
     return content
@@ -79,7 +94,7 @@ def write(root: str, path: str, content: bytes) -> None:
     *folders, name = below(root, path) or ("",)
     if not name:
         raise RefusedError("the workspace itself is no file")
-    folder = _opened(root, tuple(folders), _FOLDER, make=True)
+    folder = opened(root, tuple(folders), FOLDER, make=True)
     draft = f".agentbench-{secrets.token_hex(8)}"
     try:
         handle = os.open(draft, _NEW, 0o600, dir_fd=folder)
@@ -102,15 +117,11 @@ def _mode(name: str, folder: int) -> int:
         return 0o644
 
 
-def _opened(root: str, parts: tuple[str, ...], flags: int, *, make: bool = False) -> int:
-    descriptor = os.open(os.path.realpath(root), _FOLDER)
-    for number, part in enumerate(parts, 1):
-        try:
-            if make:
-                with suppress(FileExistsError):
-                    os.mkdir(part, 0o755, dir_fd=descriptor)
-            deeper = os.open(part, flags if number == len(parts) else _FOLDER, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = deeper
-    return descriptor
+def _refuse_if_no_text(status: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise RefusedError(f"{shown(path)} is a folder; list_files shows what is in it")
+    if not stat.S_ISREG(status.st_mode):
+        raise RefusedError(f"{shown(path)} is no regular file")
+    if status.st_size > SIZE_LIMIT:
+        size = f"{status.st_size} bytes, more than {SIZE_LIMIT}"
+        raise RefusedError(f"{shown(path)} has {size}; use run with head, tail, grep or sed")

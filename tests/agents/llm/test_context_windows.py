@@ -1,0 +1,36 @@
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from agentbench.agents.llm.context_windows import context_window
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ("gpt-4o-mini", 128_000),
+        ("openai/gpt-4o", 128_000),
+        ("claude-sonnet-4-5", 200_000),
+        ("anthropic/claude-3-opus-20240229", 200_000),
+        ("Qwen/Qwen3-Coder-30B", 256_000),
+        ("gpt-4.1", 1_047_576),
+        ("my-own-model", 32_768),
+        ("", 32_768),
+    ],
+)
+def test_a_window_is_found_by_the_models_name(model, window):
+    assert context_window(model).window == window
+
+
+def test_room_is_left_for_the_answer():
+    known = context_window("anything")
+    assert known.room == known.window - known.output == 24_576
+
+
+def test_every_row_leaves_most_of_its_window_to_the_request():
+    text = files("agentbench.agents.llm").joinpath("context_windows.toml").read_text()
+    for row in tomllib.loads(text)["models"]:
+        assert row["output"] <= row["window"] / 4
+        assert all(name == name.lower() for name in row["names"])
+        assert context_window(row["names"][0].replace("*", "-x")).window == row["window"]

@@ -1,0 +1,16 @@
+import pytest
+
+from agentbench.agents.llm.prompts import prompt
+from agentbench.agents.llm.tools.workbench import EFFECTS
+
+
+def test_the_tools_that_the_rules_name_are_there():
+    rules = prompt("system")
+    named = {word.strip(":,.") for word in rules.split("`")[1::2]}
+    assert named <= set(EFFECTS)
+    assert "submit" in named
+
+
+def test_every_place_of_a_text_wants_a_value():
+    with pytest.raises(KeyError):
+        prompt("task", instruction="x")

@@ -1,0 +1,100 @@
+from datetime import timedelta
+
+import pytest
+
+from agentbench.agents.interface import Budget
+from agentbench.agents.llm.clients.interface import UnansweredError
+from agentbench.agents.llm.conversation import Answer
+from agentbench.agents.llm.retrying import LONGEST, GaveUpError, asked_until_answered
+from agentbench.agents.model_door import ModelErrorKind, ModelFailure
+
+ANSWER = Answer(text="yes")
+
+
+def failure(kind=ModelErrorKind.OVERLOADED, *, retry_after=None, may_retry=None):
+    told = ModelFailure(kind=kind, status=529, message="no")
+    return UnansweredError(told, retry_after=retry_after, may_retry=may_retry)
+
+
+class Watch:
+    """A clock that goes on only while somebody sleeps."""
+
+    def __init__(self, seconds):
+        self.now = 0.0
+        self.pauses = []
+        self.budget = Budget(
+            timeout=timedelta(seconds=seconds),
+            max_steps=1,
+            max_cost_usd=1,
+            clock=lambda: self.now,
+            started=0.0,
+        )
+
+    def sleep(self, seconds):
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+def asked(script, *, seconds=3600, tries=5):
+    watch, allowed, answers = Watch(seconds), [], iter(script)
+
+    def ask(timeout):
+        allowed.append(timeout)
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    try:
+        result = asked_until_answered(ask, watch.budget, tries=tries, sleep=watch.sleep)
+    except GaveUpError as error:
+        result = error
+    return result, watch.pauses, allowed
+
+
+def test_an_answer_is_asked_for_once():
+    assert asked([ANSWER]) == (ANSWER, [], [LONGEST])
+
+
+def test_pauses_grow_from_try_to_try_beyond_a_minute_in_all():
+    result, pauses, _ = asked([failure()] * 4 + [ANSWER])
+    assert result is ANSWER
+    assert pauses == [2, 6, 18, 54]
+
+
+def test_after_the_last_try_it_gives_up_with_the_last_failure():
+    result, pauses, _ = asked([failure()] * 2 + [failure(ModelErrorKind.CUT_STREAM)], tries=3)
+    assert (result.failure.kind, result.tries) == (ModelErrorKind.CUT_STREAM, 3)
+    assert len(pauses) == 2
+
+
+def test_the_service_may_say_when_to_come_again():
+    result, pauses, _ = asked([failure(retry_after=0.5), failure(retry_after=0), ANSWER])
+    assert (result, pauses) == (ANSWER, [0.5, 0])
+
+
+def test_no_pause_and_no_try_goes_beyond_the_budget():
+    result, pauses, allowed = asked([failure()] * 9, seconds=20)
+    assert result.tries == 3
+    assert pauses == [2, 6]
+    assert [each.total_seconds() for each in allowed] == [20, 18, 12]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ModelErrorKind.AUTH,
+        ModelErrorKind.QUOTA,
+        ModelErrorKind.UNKNOWN_MODEL,
+        ModelErrorKind.CONTEXT_LENGTH,
+        ModelErrorKind.MALFORMED,
+        ModelErrorKind.REFUSAL,
+    ],
+)
+def test_what_will_not_change_is_not_asked_again(kind):
+    result, pauses, _ = asked([failure(kind), ANSWER])
+    assert (result.tries, pauses) == (1, [])
+
+
+def test_the_service_may_say_not_to_come_again():
+    assert asked([failure(may_retry=False), ANSWER])[0].tries == 1
