@@ -249,6 +249,8 @@ def test_a_client_that_leaves_is_no_failure_of_the_model(tmp_path: Path) -> None
     ):
         with client.stream("POST", path, json=body) as answer:
             next(answer.iter_raw())
+        while not (tmp_path / "log").read_text():
+            pass  # until it is seen to have left
         go.set()
         ask(client, Wire.ANTHROPIC_MESSAGES)
         facts = door.facts()
