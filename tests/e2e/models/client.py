@@ -4,7 +4,7 @@ Runs inside the sandbox, with the standard library alone: `python - WIRE [TRIES]
 loop of its own. A model that says `run: COMMAND` is obeyed and told the output; anything else ends.
 """
 
-CLIENT = r'''
+CLIENT = r"""
 import json, os, subprocess, sys, time, urllib.error, urllib.request
 
 wire, tries = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
@@ -48,7 +48,7 @@ while True:
         break
     done = subprocess.run(text[5:], shell=True, capture_output=True, text=True)
     said.append({"role": "user", "content": done.stdout + done.stderr + "(done)"})
-'''
+"""
 
 
 def command(wire: str, tries: int = 3) -> str:
