@@ -405,7 +405,11 @@ def error_body(wire: Wire | None, fail: Fail) -> dict[str, Any]:
         return {"type": "error", "error": error, "request_id": "req_1"}
     if wire is Wire.GEMINI_GENERATE:
         name, message = _GEMINI.get(kind, ("INTERNAL", "An internal error has occurred"))
-        return {"error": {"code": fail.status, "message": fail.message or message, "status": name}}
+        error = {"code": fail.status, "message": fail.message or message, "status": name}
+        if kind is ModelErrorKind.AUTH:
+            info = "type.googleapis.com/google.rpc.ErrorInfo"
+            error["details"] = [{"@type": info, "reason": "API_KEY_INVALID"}]
+        return {"error": error}
     family, code, message = _OPENAI.get(kind, ("server_error", None, "The server had an error"))
     return {
         "error": {"message": fail.message or message, "type": family, "param": None, "code": code}

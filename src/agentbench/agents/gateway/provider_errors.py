@@ -74,6 +74,7 @@ def failure_in(body: JsonObject, *, status: int) -> ModelFailure:
     inner: JsonObject = error if isinstance(error, dict) else body
     message = _message(error, body)
     words = " ".join(str(inner.get(name, "")) for name in ("type", "code", "status"))
+    words += " ".join(f" {detail.get('reason')}" for detail in objects(inner.get("details")))
     kind = _kind(status, f"{words} {message}".lower())
     if kind is ModelErrorKind.QUOTA and _soon_again(inner):
         kind = ModelErrorKind.RATE_LIMIT
