@@ -30,8 +30,17 @@ WIRES = {"openai-chat": "openai/scripted", "anthropic-messages": "anthropic/scri
 
 @pytest.fixture
 def attempt(bench, tmp_path, monkeypatch):
-    """Makes an attempt at the small task with a scripted model."""
+    """Makes an attempt at the small task with a scripted model, on each back end in turn."""
+    return _maker(bench, tmp_path, monkeypatch)
 
+
+@pytest.fixture
+def walled_attempt(walled_bench, tmp_path, monkeypatch):
+    """The same on bubblewrap, for what the back end has no part in."""
+    return _maker(walled_bench, tmp_path, monkeypatch)
+
+
+def _maker(bench, tmp_path, monkeypatch):
     def make(script, *, wire="openai-chat", line=None, agent="", model=None, tries=3, prices=None):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
@@ -74,18 +83,18 @@ def test_an_agent_in_a_sandbox_without_network_asks_its_model_and_mends_the_bug(
     assert record.usage.llm_errors == {}
 
 
-def test_what_was_said_is_told_as_a_trajectory(attempt):
-    attempt([RUN_FIX, DONE])
-    text = (attempt.folder / "agent" / "trajectory.json").read_text()
+def test_what_was_said_is_told_as_a_trajectory(walled_attempt):
+    walled_attempt([RUN_FIX, DONE])
+    text = (walled_attempt.folder / "agent" / "trajectory.json").read_text()
     told = Trajectory.model_validate_json(text)
     assert [step.source for step in told.steps] == ["user", "agent", "user", "agent"]
     assert told.steps[-1].message == "all is well"
     assert told.final_metrics.total_prompt_tokens == 250
-    assert (attempt.folder / "agent" / "llm.jsonl").is_file()
+    assert (walled_attempt.folder / "agent" / "llm.jsonl").is_file()
 
 
-def test_a_rate_limit_that_passes_changes_nothing_but_the_count(attempt):
-    record = attempt([Fail(429, retry_after=0), RUN_FIX, DONE])
+def test_a_rate_limit_that_passes_changes_nothing_but_the_count(walled_attempt):
+    record = walled_attempt([Fail(429, retry_after=0), RUN_FIX, DONE])
     assert record.resolved, record.detail
     assert record.usage is not None
     assert record.usage.llm_errors == {"rate_limit": 1}
@@ -104,9 +113,9 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_model_that_fails_for_good_is_the_reason_and_not_the_agents_fault(attempt, name):
+def test_a_model_that_fails_for_good_is_the_reason_and_not_the_agents_fault(walled_attempt, name):
     script, kind, shown = FAILURES[name]
-    record = attempt(script, wire="anthropic-messages")
+    record = walled_attempt(script, wire="anthropic-messages")
     assert (record.failure_reason, record.fault) == (
         FailureReason.LLM_ERROR,
         Fault.INFRASTRUCTURE,
@@ -116,9 +125,9 @@ def test_a_model_that_fails_for_good_is_the_reason_and_not_the_agents_fault(atte
     assert set(record.usage.llm_errors) == {kind}
 
 
-def test_an_agent_that_exits_0_when_its_key_is_refused_has_not_failed_the_tests(attempt):
+def test_an_agent_that_exits_0_when_its_key_is_refused_has_not_failed_the_tests(walled_attempt):
     line = f"{{ {command('openai-chat')}; }} || exit 0"
-    record = attempt(for_ever(Fail(401)), line=line)
+    record = walled_attempt(for_ever(Fail(401)), line=line)
     assert (record.failure_reason, record.fault) == (
         FailureReason.LLM_ERROR,
         Fault.INFRASTRUCTURE,
@@ -133,14 +142,14 @@ def test_an_agent_that_exits_0_when_its_key_is_refused_has_not_failed_the_tests(
         (for_ever(Fail(400)), ModelErrorKind.MALFORMED),
     ],
 )
-def test_what_an_agent_sends_itself_is_its_own_fault(attempt, script, kind):
-    record = attempt(script)
+def test_what_an_agent_sends_itself_is_its_own_fault(walled_attempt, script, kind):
+    record = walled_attempt(script)
     assert (record.failure_reason, record.fault) == (FailureReason.LLM_ERROR, Fault.AGENT)
     assert kind in record.detail
 
 
-def test_an_agent_that_mends_the_bug_before_its_model_fails_has_mended_it(attempt):
-    assert attempt([RUN_FIX, *[Fail(500)] * 3]).resolved
+def test_an_agent_that_mends_the_bug_before_its_model_fails_has_mended_it(walled_attempt):
+    assert walled_attempt([RUN_FIX, *[Fail(500)] * 3]).resolved
 
 
 def test_a_budget_that_is_spent_is_giving_up(attempt, tmp_path):
@@ -169,8 +178,8 @@ def test_a_budget_that_is_spent_is_giving_up(attempt, tmp_path):
     assert "the budget was spent: 3 model requests" in record.detail
 
 
-def test_an_agent_that_crashes_while_its_model_answers_is_itself_at_fault(attempt):
-    record = attempt([DONE], line=f"{{ {command('openai-chat')}; }}; exit 9")
+def test_an_agent_that_crashes_while_its_model_answers_is_itself_at_fault(walled_attempt):
+    record = walled_attempt([DONE], line=f"{{ {command('openai-chat')}; }}; exit 9")
     assert (record.failure_reason, record.fault) == (FailureReason.TOOL_ERROR, Fault.AGENT)
     assert "exited 9" in record.detail
 
@@ -181,12 +190,12 @@ def test_an_agent_that_hangs_is_out_of_time(attempt):
     assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
 
 
-def test_what_is_not_inference_is_refused_and_found(attempt):
+def test_what_is_not_inference_is_refused_and_found(walled_attempt):
     line = f'python -c "{_UPLOAD}"; {command("openai-chat")}'
-    record = attempt([RUN_FIX, DONE], line=line)
+    record = walled_attempt([RUN_FIX, DONE], line=line)
     assert record.resolved, record.detail
     assert any(finding.rule.startswith("gateway") for finding in record.findings)
-    assert not any(asked.path.endswith("/files") for asked in attempt.server.requests)
+    assert not any(asked.path.endswith("/files") for asked in walled_attempt.server.requests)
 
 
 _UPLOAD = (
