@@ -26,6 +26,7 @@ SHORT_HELP = {
     "audit": "Look through tasks and runs for known leaks; runs nothing.",
     "explain": "Explain a failure reason or an exit code.",
     "mcp": "Serve tests over the Model Context Protocol.",
+    "gateway": "Put a gateway before a model: it counts, limits, records.",
     "doctor": "Check what agentbench needs on this machine.",
     "clean": "Remove what dead runs left, and what is cached.",
     "tasks": "The task catalogue.",

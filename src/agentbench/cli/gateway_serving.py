@@ -1,0 +1,157 @@
+"""The gateway by itself: one door for whoever has its token, until told to stop."""
+
+import json
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import typer
+
+from agentbench.agents.gateway.endpoints import Endpoints, resolve_endpoints
+from agentbench.agents.gateway.gateway import Door, Gateway
+from agentbench.agents.gateway.listening import unix_listener
+from agentbench.agents.gateway.prices import known_prices, load_prices
+from agentbench.agents.gateway.recording import read_recording
+from agentbench.agents.gateway.running import running
+from agentbench.agents.model_door import ModelFacts
+from agentbench.cli.exit_codes import ExitCode
+from agentbench.errors import UsageError
+from agentbench.report.harmless import harmless
+
+_BACKLOG = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayPlan:
+    """What the command line asks for."""
+
+    model: str | None  # not needed for a replay
+    base_url: str | None
+    port: int
+    socket: Path | None
+    max_cost_usd: float
+    prices: Path | None
+    record: Path | None
+    replay: Path | None
+    log: Path | None
+    probe: bool
+
+
+def serve(plan: GatewayPlan, *, as_json: bool) -> None:
+    """Answer until Ctrl-C, then say what was used.
+
+    Raises:
+        InputError: a recording or a file of prices cannot be read.
+        UsageError: the model is not known, its key or name is refused, or it cannot listen there.
+        UnavailableError: the model does not answer.
+    """
+    # Also where a shell started it in the background, with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    prices = load_prices(plan.prices) if plan.prices is not None else known_prices()
+    endpoints, model = _model_of(plan)
+    facts: ModelFacts | None = None
+    try:
+        with (
+            running(
+                endpoints, model=model, prices=prices, record=plan.record, replay=plan.replay
+            ) as gateway,
+            _listening(plan) as listener,
+        ):
+            if plan.probe:
+                gateway.probe()
+            with _door(gateway, listener, plan) as door:
+                try:
+                    _announce(door, _address(listener), as_json=as_json)
+                    threading.Event().wait()
+                finally:
+                    facts = door.facts()
+    except KeyboardInterrupt:
+        if facts is not None:
+            _sum_up(facts)
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def _model_of(plan: GatewayPlan) -> tuple[Endpoints | None, str]:
+    if plan.replay is not None:
+        return None, read_recording(plan.replay).head.model
+    if plan.model is None:
+        raise UsageError("a gateway needs --model, as in --model openai/NAME, or --replay")
+    found = resolve_endpoints(plan.model, environ=os.environ, base_url=plan.base_url)
+    return found.endpoints, found.model
+
+
+@contextmanager
+def _listening(plan: GatewayPlan) -> Iterator[socket.socket]:
+    where = plan.socket or f"127.0.0.1:{plan.port}"
+    try:
+        if plan.socket is not None:
+            listener = unix_listener(plan.socket)
+        else:
+            listener = socket.create_server(("127.0.0.1", plan.port), backlog=_BACKLOG)
+    except OSError as fault:
+        raise UsageError(f"cannot listen on {where}: {fault.strerror or fault}") from fault
+    with listener:
+        try:
+            yield listener
+        finally:
+            if plan.socket is not None:
+                with suppress(FileNotFoundError):
+                    plan.socket.unlink()
+
+
+@contextmanager
+def _door(gateway: Gateway, listener: socket.socket, plan: GatewayPlan) -> Iterator[Door]:
+    with gateway.open_door(
+        listener,
+        budget_usd=plan.max_cost_usd,
+        log=plan.log,
+        lane="",
+        path=plan.socket or Path(),
+    ) as door:
+        yield door
+
+
+def _address(listener: socket.socket) -> str:
+    if listener.family == socket.AF_UNIX:
+        return f"unix:{listener.getsockname()}"
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _announce(door: Door, address: str, *, as_json: bool) -> None:
+    if as_json:
+        told = {"base_url": address, "token": door.token, "model": door.model}
+        typer.echo(json.dumps({**told, "wires": sorted(wire.value for wire in door.wires)}))
+        return
+    typer.echo(
+        f"{door.model} on {address}, for clients with this key: {door.token}\n"
+        f"  OPENAI_BASE_URL={address}/v1 ANTHROPIC_BASE_URL={address} "
+        f"GOOGLE_GEMINI_BASE_URL={address}\n"
+        "Ctrl-C ends it.",
+        err=True,
+    )
+
+
+def _sum_up(facts: ModelFacts) -> None:
+    usage = facts.usage
+    cost = "cost not known" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+    lines = [
+        f"{usage.requests} requests, {usage.input_tokens} tokens in ({usage.cached_tokens} "
+        f"cached), {usage.output_tokens} out, {cost}"
+    ]
+    if facts.errors:
+        counted = ", ".join(f"{count} {kind.value}" for kind, count in facts.errors.items())
+        lines.append(f"errors: {counted}")
+    lines += [f"{each.rule}: {each.where}: {each.what}" for each in facts.findings]
+    typer.echo("\n".join(harmless(line) for line in lines), err=True)
+
+
+def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    signal.raise_signal(signal.SIGINT)
