@@ -14,7 +14,7 @@ from agentbench.pytest_results.run import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import project_in
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.pytest_command import PytestCommand
-from tests.agents.llm.door import door_to
+from tests.agents.gateway.at_the_door import door_to
 from tests.agents.llm.raw import arguments_text
 from tests.fakes.ended_sandbox import EndedSandbox
 from tests.fakes.local_sandbox import LocalSandbox
@@ -22,7 +22,8 @@ from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.staging import local_provider
 from tests.pytest_results.interpreters import NEWEST, interpreter
 
-WIRES = (Wire.OPENAI_CHAT, Wire.ANTHROPIC_MESSAGES)
+MODELS = {Wire.OPENAI_CHAT: "scripted", Wire.ANTHROPIC_MESSAGES: "scripted-claude"}
+"""Names without a price and a window; the agent speaks the wire that a name stands for."""
 
 
 @pytest.fixture
@@ -63,25 +64,26 @@ def called(sandbox, name, **given):
     return use(desk_of(sandbox), call)
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=MODELS)
 def wire(request):
     """Each wire that there is a client for."""
     return request.param
 
 
 @pytest.fixture
-def attempt(wire, problem, sandbox):
-    """Runs an agent against a script; what came of it, the pauses it made, what was asked."""
+def attempt(wire, problem, sandbox, tmp_path):
+    """Runs an agent against a script, through a gateway; its outcome, its pauses, the server."""
 
     @contextmanager
-    def opened(script, *, budget=None, spent=False, model="scripted", **settings):
+    def opened(script, *, budget=None, model=None, spend=9, **settings):
         pauses = []
         agent = LlmAgent(sleep=pauses.append, **settings)
         with (
             ScriptedModel(script) as scripted,
-            door_to(scripted, wires=[wire], model=model) as door,
+            door_to(
+                scripted, tmp_path / "log", budget_usd=spend, model=model or MODELS[wire]
+            ) as door,
         ):
-            door.over_budget = spent
             outcome = agent.solve(problem, sandbox, budget or budget_of(), door)
             yield outcome, pauses, scripted
 

@@ -1,5 +1,6 @@
 """The loop, with real clients over real HTTP; each test on both wires."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from agentbench.agents.llm.agent import LlmAgent
 from agentbench.agents.model_door import ModelErrorKind, Wire
 from agentbench.errors import LLMError, SandboxError
 from agentbench.scoring.evidence import AgentEnding
-from tests.agents.llm.conftest import budget_of
-from tests.agents.llm.door import door_to
+from tests.agents.gateway.at_the_door import door_to
+from tests.agents.llm.conftest import MODELS, budget_of
 from tests.agents.llm.raw import raw_call, raw_text
 from tests.fakes.scripted_model import (
     Call,
@@ -287,9 +288,10 @@ def test_a_pause_that_is_longer_than_the_time_left_is_not_made(attempt):
 
 # The HTTP library leaves a socket that cannot connect to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_socket_that_nobody_listens_on_is_an_llm_error(problem, sandbox, wire):
-    with ScriptedModel([]) as scripted, door_to(scripted, wires=[wire]) as door:
-        door.socket = door.socket.with_name("nobody")
+def test_a_socket_that_nobody_listens_on_is_an_llm_error(problem, sandbox, tmp_path, wire):
+    with ScriptedModel([]) as scripted:
+        with door_to(scripted, tmp_path / "log", model=MODELS[wire]) as door:
+            pass
         outcome = LlmAgent(sleep=[].append).solve(problem, sandbox, budget_of(), door)
     assert outcome.ending is AgentEnding.LLM_ERROR
     assert outcome.detail.startswith("LLM error at step 1: connection, no answer, after 5 tries")
@@ -303,11 +305,15 @@ def test_a_refusal_ends_it_as_one(attempt):
         )
 
 
-def test_a_spent_budget_is_a_cost_limit(attempt):
-    quota = Fail(403, ModelErrorKind.QUOTA)
-    with attempt([LOOK, quota], spent=True) as (outcome, pauses, _):
+@pytest.mark.parametrize("model", ["gpt-5", "claude-sonnet-5"])
+def test_a_spent_budget_is_a_cost_limit(attempt, model):
+    dear = Call("read_file", {"path": "code.py"}, tokens=Tokens(200_000, 10_000))
+    with attempt(for_ever(dear), model=model, spend=1.0) as (outcome, pauses, scripted):
         assert outcome.ending is AgentEnding.COST_LIMIT
-        assert outcome.detail == "the budget of $2.00 was used up at step 2: $0.5000 spent"
+        assert outcome.detail.startswith("the budget of $2.00 was used up at step ")
+        assert f": ${outcome.usage.cost_usd:.4f} spent" in outcome.detail
+        assert outcome.usage.cost_usd >= 1.0
+        assert len(scripted.asked) == outcome.steps - 1
         assert pauses == []
 
 
@@ -352,16 +358,16 @@ def test_without_a_model_there_is_nothing_to_do(problem, sandbox):
         LlmAgent().solve(problem, sandbox, budget_of(), None)
 
 
-def test_a_door_to_another_wire_is_said_to_be_of_no_use(problem, sandbox):
-    with (
-        ScriptedModel([]) as scripted,
-        door_to(scripted, wires=[Wire.GEMINI_GENERATE]) as door,
-        pytest.raises(LLMError, match="speaks openai-chat or anthropic-messages"),
-    ):
-        LlmAgent().solve(problem, sandbox, budget_of(), door)
+def test_a_door_to_another_wire_is_said_to_be_of_no_use(problem, sandbox, tmp_path):
+    with ScriptedModel([]) as scripted, door_to(scripted, tmp_path / "log") as door:
+        other = replace(door, wires=frozenset({Wire.GEMINI_GENERATE}))
+        with pytest.raises(LLMError, match="speaks openai-chat or anthropic-messages"):
+            LlmAgent().solve(problem, sandbox, budget_of(), other)
 
 
-def test_usage_is_what_the_door_counted(attempt):
-    script = [Call("list_files", {}, tokens=Tokens(1000, 50)), SUBMIT]
+def test_usage_is_what_the_model_says_to_the_token(attempt):
+    script = [Call("list_files", {}, tokens=Tokens(1000, 50, cached=300)), SUBMIT]
     with attempt(script) as (outcome, _, scripted):
-        assert outcome.usage.input_tokens == scripted.told.input
+        told = scripted.told
+    assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (told.input, told.output)
+    assert outcome.usage.cached_tokens == 300

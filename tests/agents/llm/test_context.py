@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,3 +104,21 @@ def test_tokens_are_estimated_high(text):
 
 def test_the_tools_take_some_of_the_room():
     assert 500 < tokens_of_tools(specs()) < 4_000
+
+
+def test_thoughts_go_when_anything_before_them_changes_and_stay_otherwise():
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    turns = [turn("x" * 6_000) for _ in range(4)]
+    thinking = [replace(each, answer=replace(each.answer, verbatim=(thought,))) for each in turns]
+    whole, cut = fitted(of(*thinking), 100_000), fitted(of(*thinking), 5_000)
+    assert [each.answer.verbatim for each in whole.turns] == [(thought,)] * 4
+    assert not any(each.answer.verbatim for each in cut.turns)
+
+
+def test_thoughts_take_room():
+    large = {"type": "thinking", "thinking": "x" * 3_000, "signature": "s"}
+    plain = turn("ok")
+    thinking = replace(plain, answer=replace(plain.answer, verbatim=(large,)))
+    kept = replace(plain, answer=replace(plain.answer, extra={"reasoning_content": "x" * 3_000}))
+    assert tokens_of(of(thinking)) > tokens_of(of(plain)) + 1_000
+    assert tokens_of(of(kept)) > tokens_of(of(plain)) + 1_000

@@ -20,26 +20,10 @@ def test_errors_are_recovered_by_the_next_call_that_succeeds():
 
 def test_only_what_succeeded_is_a_change_or_a_run_of_tests():
     tally = Tally()
-    for name in (
-        "edit",
-        "apply_patch",
-        "run",
-        "run_tests",
-        "discover_tests",
-        "read_file",
-        "submit",
-    ):
+    for name in EFFECTS:
         tally.count(call(name), BAD)
     assert (tally.changes, tally.test_runs) == (0, 0)
-    for name in (
-        "edit",
-        "apply_patch",
-        "run",
-        "run_tests",
-        "discover_tests",
-        "read_file",
-        "submit",
-    ):
+    for name in EFFECTS:
         tally.count(call(name), GOOD)
     assert (tally.changes, tally.test_runs) == (3, 1)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentbench.agents.llm.conversation import Conversation, Reply, ToolSpec, Turn
+from agentbench.agents.llm.conversation import Answer, Conversation, Reply, ToolSpec, Turn
 from agentbench.pytest_results.budget import cut_middle
 
 _BYTES_PER_TOKEN = 3  # fewer than in any text that was tried: better a bit of room unused
@@ -54,9 +54,15 @@ def fitted(conversation: Conversation, room: int) -> Conversation:
     if tokens_of(conversation) <= room:
         return conversation
     goal = int(room * _AFTER)
-    conversation = _without_old_output(conversation, goal)
+    conversation = _without_old_output(_without_thoughts(conversation), goal)
     conversation = _without_old_turns(conversation, goal)
     return _with_short_output(conversation, goal)
+
+
+def _without_thoughts(conversation: Conversation) -> Conversation:
+    """What is cut out would make them invalid, and the next request with them."""
+    turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
+    return replace(conversation, turns=tuple(turns))
 
 
 def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
@@ -98,9 +104,14 @@ def _left_out(reply: Reply) -> Reply:
 
 
 def _tokens_of_turn(turn: Turn) -> int:
-    calls = sum(_tokens(call.name + call.arguments) for call in turn.answer.tool_calls)
     replies = sum(_tokens(reply.text) for reply in turn.replies)
-    return _tokens(turn.answer.text) + calls + replies + _tokens(turn.note)
+    return _tokens_of_answer(turn.answer) + replies + _tokens(turn.note)
+
+
+def _tokens_of_answer(answer: Answer) -> int:
+    thoughts = _tokens(json.dumps([answer.extra, answer.verbatim]))
+    calls = sum(_tokens(call.name + call.arguments) for call in answer.tool_calls)
+    return _tokens(answer.text) + calls + thoughts
 
 
 def _tokens(text: str) -> int:

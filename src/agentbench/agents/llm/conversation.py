@@ -31,6 +31,9 @@ class Answer:
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     stop: Stop = Stop.DONE
+    extra: JsonObject = field(default_factory=dict)  # what its provider wants to see again
+    verbatim: tuple[JsonObject, ...] = ()  # all of it as its provider wrote it, thoughts included;
+    # providers take thoughts back only while nothing that stood before them has changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,29 +1,19 @@
 """The client of Anthropic's messages."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import anthropic
 
-from agentbench.agents.llm.clients.interface import UnansweredError
+from agentbench.agents.llm.clients.anthropic_stream import StreamedMessage, object_of
 from agentbench.agents.llm.clients.sdk import BASE_URL, http_client, told
 from agentbench.agents.llm.context_windows import context_window
-from agentbench.agents.llm.conversation import Answer, Conversation, Stop, ToolCall, ToolSpec, Turn
-from agentbench.agents.model_door import ModelDoor, ModelErrorKind, ModelFailure
+from agentbench.agents.llm.conversation import Answer, Conversation, ToolSpec, Turn
+from agentbench.agents.model_door import ModelDoor, ModelErrorKind
 from agentbench.pytest_results.model import JsonObject
 
-if TYPE_CHECKING:
-    from anthropic.types import RawMessageStreamEvent
-
-_STOPS = {
-    "max_tokens": Stop.CUT_OFF,
-    "model_context_window_exceeded": Stop.CUT_OFF,
-    "refusal": Stop.REFUSED,
-}
 _CACHED: JsonObject = {"cache_control": {"type": "ephemeral"}}  # up to here, the next time
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -59,10 +49,10 @@ class AnthropicMessages:
                 stream=True,
                 timeout=timeout.total_seconds(),
             )
-        answer = _Answer()
+        answer = StreamedMessage()
         with stream, told(anthropic, ModelErrorKind.CUT_STREAM):
             for event in stream:
-                answer.take(event)
+                answer.take(event.to_dict(warnings=False))
         return answer.whole()
 
     def close(self) -> None:
@@ -89,11 +79,14 @@ def _messages(conversation: Conversation) -> list[JsonObject]:
 
 
 def _said(answer: Answer) -> Iterator[JsonObject]:
+    if answer.verbatim:
+        yield from answer.verbatim
+        return
     if answer.text.strip():  # text of white space alone is refused
         yield {"type": "text", "text": answer.text}
     for call in answer.tool_calls:
         name = _NOT_IN_A_NAME.sub("_", call.name)[:64] or "unknown"
-        given = _as_object(call.arguments)
+        given = object_of(call.arguments)
         yield {"type": "tool_use", "id": call.id, "name": name, "input": given}
 
 
@@ -103,61 +96,3 @@ def _back(turn: Turn) -> Iterator[JsonObject]:
         yield {**result, "is_error": True} if reply.failed else result
     if turn.note:
         yield {"type": "text", "text": turn.note}
-
-
-def _as_object(arguments: str) -> JsonObject:
-    try:
-        value = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-@dataclass(slots=True)
-class _Block:
-    id: str
-    name: str
-    arguments: list[str] = field(default_factory=list)
-
-
-class _Answer:
-    """An answer as it grows."""
-
-    def __init__(self) -> None:
-        self._text: list[str] = []
-        self._calls: dict[int, _Block] = {}
-        self._stop: str | None = None
-
-    def take(self, event: "RawMessageStreamEvent") -> None:
-        """Add what an event brings."""
-        if event.type == "content_block_start":
-            block = event.content_block
-            if block.type == "tool_use":
-                whole = [json.dumps(block.input)] if block.input else []  # not in pieces, then
-                self._calls[event.index] = _Block(block.id, block.name, whole)
-            elif block.type == "text":
-                self._text.append(block.text)
-        elif event.type == "content_block_delta":
-            if event.delta.type == "text_delta":
-                self._text.append(event.delta.text)
-            elif event.delta.type == "input_json_delta":
-                self._calls[event.index].arguments.append(event.delta.partial_json)
-        elif event.type == "message_delta":
-            self._stop = event.delta.stop_reason or self._stop
-
-    def whole(self) -> Answer:
-        """What came, if it came to its end.
-
-        Raises:
-            UnansweredError: it did not.
-        """
-        if self._stop is None:
-            message = "the stream ended before the answer did"
-            kind = ModelErrorKind.CUT_STREAM
-            raise UnansweredError(ModelFailure(kind=kind, status=None, message=message))
-        calls = tuple(
-            ToolCall(id=call.id, name=call.name, arguments="".join(call.arguments))
-            for _, call in sorted(self._calls.items())
-        )
-        stop = _STOPS.get(self._stop, Stop.DONE)
-        return Answer(text="".join(self._text), tool_calls=calls, stop=stop)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from openai.types.chat.chat_completion_chunk import ChoiceDeltaToolCall
 
 _STOPS = {"length": Stop.CUT_OFF, "content_filter": Stop.REFUSED}
+_THOUGHTS = ("reasoning_content", "reasoning_details")
+"""Fields that some servers want back with every answer that calls tools, even if empty."""
+
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -87,7 +90,8 @@ def _turn(turn: Turn) -> Iterator[JsonObject]:
     answer = turn.answer
     if answer.tool_calls:
         calls = [_echoed(call) for call in answer.tool_calls]
-        yield {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
+        said = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
+        yield {**answer.extra, **said}
     elif answer.text:
         yield {"role": "assistant", "content": answer.text}
     for call, reply in zip(answer.tool_calls, turn.replies, strict=True):
@@ -128,6 +132,7 @@ class _Answer:
         self._places: dict[int, _Call] = {}
         self._finish: str | None = None
         self._refused = False
+        self._extra: JsonObject = {}
 
     def take(self, chunk: "ChatCompletionChunk") -> None:
         """Add what a chunk brings; servers leave out whatever they have nothing for."""
@@ -136,6 +141,7 @@ class _Answer:
             if choice.delta is not None:
                 self._text.append(choice.delta.content or "")
                 self._refused = self._refused or bool(choice.delta.refusal)
+                self._take_thoughts(choice.delta.model_extra or {})
                 for piece in choice.delta.tool_calls or []:
                     self._take_call(piece)
 
@@ -156,7 +162,18 @@ class _Answer:
             )
             for call in self._calls
         )
-        return Answer(text="".join(self._text), tool_calls=calls, stop=stop)
+        text = "".join(self._text)
+        return Answer(text=text, tool_calls=calls, stop=stop, extra=self._extra)
+
+    def _take_thoughts(self, told: JsonObject) -> None:
+        for name in _THOUGHTS:
+            if name in told:
+                piece, known = told[name], self._extra.get(name, "")
+                if isinstance(piece, list):
+                    known = known if isinstance(known, list) else []
+                    self._extra[name] = [*known, *piece]
+                elif isinstance(known, str):
+                    self._extra[name] = known + str(piece or "")
 
     def _take_call(self, piece: "ChoiceDeltaToolCall") -> None:
         call = self._call_of(piece)
