@@ -15,7 +15,7 @@ import httpx2
 import openai
 import pytest
 
-from tests.fakes.scripted_model import Fail, Say, ScriptedModel, Tokens, for_ever
+from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
 
 TOKENS = Tokens(input=1000, output=200, cached=400)
 USER = {"role": "user", "content": "hello"}
