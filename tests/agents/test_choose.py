@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -7,8 +8,10 @@ from agentbench.agents.choose import available_agents, choose_agent
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
-from agentbench.errors import UsageError
+from agentbench.agents.presets.agent import PresetAgent
+from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import AgentEnding
+from tests.agents.presets.minimal import TEXT
 
 MODULE = """\
 from agentbench.agents.interface import AgentOutcome
@@ -65,7 +68,7 @@ def here(tmp_path, monkeypatch):
 
 
 def chosen(name, **options):
-    return choose_agent(name, patches={}, **options)
+    return choose_agent(name, patches={}, toolboxes=Path("nowhere"), **options)
 
 
 def refusal(name, **options):
@@ -85,6 +88,22 @@ def test_the_built_in_agents_go_by_their_names():
         "oracle": "oracle",
         "noop": "noop",
     }
+
+
+def test_presets_go_by_their_names_and_those_of_the_users_own_by_their_files(tmp_path):
+    agent = chosen("claude-code")
+    assert isinstance(agent, PresetAgent)
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT)
+    assert chosen(str(path)).name == str(path)
+    assert available_agents()["codex"].startswith("Codex CLI")
+
+
+def test_a_preset_that_is_wrong_is_an_input_error(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("name = 1")
+    with pytest.raises(InputError):
+        chosen(str(path))
 
 
 def test_every_agent_that_is_listed_can_be_chosen():

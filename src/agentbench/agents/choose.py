@@ -12,6 +12,9 @@ from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, ModelDoor
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
+from agentbench.agents.presets.agent import PresetAgent
+from agentbench.agents.presets.load import find_preset, shipped_presets
+from agentbench.agents.toolbox.toolboxes import Say
 from agentbench.errors import UsageError
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
@@ -60,35 +63,64 @@ class FunctionAgent:
 
 
 def choose_agent(
-    name: str, *, patches: Mapping[TaskId, bytes], command: str | None = None
+    name: str,
+    *,
+    patches: Mapping[TaskId, bytes],
+    command: str | None = None,
+    toolboxes: Path | None = None,
+    say: Say = lambda _line: None,
 ) -> Agent:
-    """The agent of a name: built in, an entry point, or `package.module:attribute`.
+    """The agent of a name: built in, a preset, an entry point, or `package.module:attribute`.
+
+    Args:
+        name: What `--agent` says; for a preset of the user's own, the path of its `.toml` file.
+        patches: The reference solutions, for the oracle.
+        command: What `--agent-command` says.
+        toolboxes: Where the programs of presets are kept.
+        say: Is told what is installed.
 
     Raises:
         UsageError: there is no such agent, or it cannot be imported.
+        InputError: the preset's file is wrong.
+        ValueError: it is a preset, and `toolboxes` is not given.
     """
     if command is not None and name != "command":
         raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
-    if name == "oracle":
-        return OracleAgent(patches)
-    if name == "noop":
-        return NoopAgent()
-    if name == "llm":
-        return _llm_agent()
-    if name == "command":
-        return _command_agent(command)
+    if (built_in := _built_in(name, patches, command)) is not None:
+        return built_in
+    if (preset := find_preset(name)) is not None:
+        if toolboxes is None:
+            raise ValueError("toolboxes: a preset needs a folder to keep its programs in")
+        return PresetAgent(preset, name=name, toolboxes=toolboxes, say=say)
     for point in entry_points(group=_GROUP, name=name):
         return _as_agent(point.name, _loaded(point))
     if ":" in name:
         return _as_agent(name, _imported(name))
     known = ", ".join(available_agents())
-    raise UsageError(f"--agent {name}: no such agent; known: {known}, or package.module:attribute")
+    raise UsageError(
+        f"--agent {name}: no such agent; known: {known}, package.module:attribute, or a preset.toml"
+    )
 
 
 def available_agents() -> Mapping[str, str]:
     """Every agent that can be named here, with a line about each."""
     own = {point.name: f"from {point.value}" for point in entry_points(group=_GROUP)}
-    return {**BUILT_IN, **own}
+    presets = {preset.name: preset.about for preset in shipped_presets()}
+    return {**BUILT_IN, **presets, **own}
+
+
+def _built_in(name: str, patches: Mapping[TaskId, bytes], command: str | None) -> Agent | None:
+    match name:
+        case "oracle":
+            return OracleAgent(patches)
+        case "noop":
+            return NoopAgent()
+        case "llm":
+            return _llm_agent()
+        case "command":
+            return _command_agent(command)
+        case _:
+            return None
 
 
 def _command_agent(command: str | None) -> Agent:

@@ -1,0 +1,120 @@
+"""What a preset says about an agent: how it is installed, started, told of a model, and ends."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from agentbench.agents.model_door import Wire
+from agentbench.agents.toolbox.recipe import ToolRecipe
+from agentbench.schema import Schema
+from agentbench.scoring.evidence import AgentEnding, CommandResult
+
+_TAIL_LINES = 12  # of each stream, in which a client says why it stopped
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+
+
+class Install(Schema):
+    """How its programs get into an empty folder, which is mounted elsewhere later."""
+
+    npm: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    requires_python: str | None = None
+    keeps_node: bool = False
+    commands: tuple[str, ...] = ()
+
+
+class SpokenWire(Schema):
+    """A wire that it speaks, and what it is told then."""
+
+    wire: Wire
+    model: str = "{model}"  # the model as it wants to hear it
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class Stop(Schema):
+    """A way of stopping that its exit code or its last lines tell."""
+
+    ending: Literal[
+        AgentEnding.SUBMITTED,
+        AgentEnding.STEP_LIMIT,
+        AgentEnding.COST_LIMIT,
+        AgentEnding.TIME_LIMIT,
+        AgentEnding.LLM_ERROR,
+        AgentEnding.TOOL_ERROR,
+    ]
+    exit_code: int | None = None  # None: any
+    says: str | None = None  # in one of its last lines
+
+    @model_validator(mode="after")
+    def _tells_something(self) -> "Stop":
+        if self.exit_code is None and self.says is None:
+            raise ValueError("needs exit_code, says or both")
+        return self
+
+    def fits(self, result: CommandResult) -> bool:
+        """Whether a command stopped in this way."""
+        if self.exit_code is not None and result.exit_code != self.exit_code:
+            return False
+        says = self.says
+        return says is None or any(says in line for line in _tail(result))
+
+
+class RehearsedAnswer(Schema):
+    """What the scripted model of `agentbench agents test` answers: a tool call, or words.
+
+    `{workspace}` stands for the folder of the rehearsed project.
+    """
+
+    tool: str | None = None
+    arguments: dict[str, str | bool | int] = Field(default_factory=dict)
+    say: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "RehearsedAnswer":
+        if (self.tool is None) == (self.say is None):
+            raise ValueError("needs tool or say, and not both")
+        return self
+
+
+class Preset(Schema):
+    """An agent as data.
+
+    In `command`, in the values of `env` and in `files` these stand for what is known when an
+    attempt begins; in the command they are quoted for the shell:
+    `{tools}`, where its programs are; `{home}`, a writable folder of its own; `{model}`;
+    `{instruction}`; `{max_steps}`; `{workspace}`; in `env` also `{agentbench-door}`, the address
+    that leads to the model.
+    """
+
+    name: Name
+    about: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    homepage: str
+    version: str  # that was tried with this preset
+    wires: Annotated[tuple[SpokenWire, ...], Field(min_length=1)]  # the preferred one first
+    install: Install
+    command: str  # for `sh -c`; gets the instruction on stdin and in $AGENTBENCH_INSTRUCTION
+    version_command: str
+    env: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)  # by their path below `{home}`
+    stops: tuple[Stop, ...] = ()  # the first that fits tells
+    rehearsal: Annotated[tuple[RehearsedAnswer, ...], Field(min_length=1)]
+
+    @property
+    def recipe(self) -> ToolRecipe:
+        """How to install its programs."""
+        return ToolRecipe(name=self.name, **self.install.model_dump())
+
+    def spoken(self, wires: frozenset[Wire]) -> SpokenWire | None:
+        """The wire it prefers of those that lead to a model."""
+        return next((spoken for spoken in self.wires if spoken.wire in wires), None)
+
+    def ending_of(self, result: CommandResult) -> AgentEnding | None:
+        """How it says that it stopped; None where only success and failure are told apart."""
+        return next((stop.ending for stop in self.stops if stop.fits(result)), None)
+
+
+def _tail(result: CommandResult) -> list[str]:
+    streams = (result.stdout, result.stderr)
+    return [line for text in streams for line in text.strip().splitlines()[-_TAIL_LINES:]]

@@ -1,0 +1,28 @@
+"""A preset of the fewest words, for tests to add to."""
+
+from agentbench.agents.presets.load import parse_preset
+from agentbench.agents.presets.preset import Preset
+
+TEXT = """
+name = "mine"
+about = "an agent of mine"
+homepage = "https://agent.example"
+version = "1.0"
+command = "{tools}/mine"
+version_command = "{tools}/mine --version"
+
+[[wires]]
+wire = "openai-chat"
+
+[install]
+commands = ["printf '#!/bin/sh\\\\ncat\\\\n' > mine", "chmod +x mine"]
+
+[[rehearsal]]
+say = "done"
+"""
+
+
+def preset(**changes: object) -> Preset:
+    """The preset with some fields changed, checked as from a file."""
+    told = parse_preset(TEXT, "mine.toml").model_dump()
+    return Preset.model_validate({**told, **changes})
