@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from agentbench import __version__
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
 from agentbench.agents.llm import endings
 from agentbench.agents.llm.clients.choose import client_for
@@ -45,6 +46,11 @@ class LlmAgent:
     def name(self) -> str:
         """What records and reports call it."""
         return "llm"
+
+    @property
+    def version(self) -> str:
+        """That of agentbench."""
+        return __version__
 
     @property
     def needs_model(self) -> bool:
