@@ -3,6 +3,7 @@ import json
 import pytest
 
 from agentbench.agents.command import CommandAgent
+from agentbench.agents.model_door import Wire
 from agentbench.agents.noop import NoopAgent
 from agentbench.errors import InputError, UnavailableError, UsageError
 from agentbench.runs.model_setting import ModelSetting
@@ -115,3 +116,19 @@ def test_a_file_that_is_no_recording_is_named(tmp_path):
         ModelSetting(replay=path).opened(ANY, probe=True, environ={}),
     ):
         raise AssertionError
+
+
+class SpeaksGemini(CommandAgent):
+    wires = frozenset({Wire.GEMINI_GENERATE})
+
+
+def test_an_agent_that_cannot_speak_to_the_model_is_refused_before_the_model_is_asked():
+    with ScriptedModel(for_ever(Say("ok"))) as server:
+        with (
+            pytest.raises(UsageError, match="speaks gemini-generate, but scripted is reached by"),
+            of(server).opened(
+                SpeaksGemini("true"), probe=True, environ={"OPENAI_API_KEY": server.key}
+            ),
+        ):
+            raise AssertionError
+        assert server.requests == []

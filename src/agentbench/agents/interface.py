@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from agentbench.agents.model_door import ModelDoor as ModelDoor
 from agentbench.agents.model_door import Usage as Usage
+from agentbench.agents.model_door import Wire
 from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
@@ -98,3 +99,12 @@ class HasVersion(Protocol):
     @property
     def version(self) -> str:
         """As its makers count."""
+
+
+@runtime_checkable
+class SpeaksWires(Protocol):
+    """An agent whose client is made for certain wires."""
+
+    @property
+    def wires(self) -> frozenset[Wire]:
+        """Those that it can speak; one of them is enough."""

@@ -109,6 +109,10 @@ class ModelGateway(Protocol):
     def model(self) -> str:
         """The model's name, as its provider knows it."""
 
+    @property
+    def wires(self) -> frozenset[Wire]:
+        """What can be spoken at its doors."""
+
     def admit(
         self, *, budget_usd: float, log: Path, lane: str = ""
     ) -> AbstractContextManager[ModelDoor]:

@@ -25,7 +25,11 @@ def resume(
     from agentbench.runs.store import find_run
 
     del debug  # read by the program itself
-    resumed = resume_run(find_run(run, runs_dir), cache_dir=usable_cache_dir())
+    resumed = resume_run(
+        find_run(run, runs_dir),
+        cache_dir=usable_cache_dir(),
+        say=lambda line: None if quiet else typer.echo(line, err=True),
+    )
     if not quiet:
         typer.echo(f"{len(resumed.planned)} attempts to make", err=True)
     carry_out(resumed, as_json=as_json, quiet=quiet, verbose=verbose)

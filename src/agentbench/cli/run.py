@@ -76,10 +76,15 @@ def run(
         integrity_controls=integrity_controls,
         allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir,
+        say=(lambda _line: None) if quiet else _say,
     )
     started = start_run(chosen, run_options)
     _announce(started.configuration, quiet=quiet)
     carry_out(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
 
 
 def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentbench.agents.interface import Agent, UsesModel
+from agentbench.agents.interface import Agent, SpeaksWires, UsesModel
 from agentbench.agents.model_door import ModelGateway
 from agentbench.errors import UsageError
 
@@ -67,6 +67,7 @@ class ModelSetting:
             yield None
             return
         with self._running(os.environ if environ is None else environ) as gateway:
+            _check_wires(agent, gateway)
             if probe:
                 gateway.probe()
             yield gateway
@@ -93,3 +94,12 @@ class ModelSetting:
         if self.name is not None and not f"/{self.name}".endswith(f"/{recorded}"):
             raise UsageError(f"{self.replay} was recorded with {recorded}, not with {self.name}")
         return recorded
+
+
+def _check_wires(agent: Agent, gateway: ModelGateway) -> None:
+    if isinstance(agent, SpeaksWires) and not agent.wires & gateway.wires:
+        own, there = (", ".join(sorted(wires)) for wires in (agent.wires, gateway.wires))
+        raise UsageError(
+            f"--agent {agent.name} speaks {own}, but {gateway.model} is reached by {there}; take "
+            "another agent, or a server that speaks it (--base-url)"
+        )

@@ -1,7 +1,7 @@
 """A run: some tasks, one agent, one sandbox, several attempts, one folder."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +9,7 @@ from threading import Event
 
 from agentbench import __version__
 from agentbench.agents.choose import choose_agent
-from agentbench.agents.interface import Agent
+from agentbench.agents.interface import Agent, NeedsMounts
 from agentbench.errors import InputError, UnavailableError, UsageError
 from agentbench.runs.attempt import Workshop, resolve_image
 from agentbench.runs.configuration import RunConfiguration, RunEnding, TaskEntry
@@ -56,6 +56,7 @@ class RunOptions:
     integrity_controls: ControlLevel | None = None  # None: each task's own
     allow_unsandboxed: bool = False
     cache_dir: Path = field(default_factory=default_cache_dir)
+    say: Callable[[str], None] = lambda _line: None  # is told what takes long before attempts
 
 
 @dataclass(slots=True, kw_only=True)
@@ -118,6 +119,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     _refuse_unsandboxed(options, chosen)
     _ask_model(model, agent, probe=options.probe)
     _check_images(tasks, chosen.provider)
+    _install(agent, tasks, chosen.provider)
     configuration = _configuration(tasks, options, agent, chosen)
     store = RunStore.create(options.runs_dir, configuration)
     return Run(
@@ -131,13 +133,20 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     )
 
 
-def resume_run(folder: Path, *, cache_dir: Path | None = None, agent: Agent | None = None) -> Run:
+def resume_run(
+    folder: Path,
+    *,
+    cache_dir: Path | None = None,
+    agent: Agent | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+) -> Run:
     """Go on with a run: finished attempts are kept, the others are made (again).
 
     Args:
         folder: of the run.
         cache_dir: where mirrors and preparations are kept; the user's own by default.
         agent: the agent itself, where the run was started with one that has no name to find it by.
+        say: is told what takes long before attempts.
 
     Raises:
         InputError: there is no such run, or a task of it has changed since.
@@ -159,6 +168,7 @@ def resume_run(folder: Path, *, cache_dir: Path | None = None, agent: Agent | No
         timeout_scale=configuration.timeout_scale,
         integrity_controls=configuration.integrity_controls,
         cache_dir=cache_dir if cache_dir is not None else default_cache_dir(),
+        say=say,
     )
     tasks = _reloaded(configuration, options)
     patches = {task.id: task.answer_key.solution_patch for task in tasks}
@@ -221,7 +231,13 @@ def _same_agent(configuration: RunConfiguration, agent: Agent) -> Agent:
 def _agent(options: RunOptions, patches: Mapping[TaskId, bytes]) -> Agent:
     if not isinstance(options.agent, str):
         return _checked_agent(options.agent)
-    return choose_agent(options.agent, patches=patches, command=options.agent_command)
+    return choose_agent(
+        options.agent,
+        patches=patches,
+        command=options.agent_command,
+        toolboxes=options.cache_dir / "toolboxes",
+        say=options.say,
+    )
 
 
 def _checked_agent(agent: Agent) -> Agent:
@@ -280,6 +296,15 @@ def _check_images(tasks: Sequence[Task], provider: SandboxProvider) -> None:
             resolve_image(task, provider)
         except UnavailableError as error:
             raise UnavailableError(f"{task.id}: {error}") from error
+
+
+def _install(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> None:
+    """Have the agent's own programs made before any attempt waits for them."""
+    if not isinstance(agent, NeedsMounts):
+        return
+    images = {task.environment.image: task for task in tasks if not task.environment.dockerfile}
+    for task in images.values():
+        agent.mounts(provider, resolve_image(task, provider))
 
 
 def _plan(tasks: Sequence[Task], configuration: RunConfiguration) -> tuple[Planned, ...]:

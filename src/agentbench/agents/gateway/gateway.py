@@ -74,6 +74,11 @@ class Gateway:
         """The model's name, as its provider knows it."""
         return self._options.model
 
+    @property
+    def wires(self) -> frozenset[Wire]:
+        """What can be spoken at its doors."""
+        return self._upstream.wires
+
     def probe(self) -> None:
         """Ask the model for a token, to find a bad key or name before anything is paid for.
 

@@ -55,6 +55,11 @@ class PresetAgent:
         self._boxes: dict[str, Toolboxes] = {}  # by the name of the back end
 
     @property
+    def version(self) -> str:
+        """Which one is installed."""
+        return self.preset.version
+
+    @property
     def wires(self) -> frozenset[Wire]:
         """What it can speak."""
         return frozenset(spoken.wire for spoken in self.preset.wires)
