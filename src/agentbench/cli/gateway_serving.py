@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import socket
-import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ import typer
 
 from agentbench.agents.gateway.endpoints import Endpoints, resolve_endpoints
 from agentbench.agents.gateway.gateway import Door, Gateway
-from agentbench.agents.gateway.listening import unix_listener
+from agentbench.agents.gateway.listening import tcp_listener, unix_listener
 from agentbench.agents.gateway.prices import known_prices, load_prices
 from agentbench.agents.gateway.recording import read_recording
 from agentbench.agents.gateway.running import running
@@ -24,7 +24,7 @@ from agentbench.cli.exit_codes import ExitCode
 from agentbench.errors import UsageError
 from agentbench.report.harmless import harmless
 
-_BACKLOG = 512
+_LOOKS_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +69,19 @@ def serve(plan: GatewayPlan, *, as_json: bool) -> None:
             with _door(gateway, listener, plan) as door:
                 try:
                     _announce(door, _address(listener), as_json=as_json)
-                    threading.Event().wait()
+                    _wait()
                 finally:
                     facts = door.facts()
     except KeyboardInterrupt:
         if facts is not None:
             _sum_up(facts)
         raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def _wait() -> None:
+    """Until a signal comes. A kernel may give it to another thread, and nothing wakes this one."""
+    while True:
+        time.sleep(_LOOKS_EVERY_S)
 
 
 def _model_of(plan: GatewayPlan) -> tuple[Endpoints | None, str]:
@@ -94,7 +100,7 @@ def _listening(plan: GatewayPlan) -> Iterator[socket.socket]:
         if plan.socket is not None:
             listener = unix_listener(plan.socket)
         else:
-            listener = socket.create_server(("127.0.0.1", plan.port), backlog=_BACKLOG)
+            listener = tcp_listener(plan.port)
     except OSError as fault:
         raise UsageError(f"cannot listen on {where}: {fault.strerror or fault}") from fault
     with listener:

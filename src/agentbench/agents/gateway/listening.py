@@ -84,11 +84,26 @@ async def listening(listener: socket.socket, application: Application) -> AsyncI
 
 
 def unix_listener(path: Path) -> socket.socket:
-    """A socket at a path that any user of this machine may connect to."""
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(path))
+    """A socket at a path that any user of this machine may connect to.
+
+    Raises:
+        OSError: it cannot be made there.
+    """
+    listener = _bound(socket.socket(socket.AF_UNIX), str(path))
     path.chmod(0o666)
     return listener
+
+
+def tcp_listener(port: int) -> socket.socket:
+    """A socket on a port of 127.0.0.1; 0: any that is free.
+
+    Raises:
+        OSError: the port is not to be had.
+    """
+    # With its protocol named, asyncio sends small pieces at once (TCP_NODELAY).
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return _bound(made, ("127.0.0.1", port))
 
 
 def cut(scope: Scope) -> None:
@@ -108,6 +123,15 @@ class _Connection(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS_AT_MOST:
             transport.abort()
+
+
+def _bound(made: socket.socket, address: str | tuple[str, int]) -> socket.socket:
+    try:
+        made.bind(address)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 async def _end(tasks: set[asyncio.Task[None]]) -> None:
