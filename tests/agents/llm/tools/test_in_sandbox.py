@@ -1,5 +1,6 @@
 """Files are worked on inside a sandbox with walls, by the modules that travel with the call."""
 
+import ast
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -100,3 +101,14 @@ def test_the_modules_come_in_the_order_in_which_they_import_each_other():
         later = in_sandbox.MODULES[number:]
         source = in_sandbox.source_of(name)
         assert not any(f"{in_sandbox.PACKAGE}.{module} import" in source for module in later)
+
+
+@pytest.mark.parametrize("name", in_sandbox.MODULES)
+def test_the_modules_can_be_read_by_the_oldest_python_of_a_sandbox(name):
+    ast.parse(in_sandbox.source_of(name), feature_version=(3, 7))
+
+
+def test_a_reply_is_of_bearable_size_whatever_names_files_bear(sandbox):
+    for number in range(400):
+        Path(sandbox.workspace, f"{number:03}{'ü' * 120}").touch()
+    assert len(called(sandbox, "list_files").text) < in_sandbox.SHOWN_LIMIT + 100

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from agentbench.agents.llm.conversation import Reply
 from agentbench.agents.llm.tools.safe_text import visible
 from agentbench.agents.llm.tools.tool import Desk
+from agentbench.pytest_results.budget import cut_middle
 from agentbench.pytest_results.tool_calls.arguments import Arguments
 from agentbench.sandbox.interface import Command
 from agentbench.schema import Schema
@@ -16,6 +17,9 @@ from agentbench.scoring.evidence import CommandResult, Ending
 
 WITHIN = timedelta(seconds=60)
 """For one task."""
+
+SHOWN_LIMIT = 40_000
+"""Characters of a reply, whatever names of files make of it."""
 
 PACKAGE = "agentbench.agents.llm.tools.inside"
 """What runs inside."""
@@ -63,9 +67,8 @@ def in_sandbox(desk: Desk, task: str, arguments: Arguments) -> Reply:
         told = None
     if told is None:
         return Reply(text=f"{task} {_how_it_ended(result)}", failed=True)
-    if told.text is None:
-        return Reply(text=visible(told.error or ""), failed=True)
-    return Reply(text=visible(told.text))
+    said = told.error or "" if told.text is None else told.text
+    return Reply(text=cut_middle(visible(said), SHOWN_LIMIT), failed=told.text is None)
 
 
 def source_of(name: str) -> str:
