@@ -19,7 +19,7 @@ def inner(provider):
 
 def wrapped(inner, desk, seconds: float = 60) -> AgentSandbox:
     budget = Budget(timeout=timedelta(seconds=seconds), max_steps=1, max_cost_usd=1)
-    return AgentSandbox(inner, budget, desk.sink)
+    return AgentSandbox(inner, budget, desk.sink, {"TZ": "UTC", "A": "task"})
 
 
 def command(script: str, seconds: float = 60, **more) -> Command:
@@ -64,3 +64,8 @@ def test_all_else_is_the_sandboxes_own(inner, desk):
     with pytest.raises(Exception, match="killed"):
         box.run(command("true"))
     assert snapshot
+
+
+def test_commands_run_with_the_tasks_variables_unless_they_bring_their_own(inner, desk):
+    result = wrapped(inner, desk).run(command('echo "$TZ $A"', env={"A": "own"}))
+    assert result.stdout == "UTC own\n"

@@ -277,3 +277,9 @@ def test_every_shipped_task_loads(mirrors):
     assert len(folders) >= 12
     assert found.warnings == ()
     assert all(tomllib.loads((f / "task.toml").read_text())["schema_version"] == 1 for f in folders)
+
+
+def test_an_agent_runs_tests_with_the_environment_that_judges(task_folder, mirrors):
+    toml = f'{TOML}[environment]\nenv = {{ TZ = "Asia/Kathmandu" }}\n'
+    task = load_task(task_folder(toml=toml), mirrors=mirrors)
+    assert task.problem.test_env == {"TZ": "Asia/Kathmandu"} == task.environment.env

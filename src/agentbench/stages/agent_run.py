@@ -114,7 +114,9 @@ def _solve(context: StageContext, sandbox: Sandbox, door: ModelDoor | None) -> E
         max_steps=limits.max_steps,
         max_cost_usd=limits.max_cost_usd,
     )
-    outcome = _in_thread(context, AgentSandbox(sandbox, budget, context.sink), budget, door)
+    env = context.task.environment.env
+    bounded = AgentSandbox(sandbox, budget, context.sink, env)
+    outcome = _in_thread(context, bounded, budget, door)
     memory = context.task.environment.memory_mib
     if isinstance(outcome, ExceptionFact):
         return Evidence(exception=outcome, memory_limit_mib=memory)

@@ -1,6 +1,6 @@
 """The sandbox as an agent gets it: bounded by its budget, and everything it prints is kept."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -14,12 +14,18 @@ _LEAST = timedelta(seconds=0.05)
 
 
 class AgentSandbox:
-    """A sandbox whose commands end with the budget and write to the stage's log."""
+    """A sandbox whose commands end with the budget and write to the stage's log.
 
-    def __init__(self, inner: Sandbox, budget: Budget, sink: OutputSink) -> None:
+    They run with the task's environment variables, as its set-up and its tests do.
+    """
+
+    def __init__(
+        self, inner: Sandbox, budget: Budget, sink: OutputSink, env: Mapping[str, str]
+    ) -> None:
         self._inner = inner
         self._budget = budget
         self._sink = sink
+        self._env = env
 
     @property
     def workspace(self) -> PurePosixPath:
@@ -45,7 +51,8 @@ class AgentSandbox:
             if own_sink is not None:
                 own_sink(stream, chunk)
 
-        return self._inner.run(replace(command, timeout=timeout, sink=sink))
+        env = {**self._env, **command.env}
+        return self._inner.run(replace(command, timeout=timeout, sink=sink, env=env))
 
     def kill(self) -> None:
         """End every process of the sandbox."""

@@ -90,6 +90,7 @@ def _task(draft: Draft) -> Task:
             test_command=tests.command,
             test_paths=tests.paths,
             test_timeout_s=tests.timeout_s,
+            test_env=environment.env,
             limits=AgentLimits(**table.agent.model_dump()),
         ),
         answer_key=AnswerKey(

@@ -2,6 +2,8 @@
 
 from typing import NewType
 
+from pydantic import Field
+
 from agentbench.schema import Schema
 
 TaskId = NewType("TaskId", str)
@@ -26,4 +28,5 @@ class Problem(Schema):
     test_command: str
     test_paths: tuple[str, ...] = ()
     test_timeout_s: float
+    test_env: dict[str, str] = Field(default_factory=dict)  # what the tests run with
     limits: AgentLimits = AgentLimits()

@@ -69,7 +69,7 @@ class LlmAgent:
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
         command = parse_pytest_command(problem.test_command)
-        project = project_in(sandbox, command, env={}, isolated=True)
+        project = project_in(sandbox, command, env=problem.test_env, isolated=True)
         desk = Desk(sandbox=sandbox, budget=budget, project=project)
         room = context_window(model.model).room - tokens_of_tools(specs())
         with client_for(model) as client:
