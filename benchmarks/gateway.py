@@ -221,7 +221,7 @@ def _without_end() -> None:
             started = time.perf_counter()
             outcome = ask()
             took = time.perf_counter() - started
-            more = (gateway.peak_memory - before) / _MIB
+            more = max(gateway.peak_memory - before, 0) / _MIB
             print(f"{what}: {outcome}, after {took:.2f} s; peak memory +{more:.0f} MiB")
         answers[0] = Say("ok")
         assert through.whole()
