@@ -14,25 +14,20 @@ from urllib.parse import parse_qs, unquote
 
 from agentbench.agents.model_door import ModelErrorKind, Wire
 from tests.fakes.scripted_answers import (
-    NO_TOKENS,
     Answer,
     Asked,
-    Call,
-    Calls,
     Cut,
     Endless,
     Fail,
     Hang,
-    Huge,
     Raw,
     Reset,
     Say,
 )
 from tests.fakes.scripted_errors import error_body, error_event
-from tests.fakes.scripted_reply import Chunk, Reply
+from tests.fakes.scripted_reply import Chunk, reply_of
 from tests.fakes.scripted_wires import streamed, whole
 
-_FILLER = Reply("", "the quick brown fox jumps over the lazy dog, again and again", (), NO_TOKENS)
 _ENDINGS = (Cut, Hang, Reset, Endless)
 
 
@@ -146,7 +141,7 @@ class Handler(BaseHTTPRequestHandler):
         elif asked.stream or isinstance(answer, _ENDINGS):
             self._stream(asked, answer)
         else:
-            reply = _reply(asked.model, answer)
+            reply = reply_of(asked.model, answer)
             asked.told = reply.tokens
             self._json(200, whole(asked.wire, reply))
 
@@ -167,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
     def _chunks(self, asked: Asked, answer: Answer) -> Iterator[Chunk]:
         if isinstance(answer, Endless):
             yield from self._endlessly()
-        reply = _reply(asked.model, answer)
+        reply = reply_of(asked.model, answer)
         if asked.stream:
             yield from streamed(asked.wire, reply, asked)
         else:
@@ -242,19 +237,3 @@ def _key(asked: Asked) -> str | None:
     in_query = parse_qs(asked.query).get("key", [None])[0]
     named = asked.headers.get("x-api-key") or asked.headers.get("x-goog-api-key")
     return bearer or named or in_query
-
-
-def _reply(model: str, answer: Answer) -> Reply:
-    match answer:
-        case Say(text=text, refused=refused):
-            return Reply(model, text, (), answer.tokens, refused)
-        case Call(text=text):
-            return Reply(model, text, (answer,), answer.tokens)
-        case Calls(calls=calls, text=text):
-            return Reply(model, text, tuple(calls), answer.tokens)
-        case Huge(size=size):
-            return Reply(model, "x" * size, (), answer.tokens)
-        case Cut() | Hang() | Reset():
-            return Reply(model, _FILLER.text, (), answer.tokens)
-        case _:
-            return Reply(model, _FILLER.text, (), NO_TOKENS)

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from tests.fakes.scripted_answers import Call, Tokens
+from tests.fakes.scripted_answers import (
+    NO_TOKENS,
+    Answer,
+    Call,
+    Calls,
+    Cut,
+    Hang,
+    Huge,
+    Reset,
+    Say,
+    Tokens,
+)
 
 IDS = count(1)
 PIECE = 12  # characters of text in a chunk
@@ -37,3 +48,23 @@ def sse(data: Any, event: str | None = None) -> bytes:
 
 def pieces(text: str) -> list[str]:
     return [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+
+
+_FILLER = Reply("", "the quick brown fox jumps over the lazy dog, again and again", (), NO_TOKENS)
+
+
+def reply_of(model: str, answer: Answer) -> Reply:
+    """What a script's answer says; some filler where it is about how it ends."""
+    match answer:
+        case Say(text=text, refused=refused):
+            return Reply(model, text, (), answer.tokens, refused)
+        case Call(text=text):
+            return Reply(model, text, (answer,), answer.tokens)
+        case Calls(calls=calls, text=text):
+            return Reply(model, text, tuple(calls), answer.tokens)
+        case Huge(size=size):
+            return Reply(model, "x" * size, (), answer.tokens)
+        case Cut() | Hang() | Reset():
+            return Reply(model, _FILLER.text, (), answer.tokens)
+        case _:
+            return Reply(model, _FILLER.text, (), NO_TOKENS)
