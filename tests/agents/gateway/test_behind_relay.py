@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from agentbench.agents.gateway.behind_relay import behind_relay, door_mounts, model_environment
+from agentbench.agents.model_door import ModelDoor
 from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import CommandResult, Ending
+from tests.agents.gateway.at_the_door import door_to
 from tests.agents.gateway.unix_door import UnixDoor, echo, unix_door
+from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
 
 WALLED = ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)]
 EVERYWHERE = [*WALLED, "process"]
@@ -44,6 +47,17 @@ print(listening == [door], [address for address in (("10.0.0.1", 80), ("172.17.0
 print(sorted(os.listdir(os.environ["DOOR"])))
 """
 
+CLIENT = """
+import json, os, urllib.request
+body = {"model": os.environ["AGENTBENCH_MODEL"], "messages": []}
+headers = {"authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+asked = urllib.request.Request(
+    os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(), headers)
+with urllib.request.urlopen(asked, timeout=60) as answer:
+    said = json.load(answer)
+    print(answer.status, said["choices"][0]["message"]["content"])
+"""
+
 
 @pytest.fixture
 def door(tmp_path: Path) -> Iterator[UnixDoor]:
@@ -58,14 +72,14 @@ def back_end(request: pytest.FixtureRequest) -> SandboxProvider:
 
 
 @contextmanager
-def opened(back_end: SandboxProvider, door: UnixDoor) -> Iterator[Sandbox]:
+def opened(back_end: SandboxProvider, door: ModelDoor) -> Iterator[Sandbox]:
     named = back_end.resolve_image(None)
     mounts = door_mounts(door)
     with back_end.open(named, limits=LIMITS, network=False, mounts=mounts) as sandbox:
         yield sandbox
 
 
-def run(sandbox: Sandbox, door: UnixDoor, *argv: str, **more) -> CommandResult:
+def run(sandbox: Sandbox, door: ModelDoor, *argv: str, **more) -> CommandResult:
     command = Command(argv=argv, timeout=timedelta(seconds=120), **more)
     return sandbox.run(behind_relay(command, sandbox, door))
 
@@ -118,3 +132,21 @@ def test_clients_of_models_are_told_where_to_go(back_end: SandboxProvider, door:
 def test_the_real_address_is_nowhere_in_what_is_told(tmp_path: Path) -> None:
     told = model_environment(UnixDoor(tmp_path / "gateway.sock"))
     assert not any(str(tmp_path) in value for value in told.values())
+
+
+@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+def test_a_model_answers_in_the_sandbox_and_its_key_is_not_there(
+    back_end: SandboxProvider, tmp_path: Path
+) -> None:
+    with (
+        ScriptedModel(for_ever(Say("good day", Tokens(30, 4)))) as model,
+        door_to(model, tmp_path / "llm.jsonl") as door,
+        opened(back_end, door) as sandbox,
+    ):
+        result = run(sandbox, door, "python", "-c", CLIENT)
+        seen = run(sandbox, door, "sh", "-c", "env; cat /proc/*/environ /proc/*/cmdline; id")
+        facts = door.facts()
+    assert result.stdout == "200 good day\n", result.stderr
+    assert (facts.usage.input_tokens, facts.usage.output_tokens) == (30, 4)
+    assert model.key not in seen.stdout
+    assert door.token in seen.stdout
