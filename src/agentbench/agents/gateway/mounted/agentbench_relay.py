@@ -41,12 +41,13 @@ async def _serve(path: str, argv: list[str]) -> int:
 
     server = await asyncio.start_server(relay, "127.0.0.1", 0, backlog=_BACKLOG)
     port = server.sockets[0].getsockname()[1]
+    signals = _signals()  # caught from before there is a command that they could be meant for
     try:
         child = subprocess.Popen(argv, env=_environment(f"http://127.0.0.1:{port}"))
     except OSError as fault:
         sys.stderr.write(f"agentbench-relay: {argv[0]}: {fault.strerror}\n")
         return _NOT_FOUND if isinstance(fault, FileNotFoundError) else _NOT_EXECUTABLE
-    return await _end_of(child)
+    return await _end_of(child, signals)
 
 
 async def _relay(path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -82,19 +83,22 @@ def _environment(url: str) -> dict[str, str]:
     return {**told, "AGENTBENCH_MODEL_URL": url}
 
 
-async def _end_of(child: subprocess.Popen[bytes]) -> int:
+def _signals() -> asyncio.Queue[int]:
+    """The signals that come from now on."""
     loop = asyncio.get_event_loop()
-    ended = asyncio.Event()
-    loop.add_signal_handler(signal.SIGCHLD, ended.set)
-    for number in _PASSED_ON:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            loop.add_signal_handler(number, child.send_signal, number)
-    while True:
-        code = child.poll()
-        if code is not None:
-            return code
-        await ended.wait()
-        ended.clear()
+    queue: asyncio.Queue[int] = asyncio.Queue()
+    wanted = [each for each in _PASSED_ON if signal.getsignal(each) is not signal.SIG_IGN]
+    for number in (signal.SIGCHLD, *wanted):
+        loop.add_signal_handler(number, queue.put_nowait, number)
+    return queue
+
+
+async def _end_of(child: subprocess.Popen[bytes], signals: asyncio.Queue[int]) -> int:
+    while child.poll() is None:
+        number = await signals.get()
+        if number != signal.SIGCHLD:
+            child.send_signal(number)
+    return child.returncode
 
 
 def _end_as(code: int) -> None:
