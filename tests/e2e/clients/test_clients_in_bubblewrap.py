@@ -1,0 +1,26 @@
+"""The same clients through another back end: nothing of theirs depends on containers."""
+
+import pytest
+
+from tests.e2e.clients.clients import CLIENTS, SEEN, SHIPPED, after_troubles, shipped_edit
+from tests.fakes.scripted_model import Fail, for_ever
+
+NAMES = ("claude-code", "codex")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_solves_a_shipped_task_though_its_model_stumbles(name, walled_bench, trial, catalogue):
+    client = CLIENTS[name]
+    answers = after_troubles(client.working(shipped_edit(catalogue)))
+    done = trial(walled_bench, client, catalogue / SHIPPED, answers)
+    assert done.record.resolved, done.record.detail
+    assert done.errors == {"rate_limit": 1, "cut_stream": 1}
+    assert done.record.findings == ()
+    assert any(SEEN in asked.raw for asked in done.server.asked)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_refused_key_is_an_error_of_the_model(name, walled_bench, trial, catalogue):
+    done = trial(walled_bench, CLIENTS[name], catalogue / SHIPPED, for_ever(Fail(401)))
+    assert done.record.failure_reason == "LLM_ERROR", done.record.detail
+    assert set(done.errors) == {"auth"}

@@ -1,0 +1,154 @@
+"""Real clients in containers without a network: they solve a shipped task, and fail in known ways.
+
+Each client is tried on a rate limit and a cut stream that pass, a refused key and a spent budget.
+The other failures take long with some, and are tried with one or two; AGENTBENCH_CLIENTS=all tries
+every client on every failure that it can have.
+"""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agentbench.agents.presets.agent import PresetAgent
+from agentbench.agents.presets.load import find_preset
+from agentbench.agents.toolbox.toolboxes import TOOLS_MOUNT
+from agentbench.sandbox.interface import Command, Limits
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.e2e.bench import Bench
+from tests.e2e.clients.clients import (
+    CLIENTS,
+    LIMITED,
+    SEEN,
+    SHIPPED,
+    Edit,
+    after_troubles,
+    shipped_edit,
+)
+from tests.e2e.small_task import BUGGY, SmallTask
+from tests.fakes.scripted_model import Cut, Fail, by_turn, for_ever
+
+pytestmark = pytest.mark.docker
+
+ALL = os.environ.get("AGENTBENCH_CLIENTS") == "all"
+NAMES = ("claude-code", "codex", "mini-swe-agent", "aider", "opencode")
+TRIED = tuple(CLIENTS) if ALL else NAMES
+TOTAL = Edit(path="basket.py", content=BUGGY, old="prices[1:]", new="prices")
+
+
+def tried(*some: str, with_shell: bool = False):
+    """The clients to try: some, or all that can."""
+    able = [name for name in CLIENTS if CLIENTS[name].shell or not with_shell]
+    return pytest.mark.parametrize("name", able if ALL else some)
+
+
+@pytest.fixture
+def docker_bench(docker, cache_dir, tmp_path) -> Bench:
+    from agentbench import RunOptions
+
+    options = RunOptions(runs_dir=tmp_path / "runs", cache_dir=cache_dir, retries=0)
+    return Bench(provider=docker, options=options)
+
+
+@pytest.fixture
+def small(tmp_path) -> Path:
+    return SmallTask(agent="timeout_s = 120").write(tmp_path / "small")
+
+
+@tried(*TRIED)
+def test_it_solves_a_shipped_task_though_its_model_stumbles(name, docker_bench, trial, catalogue):
+    client = CLIENTS[name]
+    answers = after_troubles(client.working(shipped_edit(catalogue)))
+    done = trial(docker_bench, client, catalogue / SHIPPED, answers)
+    assert done.record.resolved, done.record.detail
+    assert done.errors == {"rate_limit": 1, "cut_stream": 1}
+    assert done.record.findings == ()
+    assert client.shell is None or any(SEEN in asked.raw for asked in done.server.asked)
+
+
+@tried(*TRIED)
+def test_it_is_the_version_that_the_preset_says(name, docker, toolboxes):
+    preset = find_preset(name)
+    image = docker.resolve_image(None)
+    mounts = PresetAgent(preset, toolboxes=toolboxes).mounts(docker, image)
+    with docker.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
+        line = preset.version_command.replace("{tools}", str(sandbox.mounted(TOOLS_MOUNT)))
+        said = sandbox.run(Command(argv=("sh", "-c", line), timeout=timedelta(seconds=60)))
+    assert said.ok, said.stderr
+    assert preset.version in said.stdout
+
+
+@tried(*TRIED)
+def test_a_refused_key_is_an_error_of_the_model_however_it_ends(name, docker_bench, trial, small):
+    done = trial(docker_bench, CLIENTS[name], small, for_ever(Fail(401)))
+    record = done.record
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.LLM_ERROR,
+        Fault.INFRASTRUCTURE,
+    ), record.detail
+    assert "auth, HTTP 401" in record.detail
+    assert set(done.errors) == {"auth"}
+
+
+@tried(*TRIED)
+def test_a_spent_budget_is_giving_up(name, docker_bench, trial, tmp_path):
+    small = SmallTask(agent="timeout_s = 60\nmax_cost_usd = 1").write(tmp_path / "small")
+    client = CLIENTS[name]
+    # One answer costs 1.5 USD; what is asked after it is refused.
+    answers = [client.shell("true")] if client.shell else client.edit(TOTAL)
+    done = trial(docker_bench, client, small, by_turn(answers), price=10_000)
+    record = done.record
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.AGENT_GAVE_UP,
+        Fault.AGENT,
+    ), record.detail
+    assert "the budget was spent" in record.detail
+    assert record.usage.cost_usd == pytest.approx(1.5)
+
+
+@tried("claude-code", "codex", "mini-swe-agent")
+def test_a_rate_limit_for_ever_is_an_error_of_the_model(name, docker_bench, trial, tmp_path):
+    small = SmallTask(agent="timeout_s = 45").write(tmp_path / "small")
+    done = trial(docker_bench, CLIENTS[name], small, for_ever(LIMITED))
+    record = done.record
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.LLM_ERROR,
+        Fault.INFRASTRUCTURE,
+    ), record.detail
+    assert "rate_limit, HTTP 429" in record.detail
+
+
+@tried("claude-code", "codex")
+def test_streams_that_are_always_cut_are_an_error_of_the_model(name, docker_bench, trial, tmp_path):
+    small = SmallTask(agent="timeout_s = 45").write(tmp_path / "small")
+    done = trial(docker_bench, CLIENTS[name], small, for_ever(Cut()))
+    record = done.record
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.LLM_ERROR,
+        Fault.INFRASTRUCTURE,
+    ), record.detail
+    assert set(done.errors) == {"cut_stream"}
+
+
+@tried("codex", with_shell=True)
+def test_a_client_that_crashes_is_itself_at_fault(name, docker_bench, trial, small):
+    client = CLIENTS[name]
+    done = trial(docker_bench, client, small, by_turn([client.shell("kill -SEGV $PPID")]))
+    record = done.record
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.TOOL_ERROR,
+        Fault.AGENT,
+    ), record.detail
+
+
+@tried("claude-code", with_shell=True)
+def test_a_client_that_hangs_is_out_of_time(name, docker_bench, trial, tmp_path):
+    small = SmallTask(agent="timeout_s = 12").write(tmp_path / "small")
+    client = CLIENTS[name]
+    done = trial(docker_bench, client, small, by_turn([client.shell("tail -f /dev/null")]))
+    record = done.record
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.TIMEOUT,
+        Fault.AGENT,
+    ), record.detail
