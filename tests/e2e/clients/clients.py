@@ -8,7 +8,6 @@ from tests.fakes.scripted_answers import Script
 from tests.fakes.scripted_model import Answer, Call, Cut, Fail, Say, Tokens, by_turn
 
 TOLD = Tokens(input=120, output=30, cached=20)
-Editing = Callable[[Edit], list[Answer]]
 SHIPPED = "interval-merge-touching"
 LIMITED = Fail(429, retry_after=0)
 WORKSPACE = "/workspace"  # in Docker and in bubblewrap
@@ -28,13 +27,16 @@ class Edit:
     new: str
 
 
+Editing = Callable[[Edit], list[Answer]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """One client of models."""
 
     name: str
     model: str
-    edit: Callable[[Edit], list[Answer]]
+    edit: Editing
     shell: Callable[[str], Answer] | None = None  # makes it run a command
     impatient: Mapping[str, str] = field(default_factory=dict)  # so that it gives up soon
     last: Answer | None = DONE  # None: it ends by itself once its edit is made
@@ -56,7 +58,7 @@ def _replace(
     return answers
 
 
-def _by_shell(shell: Callable[[str], Answer]) -> Callable[[Edit], list[Answer]]:
+def _by_shell(shell: Callable[[str], Answer]) -> Editing:
     def answers(edit: Edit) -> list[Answer]:
         script = (
             "import pathlib, sys; path = pathlib.Path(sys.argv[1]); "
