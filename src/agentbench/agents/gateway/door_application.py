@@ -111,10 +111,6 @@ class DoorApplication:
             lane=self.lane,
         )
         await forward(client, call, exchange, self.by)
-        told = exchange.tokens is not None or exchange.route.counts_only
-        if not told and exchange.failure is None and not exchange.abandoned:
-            what = "the model's answer does not say how many tokens it took; they are not counted"
-            self.by.ledger.note("gateway-no-usage", Severity.INFO, exchange.path, what)
 
     def _look_at_model(self, model: str) -> None:
         if model != self.model:

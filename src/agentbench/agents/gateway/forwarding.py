@@ -15,10 +15,12 @@ from agentbench.agents.gateway.redaction import Redactor
 from agentbench.agents.gateway.upstream import Answer, Bounds, Call, Upstream, UpstreamError
 from agentbench.agents.model_door import ModelErrorKind, ModelFailure
 from agentbench.pytest_results.untrusted import json_object
+from agentbench.scoring.evidence import Severity
 
 _BAD_GATEWAY, _TIMED_OUT = 502, 504
 _MINDS = frozenset({400, 422})  # statuses for a field that a server does not know
 _TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
+_NO_TOKENS = "the model's answer does not say how many tokens it took; they are not counted"
 _REFUSED = "the model refused to answer"
 _UNFINISHED = "the provider's stream ended before its answer did"
 
@@ -109,6 +111,7 @@ class _Carrying:
             self._exchange.keep(data)
             if not self._exchange.route.counts_only:
                 self._judge(answer.status, data)
+                self._miss_tokens()
             await self._client.answer(answer.status, data, self._masked(answer))
             return True
 
@@ -161,6 +164,7 @@ class _Carrying:
             await self._pass_on(rest, watch)
         if not watch.ended:
             raise UpstreamError(ModelErrorKind.CUT_STREAM, _UNFINISHED)
+        self._miss_tokens()
         await self._client.tell(b"", last=True)
 
     async def _pass_on(self, event: bytes, watch: StreamWatch) -> None:
@@ -194,6 +198,11 @@ class _Carrying:
         body = self._exchange.format.error_body(failure.kind, status, message)
         self._exchange.keep(json.dumps(body).encode())
         await self._client.answer_json(status, body)
+
+    def _miss_tokens(self) -> None:
+        if self._exchange.tokens is None and self._exchange.failure is None:
+            path = self._exchange.path
+            self._by.ledger.note("gateway-no-usage", Severity.INFO, path, _NO_TOKENS)
 
     def _fail(self, failure: ModelFailure) -> None:
         said = self._by.keys.text(failure.message)
