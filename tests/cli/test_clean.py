@@ -1,4 +1,5 @@
 import fcntl
+import re
 
 import pytest
 
@@ -67,7 +68,9 @@ def test_toolboxes_go_too_but_for_one_in_use(clean, tmp_path):
     said = clean()
     assert kept.exists()
     assert "toolbox some-agent-abc" not in said.stdout
-    assert "1 in use by living runs kept" in said.stderr
+    in_use = re.search(r"(\d+) in use by living runs kept", said.stderr)
+    assert in_use is not None
+    assert int(in_use[1]) >= 1  # other tests that run at the time have theirs
     del use
     said = clean()
     assert "toolbox some-agent-abc (1.0 MiB)" in said.stdout
