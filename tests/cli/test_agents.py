@@ -11,3 +11,15 @@ def test_every_agent_has_a_line_with_its_name_first(cli):
 
 def test_without_a_command_the_commands_are_listed(cli):
     assert "list" in cli("agents", "--help").stdout
+
+
+def test_a_preset_is_listed_with_its_wires_and_the_version_that_was_tried(cli):
+    lines = cli("agents", "list").stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith("codex ")]
+    assert line.endswith("[openai-responses; 0.169.0]")
+
+
+def test_a_preset_that_is_not_there_is_wrong_usage(cli):
+    said = cli("agents", "test", "nobody")
+    assert said.code == 2
+    assert "nobody: no such preset; known: aider, claude-code, codex" in said.stderr

@@ -1,6 +1,14 @@
 """`agentbench agents`."""
 
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+
+from agentbench.cli import options
+from agentbench.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from agentbench.cli.rehearsal import Check
 
 agents = typer.Typer(
     help="The agents that can be named here.",
@@ -22,7 +30,54 @@ def list_agents() -> None:
     Example: agentbench agents list
     """
     from agentbench.agents.choose import available_agents
+    from agentbench.agents.presets.load import shipped_presets
 
+    told = {
+        preset.name: f" [{', '.join(spoken.wire for spoken in preset.wires)}; {preset.version}]"
+        for preset in shipped_presets()
+    }
     for name, what in available_agents().items():
-        typer.echo(f"{name:<16} {what}")
+        typer.echo(f"{name:<16} {what}{told.get(name, '')}")
+    typer.echo(f"{'path/to/it.toml':<16} a preset of your own")
     typer.echo(f"{'package.module:attribute':<16} your own, by import path")
+
+
+@agents.command("test")
+def try_agent(
+    name: Annotated[str, typer.Argument(help="A preset, or the path of one's .toml file.")],
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    debug: options.Debug = False,
+) -> None:
+    """Install a preset, and let it mend a tiny bug with a scripted model; says what works.
+
+    Example: agentbench agents test claude-code
+    """
+    from agentbench.agents.presets.load import find_preset, shipped_presets
+    from agentbench.cli.rehearsal import rehearse
+    from agentbench.errors import UsageError
+    from agentbench.runs.places import usable_cache_dir
+    from agentbench.sandbox.choose import choose_provider
+
+    del debug  # read by the program itself
+    preset = find_preset(name)
+    if preset is None:
+        known = ", ".join(each.name for each in shipped_presets())
+        raise UsageError(f"{name}: no such preset; known: {known}, or the path of a .toml file")
+    cache_dir = usable_cache_dir()
+    provider = choose_provider(sandbox.value, cache_dir=cache_dir).provider
+    typer.echo(f"{preset.name} {preset.version} in {provider.name}", err=True)
+    checks = []
+    for check in rehearse(preset, provider, cache_dir=cache_dir, say=_told):
+        typer.echo(_line(check))
+        checks.append(check)
+    if not all(check.ok for check in checks):
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _told(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _line(check: "Check") -> str:
+    word = "ok" if check.ok else "--"
+    return f"{word}  {check.what:<22} {' '.join(check.detail.split())}".rstrip()

@@ -1,0 +1,143 @@
+"""What `agentbench agents test` does: a preset, a tiny task, and a model that says its script."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
+from agentbench.agents.model_door import Wire
+from agentbench.agents.presets.agent import PresetAgent
+from agentbench.agents.presets.preset import Preset
+from agentbench.agents.rehearsal.project import write_project
+from agentbench.agents.rehearsal.prompter import Prompter, prompting
+from agentbench.agents.toolbox.toolboxes import TOOLS_MOUNT, Say, toolboxes_in
+from agentbench.errors import UnavailableError
+from agentbench.runs.door import run_attempt
+from agentbench.runs.record import AttemptRecord
+from agentbench.runs.run import RunOptions
+from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
+from agentbench.scoring.evidence import AgentEnding
+from agentbench.scoring.taxonomy import FailureReason
+from agentbench.tasks.problem import Problem
+
+_MODEL = "rehearsed"
+_PROVIDERS = {
+    Wire.OPENAI_CHAT: "openai",
+    Wire.OPENAI_RESPONSES: "openai",
+    Wire.ANTHROPIC_MESSAGES: "anthropic",
+    Wire.GEMINI_GENERATE: "gemini",
+}
+_STARTED_WITHIN = timedelta(seconds=60)
+_IMPATIENCE = 0.1  # of the time that it has: some try for minutes with a key that is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that an agent has to do."""
+
+    what: str
+    ok: bool
+    detail: str = ""
+
+
+def rehearse(
+    preset: Preset, provider: SandboxProvider, *, cache_dir: Path, say: Say
+) -> Iterator[Check]:
+    """Install an agent and let it try a tiny task; yields what works as it is found out.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    with tempfile.TemporaryDirectory(prefix="agentbench-rehearsal-") as folder:
+        stage = _Stage(preset, provider, cache_dir, Path(folder), say)
+        installed = stage.installs()
+        yield installed
+        if not installed.ok:
+            return
+        yield stage.starts()
+        yield from stage.works()
+        yield stage.is_refused()
+
+
+class _Rehearsed(PresetAgent):
+    """The agent, which tells the prompter where it is."""
+
+    prompter: Prompter
+
+    def solve(
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
+    ) -> AgentOutcome:
+        """Solve as ever."""
+        self.prompter.workspace = str(sandbox.workspace)
+        return super().solve(problem, sandbox, budget, model)
+
+
+class _Stage:
+    def __init__(
+        self, preset: Preset, provider: SandboxProvider, cache_dir: Path, folder: Path, say: Say
+    ) -> None:
+        self._preset = preset
+        self._provider = provider
+        self._folder = folder
+        self._task = write_project(folder / "task")
+        self._agent = _Rehearsed(preset, toolboxes=toolboxes_in(cache_dir), say=say)
+        self._options = RunOptions(
+            model=f"{_PROVIDERS[preset.wires[0].wire]}/{_MODEL}",
+            probe=False,
+            runs_dir=folder / "runs",
+            retries=0,
+            allow_unsandboxed=True,
+            cache_dir=cache_dir,
+        )
+
+    def installs(self) -> Check:
+        try:
+            image = self._provider.resolve_image(None)
+            (mount,) = self._agent.mounts(self._provider, image)
+        except UnavailableError as error:
+            return Check(what="installs", ok=False, detail=str(error))
+        return Check(what="installs", ok=True, detail=mount.source.parent.name)
+
+    def starts(self) -> Check:
+        image = self._provider.resolve_image(None)
+        mounts = self._agent.mounts(self._provider, image)
+        with self._provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
+            tools = str(sandbox.mounted(TOOLS_MOUNT))
+            line = self._preset.version_command.replace("{tools}", tools)
+            result = sandbox.run(Command(argv=("sh", "-c", line), timeout=_STARTED_WITHIN))
+        said = (result.stdout.strip() or result.stderr.strip())[-200:]
+        return Check(what="starts", ok=result.ok and self._preset.version in said, detail=said)
+
+    def works(self) -> Iterator[Check]:
+        prompter = Prompter(self._preset.rehearsal)
+        record = self._attempt(prompter)
+        wire = self._preset.wires[0].wire
+        asked = f"{prompter.answered} requests, {wire}"
+        yield Check(what="reaches its model", ok=prompter.answered > 0, detail=asked)
+        yield Check(what="mends the bug", ok=record.resolved, detail=record.detail)
+        ending = record.agent_run.ending if record.agent_run else None
+        ended = ending is AgentEnding.SUBMITTED
+        yield Check(what="ends by itself", ok=ended, detail="" if ended else record.detail)
+        yield _counted(record, prompter)
+
+    def is_refused(self) -> Check:
+        prompter = Prompter(self._preset.rehearsal, refuses=True)
+        record = self._attempt(prompter, scale=_IMPATIENCE)
+        ok = record.failure_reason is FailureReason.LLM_ERROR
+        return Check(what="a refused key is told", ok=ok, detail=record.detail)
+
+    def _attempt(self, prompter: Prompter, *, scale: float = 1.0) -> AttemptRecord:
+        self._agent.prompter = prompter
+        with prompting(prompter) as url:
+            options = replace(self._options, base_url=url, timeout_scale=scale)
+            return run_attempt(self._task, self._agent, sandbox=self._provider, options=options)
+
+
+def _counted(record: AttemptRecord, prompter: Prompter) -> Check:
+    usage = record.usage
+    found = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
+    said = (prompter.input_tokens, prompter.output_tokens)
+    detail = f"{found[0]} in, {found[1]} out; the model said {said[0]} and {said[1]}"
+    return Check(what="tokens are counted", ok=found == said and said[0] > 0, detail=detail)

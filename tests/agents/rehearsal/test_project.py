@@ -1,0 +1,11 @@
+"""The tiny task is a task like any other."""
+
+from agentbench.agents.rehearsal.project import write_project
+from agentbench.tasks.load import load_tasks
+
+
+def test_it_loads_and_its_solution_is_what_is_rehearsed(tmp_path):
+    (task,) = load_tasks([write_project(tmp_path / "task")])
+    assert task.id == "rehearsal"
+    assert b"+    return a + b" in task.answer_key.solution_patch
+    assert task.answer_key.fail_to_pass == ("test_calc.py::test_two_numbers_are_added",)
