@@ -68,6 +68,7 @@ async def listening(listener: socket.socket, application: Application) -> AsyncI
         lifespan="off",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_S,
     )
     config.load()
