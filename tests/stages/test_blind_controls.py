@@ -5,6 +5,7 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.scoring.evidence import Severity
+from agentbench.stages.blind_controls import BlindControls
 from agentbench.stages.verification.blind_plan import FunctionKey
 from agentbench.stages.verification.protection import JudgedChange
 from agentbench.tasks.control_level import ControlLevel
@@ -194,3 +195,24 @@ def test_a_file_that_is_no_python_is_not_controlled(provider, desk, tmp_path):
     assert context.controls.skipped == "no test function whose expectations can be changed"
     (weak,) = context.controls.weakly_controlled
     assert (weak.file, weak.function) == ("tests/test_prices.txt", "*")
+
+
+def test_what_is_changed_while_the_agent_works_is_what_is_run(attempt_by):
+    with attempt_by() as context:
+        context.control_level = ControlLevel.FULL
+        context.baseline = go(context, "baseline_run")
+        go(context, "agent_run")
+        ahead = context.controls_ahead
+        assert isinstance(ahead, BlindControls)
+        file = PatchedFile(content=FIXED.encode(), executable=False)
+        context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
+        evidence = go(context, "final_test")
+        assert context.controls_ahead is None  # it was used, and is over
+        assert context.controls.seed == ahead.seed
+        assert evidence.findings == ()
+
+
+def test_nothing_is_changed_ahead_where_nothing_is_controlled(attempt_by):
+    with attempt_by() as context:
+        go(context, "agent_run")  # without a baseline nobody knows which tests decide
+        assert context.controls_ahead is None

@@ -163,6 +163,8 @@ class _Walker:
                 self._recall_controls()
                 all(self._take(stage) for stage in judging)
         finally:
+            if self.context.controls_ahead is not None:
+                self.context.controls_ahead.close()
             self._forget_preparation()
         return tuple(self._results)
 

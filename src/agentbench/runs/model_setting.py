@@ -15,7 +15,7 @@ from agentbench.errors import UsageError
 if TYPE_CHECKING:
     from agentbench.agents.gateway.gateway import Gateway
 
-_LIBRARIES = ("httpx2", "starlette", "uvicorn")
+_LIBRARIES = ("httpx2", "uvicorn")
 _WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
 

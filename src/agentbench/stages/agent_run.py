@@ -19,6 +19,7 @@ from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Fi
 from agentbench.scoring.taxonomy import Fault
 from agentbench.stages.agent_outcome import checked_outcome
 from agentbench.stages.agent_sandbox import AgentSandbox
+from agentbench.stages.blind_controls import plan_ahead
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.model_evidence import with_model
@@ -39,6 +40,7 @@ def agent_run(context: StageContext) -> Evidence:
         SandboxError: the sandbox could not be made or is lost.
         KeyboardInterrupt: the run was cancelled.
     """
+    plan_ahead(context, hidden_files(context))
     with _door(context) as door, _sandbox(context, door) as sandbox:
         started = time.monotonic()
         evidence = _solve(context, sandbox, door)

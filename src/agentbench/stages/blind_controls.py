@@ -33,12 +33,21 @@ _FirstTry = tuple[BlindHalf, PytestRun] | None
 @contextmanager
 def blind_controls(context: StageContext, hidden: Files) -> Iterator["BlindControls"]:
     """Start the blind runs that the task asks for; none is left running after the block."""
-    controls = BlindControls(context, hidden)
+    ahead, context.controls_ahead = context.controls_ahead, None
+    controls = ahead if isinstance(ahead, BlindControls) else BlindControls(context, hidden)
     try:
         controls.start()
         yield controls
     finally:
         controls.close()
+
+
+def plan_ahead(context: StageContext, hidden: Files) -> None:
+    """Change the tests' expectations while the agent works: its work has no part in that."""
+    if context.baseline is None:
+        return  # it says which tests decide
+    context.controls_ahead = controls = BlindControls(context, hidden)
+    controls.plan()
 
 
 class BlindControls:
@@ -49,17 +58,24 @@ class BlindControls:
         self._given_up = Event()
         self._runs = BlindRuns(context=context, hidden=hidden, given_up=self._given_up)
         self._pool = ThreadPoolExecutor(max_workers=len(_SIDES), thread_name_prefix="blind")
-        self._seed = secrets.randbits(_SEED_BITS)
+        self.seed = secrets.randbits(_SEED_BITS)
         self._plan: Future[BlindPlan] | None = None
+        self._halves: list[Future[BlindHalf | None]] = []
         self._first_tries: list[Future[_FirstTry]] = []
 
-    def start(self) -> None:
-        """Begin beside the final test, where it is known before which tests decide."""
+    def plan(self) -> None:
+        """Change the expectations, where it is known before which tests decide."""
         expected, baseline = expected_tests(self._context.task), self._context.baseline
         if self._context.control_level is ControlLevel.OFF or not expected.fail_to_pass:
             return
         listed = resolve_expectation(expected, baseline or Evidence())
-        self._begin(listed.fail_to_pass, listed.pass_to_pass)
+        self._change(listed.fail_to_pass, listed.pass_to_pass)
+
+    def start(self) -> None:
+        """Begin beside the final test with what is planned."""
+        if self._plan is None:
+            self.plan()
+        self._begin()
 
     def finish(self, final: Evidence) -> Controls:
         """What the blind runs of an attempt that passed its final test show.
@@ -73,7 +89,8 @@ class BlindControls:
         passed = _passed(final)
         if self._plan is None:
             once = _passed(self._context.baseline or Evidence())
-            self._begin(tuple(sorted(passed - once)), tuple(sorted(passed & once)))
+            self._change(tuple(sorted(passed - once)), tuple(sorted(passed & once)))
+            self._begin()
         assert self._plan is not None
         plan, memory = self._plan.result(), self._context.control_memory
         settled = []
@@ -93,7 +110,7 @@ class BlindControls:
         weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
         return Controls(
             level=self._context.control_level,
-            seed=self._seed,
+            seed=self.seed,
             runs=tuple(shown for shown, _, _ in settled),
             weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
         )
@@ -108,9 +125,12 @@ class BlindControls:
         self._given_up.set()
         self._pool.shutdown(cancel_futures=True)
 
-    def _begin(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> None:
+    def _change(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> None:
         plan = self._plan = self._pool.submit(self._planned, fixed, kept)
-        self._first_tries = [self._pool.submit(self._first_try, plan, side) for side in _SIDES]
+        self._halves = [self._pool.submit(self._half, plan, side) for side in _SIDES]
+
+    def _begin(self) -> None:
+        self._first_tries = [self._pool.submit(self._first_try, half) for half in self._halves]
 
     def _planned(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> BlindPlan:
         files = files_of(fixed)
@@ -120,13 +140,18 @@ class BlindControls:
             kept=tuple(test for test in kept if file_of(test) in files),
         )
         unconfirmed = not self._context.task.answer_key.solution_patch.strip()
-        return BlindPlan(tests, self._seed, certain_only=unconfirmed)
+        return BlindPlan(tests, self.seed, certain_only=unconfirmed)
 
-    def _first_try(self, planned: Future[BlindPlan], side: int) -> _FirstTry:
+    def _half(self, planned: Future[BlindPlan], side: int) -> BlindHalf | None:
         plan = planned.result()
         if side not in self._wanted(plan):
             return None
-        half = plan.half(side, self._context.control_memory.recall())
+        return plan.half(side, self._context.control_memory.recall())
+
+    def _first_try(self, changed: Future[BlindHalf | None]) -> _FirstTry:
+        half = changed.result()
+        if half is None:
+            return None
         return half, self._runs.run(half, self._runs.agents_change())
 
     def _wanted(self, plan: BlindPlan) -> tuple[int, ...]:
@@ -134,7 +159,7 @@ class BlindControls:
         wrong = tuple(side for side in _SIDES if plan.sides[side])
         if not wrong or self._context.control_level is ControlLevel.FULL:
             return _SIDES if wrong else ()
-        return (Random(f"{self._seed}/sample").choice(wrong),)
+        return (Random(f"{self.seed}/sample").choice(wrong),)
 
 
 def _passed(evidence: Evidence) -> frozenset[NodeId]:

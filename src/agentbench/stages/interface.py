@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event, Semaphore
+from typing import Protocol
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.model_door import ModelDoor, ModelFacts
@@ -28,6 +29,13 @@ _BLIND_RUNS = 2  # at a time, of one attempt alone
 
 SaveArtifact = Callable[[str, bytes], None]
 """Keeps a file of an attempt under a name relative to its folder."""
+
+
+class Closeable(Protocol):
+    """Something under way that one stage begins and another one ends."""
+
+    def close(self) -> None:
+        """End it, if nobody has."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +65,7 @@ class StageContext:
     outcome: AgentOutcome | None = None
     model_facts: ModelFacts | None = None  # what passed through the door
     change: JudgedChange | None = None
+    controls_ahead: Closeable | None = None  # the blind runs' tests, changed while the agent works
     controls: Controls | None = None
     controls_seconds: float = 0.0  # that the verdict waited for them
 
