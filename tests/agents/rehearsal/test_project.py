@@ -2,10 +2,12 @@
 
 from agentbench.agents.rehearsal.project import write_project
 from agentbench.tasks.load import load_tasks
+from agentbench.tasks.mirror import Mirrors
 
 
 def test_it_loads_and_its_solution_is_what_is_rehearsed(tmp_path):
-    (task,) = load_tasks([write_project(tmp_path / "task")])
+    mirrors = Mirrors(tmp_path / "mirrors")
+    (task,) = load_tasks([write_project(tmp_path / "task")], mirrors=mirrors).tasks
     assert task.id == "rehearsal"
     assert b"+    return a + b" in task.answer_key.solution_patch
     assert task.answer_key.fail_to_pass == ("test_calc.py::test_two_numbers_are_added",)
