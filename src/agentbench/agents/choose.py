@@ -5,11 +5,11 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
 
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, ModelDoor
+from agentbench.agents.llm_extra import CLIENTS, require
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
 from agentbench.agents.presets.agent import PresetAgent
@@ -35,7 +35,6 @@ _IMPORT_FAILURES = (
     OSError,
     RuntimeError,
 )
-_LLM_LIBRARIES = ("openai", "anthropic", "httpx2")
 BUILT_IN = {
     "oracle": "applies the reference solution: proves a task solvable",
     "noop": "changes nothing: proves a task not already solved",
@@ -130,10 +129,7 @@ def _command_agent(command: str | None) -> Agent:
 
 
 def _llm_agent() -> Agent:
-    missing = [library for library in _LLM_LIBRARIES if find_spec(library) is None]
-    if missing:
-        said = f"--agent llm needs {', '.join(missing)}, found none"
-        raise UsageError(f"{said}: pip install 'agentbench[llm]'")
+    require("--agent llm", CLIENTS)
     from agentbench.agents.llm.agent import LlmAgent
 
     return LlmAgent()

@@ -1,16 +1,12 @@
 """`agentbench gateway`."""
 
 import math
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentbench.cli import options
-from agentbench.errors import UsageError
-
-_LIBRARIES = ("httpx2", "uvicorn")
 
 
 def gateway(
@@ -43,9 +39,9 @@ def gateway(
     Example: agentbench gateway --model openai/gpt-5-mini --max-cost 1 --log llm.jsonl
     """
     del debug  # read by the program itself
-    missing = [name for name in _LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise UsageError(f"the gateway needs {', '.join(missing)}: pip install 'agentbench[llm]'")
+    from agentbench.agents.llm_extra import GATEWAY, require
+
+    require("the gateway", GATEWAY)
     from agentbench.cli.gateway_serving import GatewayPlan, serve
 
     plan = GatewayPlan(

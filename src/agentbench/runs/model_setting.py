@@ -4,18 +4,17 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, SpeaksWires, UsesModel
+from agentbench.agents.llm_extra import GATEWAY, require
 from agentbench.agents.model_door import ModelGateway
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
     from agentbench.agents.gateway.gateway import Gateway
 
-_LIBRARIES = ("httpx2", "uvicorn")
 _WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
 
@@ -38,10 +37,7 @@ class ModelSetting:
         if isinstance(agent, UsesModel) and agent.needs_model and not self._is_wanted:
             raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
         if self._is_wanted and agent.name not in _WITHOUT_MODEL:
-            missing = [library for library in _LIBRARIES if find_spec(library) is None]
-            if missing:
-                said = f"--model needs {', '.join(missing)}, found none"
-                raise UsageError(f"{said}: pip install 'agentbench[llm]'")
+            require("--model", GATEWAY)
 
     @property
     def _is_wanted(self) -> bool:
