@@ -54,30 +54,18 @@ def run(
     del debug  # read by the program itself
     cache_dir = usable_cache_dir()
     chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
+    # fmt: off
     run_options = RunOptions(
-        agent=agent,
-        agent_command=agent_command,
-        model=model,
-        base_url=base_url,
-        prices=prices,
-        probe=not no_probe,
-        record=record,
-        replay=replay,
-        attempts=attempts,
-        jobs=number_of_jobs(jobs),
-        sandbox=sandbox.value,
-        runs_dir=runs_dir,
-        run_id=run_id,
-        retries=retries,
-        use_cache=not no_cache,
-        timeout_scale=timeout_scale,
-        max_cost_usd=max_cost,
-        shuffle_seed=shuffle,
-        integrity_controls=integrity_controls,
-        allow_unsandboxed=allow_unsandboxed,
-        cache_dir=cache_dir,
-        say=(lambda _line: None) if quiet else _say,
+        agent=agent, agent_command=agent_command,
+        model=model, base_url=base_url, prices=prices, probe=not no_probe,
+        record=record, replay=replay,
+        attempts=attempts, jobs=number_of_jobs(jobs), sandbox=sandbox.value,
+        runs_dir=runs_dir, run_id=run_id, retries=retries, use_cache=not no_cache,
+        timeout_scale=timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
+        integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
+        cache_dir=cache_dir, say=_silent if quiet else _say,
     )
+    # fmt: on
     started = start_run(chosen, run_options)
     _announce(started.configuration, quiet=quiet)
     carry_out(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
@@ -85,6 +73,10 @@ def run(
 
 def _say(line: str) -> None:
     typer.echo(line, err=True)
+
+
+def _silent(_line: str) -> None:
+    pass
 
 
 def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
