@@ -6,14 +6,14 @@ import pytest
 
 from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
 
-INDEX = "https://packages.example/simple"
+INDEX = "https://packages.example/index"
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("UV_DEFAULT_INDEX", INDEX),
-        ("UV_INDEX", f"{INDEX} https://other.example/simple"),
+        ("UV_INDEX", f"{INDEX} https://other.example/index"),
         ("PIP_FIND_LINKS", "https://packages.example/wheels/"),
         ("npm_config_registry", "https://npm.example/"),
         ("NPM_CONFIG_REGISTRY", "https://npm.example/"),
@@ -29,12 +29,12 @@ def test_addresses_without_credentials_are_forwarded(name: str, value: str) -> N
 @pytest.mark.parametrize(
     "value",
     [
-        "https://user:secret@packages.example/simple",
-        "https://token@packages.example/simple",
+        "https://user:secret@packages.example/index",
+        "https://token@packages.example/index",
         "user:secret@proxy.example:3128",
-        f"{INDEX} https://user:secret@other.example/simple",
-        "http://localhost:3141/simple",
-        "http://127.0.0.1:3141/simple",
+        f"{INDEX} https://user:secret@other.example/index",
+        "http://localhost:3141/index",
+        "http://127.0.0.1:3141/index",
         "http://[broken",
         "/home/me/wheels",
         "file:///home/me/wheels",
@@ -47,20 +47,20 @@ def test_credentials_and_this_machines_loopback_stay_out(value: str) -> None:
 
 
 def test_uv_is_told_what_pip_is_told() -> None:
-    extra = "https://other.example/simple"
+    extra = "https://other.example/index"
     found = forwarded({"PIP_INDEX_URL": INDEX, "PIP_EXTRA_INDEX_URL": extra})
     assert found["PIP_INDEX_URL"] == found["UV_DEFAULT_INDEX"] == INDEX
     assert found["PIP_EXTRA_INDEX_URL"] == found["UV_INDEX"] == extra
 
 
 def test_what_uv_has_been_told_itself_stays() -> None:
-    own = "https://own.example/simple"
+    own = "https://own.example/index"
     found = forwarded({"PIP_INDEX_URL": INDEX, "UV_INDEX_URL": own})
     assert found == {"PIP_INDEX_URL": INDEX, "UV_INDEX_URL": own}
 
 
 def test_an_address_with_credentials_reaches_uv_by_no_way() -> None:
-    assert forwarded({"PIP_EXTRA_INDEX_URL": "https://user:secret@packages.example/simple"}) == {}
+    assert forwarded({"PIP_EXTRA_INDEX_URL": "https://user:secret@packages.example/index"}) == {}
 
 
 @pytest.mark.parametrize("variable", ["HOME", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig"])

@@ -119,7 +119,7 @@ class _Connection(H11Protocol):
         super().__init__(config=config, server_state=state, app_state={"connection": self})
         self.logger = _LOG
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
         """Take it, if there is room."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS_AT_MOST:

@@ -63,10 +63,13 @@ def answer_to_discovery(discovery: Discovery, mask: Mask, *, timeout_s: float) -
             changes |= {"outcome": "discovered", "message": f"{len(node_ids)} tests"}
         return _rendered(envelope.model_copy(update=changes), mask)
 
+    def answer_with(kept: int) -> JsonObject:
+        form = fit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))
+        return rendered(form, kept)
+
     kept = len(node_ids)
     while True:
-        form = fit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))  # noqa: B023 - called at once
-        answer = rendered(form, kept)
+        answer = answer_with(kept)
         if _fits(answer) or not kept:
             return answer
         kept = int(kept * _IDS_LEFT)

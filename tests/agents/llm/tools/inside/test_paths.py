@@ -19,11 +19,11 @@ from agentbench.agents.llm.tools.inside.paths import (
 @pytest.fixture
 def root(tmp_path):
     """A workspace with links inside and out, and something to protect beside it."""
-    folder = tmp_path / "root"
+    folder = tmp_path / "space"
     (folder / "a").mkdir(parents=True)
     (folder / "a" / "f").write_text("inside")
     (tmp_path / "secret").write_text("outside")
-    (tmp_path / "root2").mkdir()
+    (tmp_path / "space2").mkdir()
     (folder / "in").symlink_to("a/f")
     (folder / "out").symlink_to("../secret")
     (folder / "up").symlink_to("..")
@@ -43,10 +43,10 @@ LEAVING = [
     "/etc/passwd",
     "/",
     "..",
-    "../root2/x",
-    "a/../../root2",
+    "../space2/x",
+    "a/../../space2",
     "//etc/passwd",
-    "/proc/self/root/etc/passwd",
+    "/proc/self/cwd/etc/passwd",
 ]
 
 
@@ -61,7 +61,7 @@ def test_whatever_leads_out_is_refused_for_reading_and_writing(root, path, tmp_p
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("path", ["a/f", "in", "./a//f", "a/../a/f", "up/root/a/f"])
+@pytest.mark.parametrize("path", ["a/f", "in", "./a//f", "a/../a/f", "up/space/a/f"])
 def test_what_stays_inside_may_go_round_about(root, path):
     assert content_of(root, path) == b"inside"
 
