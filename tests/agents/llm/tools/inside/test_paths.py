@@ -46,7 +46,7 @@ LEAVING = [
     "../space2/x",
     "a/../../space2",
     "//etc/passwd",
-    "/proc/self/cwd/etc/passwd",
+    "/proc/self/../../etc/passwd",
 ]
 
 
