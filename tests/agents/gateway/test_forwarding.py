@@ -65,6 +65,8 @@ def test_an_error_passes_as_it_is_and_is_known_for_what_it_is(
         facts = door.facts()
 
     assert (answer.status_code, answer.headers["retry-after"]) == (status, "7")
+    final = {ModelErrorKind.AUTH, ModelErrorKind.UNKNOWN_MODEL, ModelErrorKind.QUOTA}
+    assert answer.headers.get("x-should-retry") == ("false" if kind in final else None)
     assert facts.errors == {kind: 1}
     assert (facts.unanswered.kind, facts.unanswered.status) == (kind, status)
     assert facts.unanswered.message in answer.text

@@ -7,20 +7,26 @@ from datetime import UTC, datetime
 
 from agentbench.agents.gateway.client import Client
 from agentbench.agents.gateway.exchange import Exchange
-from agentbench.agents.gateway.forwarding import Forwarding, forward
+from agentbench.agents.gateway.forwarding import RETRY, Forwarding, forward
 from agentbench.agents.gateway.listening import Receive, Scope, Send
 from agentbench.agents.gateway.models_page import models_page
-from agentbench.agents.gateway.request_body import GoneError, TooLargeError, UnreadableError
+from agentbench.agents.gateway.reaching_out import reaching_out
+from agentbench.agents.gateway.request_body import (
+    GoneError,
+    TooLargeError,
+    UnreadableError,
+    as_object,
+)
 from agentbench.agents.gateway.upstream import Call
 from agentbench.agents.gateway.wires.known import Route, likely_format, route_of
 from agentbench.agents.model_door import ModelErrorKind, ModelFailure
-from agentbench.pytest_results.untrusted import json_object, text
+from agentbench.pytest_results.untrusted import text
 from agentbench.scoring.evidence import Severity
 
 _SHOWN = 200  # characters of a path or a name in a finding
 # What clients of models tell of themselves to wherever they think their provider is.
 _OWN_NEWS = re.compile(r"/api/.*")
-_NO_RETRY = [("x-should-retry", "false")]  # what the SDKs of OpenAI and Anthropic obey
+_NO_RETRY = [(RETRY, "false")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +82,7 @@ class DoorApplication:
         await self._exchange(client, route, body)
 
     async def _exchange(self, client: Client, route: Route, body: bytes) -> None:
-        request = json_object(body.decode("utf-8", "replace"))
+        request, written = as_object(body)
         exchange = Exchange(
             time=datetime.now(UTC),
             started=self.by.clock(),
@@ -86,13 +92,16 @@ class DoorApplication:
             request=request or {},
             lane=self.lane,
         )
+        way_out = reaching_out(route.wire, exchange.model, exchange.request, run_model=self.model)
         try:
             if request is None:
-                await self._refuse_body(client, exchange)
+                await self._refuse_request(client, exchange, "the body is no JSON object")
+            elif way_out is not None:
+                await self._refuse_way_out(client, exchange, way_out)
             elif not route.counts_only and self.by.ledger.refuses():
                 await self._refuse_cost(client, exchange)
             else:
-                await self._forward(client, exchange, body)
+                await self._forward(client, exchange, written)
         finally:
             exchange.seconds = self.by.clock() - exchange.started
             self.finished(exchange)
@@ -151,8 +160,14 @@ class DoorApplication:
         body = route.format.error_body(ModelErrorKind.CONTEXT_LENGTH, 413, message)
         await client.answer_json(413, body, _NO_RETRY)
 
-    async def _refuse_body(self, client: Client, exchange: Exchange) -> None:
-        message = "agentbench gateway: the body is no JSON object"
+    async def _refuse_way_out(self, client: Client, exchange: Exchange, way_out: str) -> None:
+        what = f"asked for {way_out}; was refused"
+        self.by.ledger.note("gateway-way-out", Severity.WARNING, _shown(client), what)
+        message = f"agents have no network; {way_out}, is refused: turn it off in the agent"
+        await self._refuse_request(client, exchange, message)
+
+    async def _refuse_request(self, client: Client, exchange: Exchange, why: str) -> None:
+        message = f"agentbench gateway: {why}"
         failure = ModelFailure(kind=ModelErrorKind.MALFORMED, status=400, message=message)
         exchange.failure, exchange.status = failure, 400
         self.by.ledger.failed(failure)

@@ -17,7 +17,10 @@ from agentbench.agents.model_door import ModelErrorKind, ModelFailure
 from agentbench.pytest_results.untrusted import json_object
 from agentbench.scoring.evidence import Severity
 
+RETRY = "x-should-retry"
+"""The header that the SDKs of OpenAI and Anthropic obey."""
 _BAD_GATEWAY, _TIMED_OUT = 502, 504
+_FINAL = frozenset({ModelErrorKind.AUTH, ModelErrorKind.QUOTA, ModelErrorKind.UNKNOWN_MODEL})
 _MINDS = frozenset({400, 422})  # statuses for a field that a server does not know
 _TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
 _NO_TOKENS = "the model's answer does not say how many tokens it took; they are not counted"
@@ -112,7 +115,7 @@ class _Carrying:
             if not self._exchange.route.counts_only:
                 self._judge(answer.status, data)
                 self._miss_tokens()
-            await self._client.answer(answer.status, data, self._masked(answer))
+            await self._client.answer(answer.status, data, self._headers(answer))
             return True
 
     async def _read(self, answer: Answer) -> bytes:
@@ -216,6 +219,13 @@ class _Carrying:
 
     def _masked(self, answer: Answer) -> list[tuple[str, str]]:
         return [(name, self._by.keys.text(value)) for name, value in answer.headers]
+
+    def _headers(self, answer: Answer) -> list[tuple[str, str]]:
+        """Its own; where trying again cannot help, clients that may be told so are told."""
+        headers, failure = self._masked(answer), self._exchange.failure
+        if failure is not None and failure.kind in _FINAL:
+            headers += [] if any(name == RETRY for name, _ in headers) else [(RETRY, "false")]
+        return headers
 
     def _too_long(self) -> UpstreamError:
         return UpstreamError(ModelErrorKind.CUT_STREAM, _TOO_LONG.format(self._limit >> 20))

@@ -1,8 +1,12 @@
 """The body of a request, read with a limit and unpacked."""
 
+import json
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+
+from agentbench.pytest_results.model import JsonObject
+from agentbench.pytest_results.untrusted import json_object
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 """Waits for the next part of a request, or for the client to go; ASGI's."""
@@ -42,6 +46,19 @@ async def whole_body(receive: Receive, headers: Mapping[str, str], *, limit: int
         if size > limit:
             raise TooLargeError
     return _unpacked(b"".join(parts), headers.get("content-encoding", ""), limit)
+
+
+def as_object(body: bytes) -> tuple[JsonObject | None, bytes]:
+    """A body read as JSON, and written anew: what was read is then all that there is to read.
+
+    Of a name that is given twice, or of bytes that are no text, a provider might read something
+    else than was looked at here. What cannot be read, or not be written again, is None.
+    """
+    read = json_object(body.decode("utf-8", "replace"))
+    try:
+        return read, b"" if read is None else json.dumps(read).encode()
+    except RecursionError:
+        return None, b""
 
 
 def _unpacked(body: bytes, coding: str, limit: int) -> bytes:
