@@ -87,8 +87,8 @@ class ModelDoor(Protocol):
         """The model's name, as its provider knows it."""
 
     @property
-    def wires(self) -> frozenset[Wire]:
-        """What can be spoken here."""
+    def wires(self) -> tuple[Wire, ...]:
+        """What can be spoken here, the model's main wire first."""
 
     @property
     def token(self) -> str:
@@ -110,8 +110,8 @@ class ModelGateway(Protocol):
         """The model's name, as its provider knows it."""
 
     @property
-    def wires(self) -> frozenset[Wire]:
-        """What can be spoken at its doors."""
+    def wires(self) -> tuple[Wire, ...]:
+        """What can be spoken at its doors, the model's main wire first."""
 
     def admit(
         self, *, budget_usd: float, log: Path, lane: str = ""

@@ -93,7 +93,7 @@ class ModelSetting:
 
 
 def _check_wires(agent: Agent, gateway: ModelGateway) -> None:
-    if isinstance(agent, SpeaksWires) and not agent.wires & gateway.wires:
+    if isinstance(agent, SpeaksWires) and agent.wires.isdisjoint(gateway.wires):
         own, there = (", ".join(sorted(wires)) for wires in (agent.wires, gateway.wires))
         raise UsageError(
             f"--agent {agent.name} speaks {own}, but {gateway.model} is reached by {there}; take "

@@ -152,7 +152,7 @@ def test_a_wire_that_the_provider_does_not_speak_says_which_it_does(log) -> None
             by_wire=only, main=Wire.OPENAI_CHAT
         )
         with gateway.admit(budget_usd=1, log=log) as door, anthropic_ai(door) as client:
-            assert door.wires == {Wire.OPENAI_CHAT}
+            assert door.wires == (Wire.OPENAI_CHAT,)
             with pytest.raises(anthropic.PermissionDeniedError, match="speaks openai-chat"):
                 client.messages.create(model="gpt-5", messages=[USER], max_tokens=9)
 

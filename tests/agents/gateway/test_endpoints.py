@@ -79,6 +79,10 @@ def test_an_address_of_ones_own_takes_the_place_of_the_providers(base: str) -> N
         ("", KEYS, None, "nobody knows"),
         ("m", {}, "localhost:8000", "no base URL"),
         ("m", {}, "ftp://x/v1", "no base URL"),
+        ("m", {}, "http://[::1/v1", "no base URL"),
+        ("m", {}, "http://x:port/v1", "no base URL"),
+        ("m", {}, "http://me:secret@x/v1", "base URL of x has a user"),
+        ("openai/gpt-5", KEYS, "https://x/v1?key=secret", "a query"),
     ],
 )
 def test_what_is_missing_is_named(model, environ, base, said) -> None:

@@ -43,7 +43,7 @@ def test_what_came_is_there_to_the_byte_and_to_the_chunk(tmp_path: Path) -> None
 def test_it_is_gone_on_with_and_written_from_many_threads(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "r"
     for _ in range(2):
-        file = RecordingFile(path, model="m", wires=frozenset(Wire))
+        file = RecordingFile(path, model="m", wires=tuple(Wire))
         threads = [Thread(target=add_many, args=(file,)) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -59,14 +59,14 @@ def add_many(file: RecordingFile) -> None:
 
 
 def test_a_recording_of_another_model_is_not_gone_on_with(tmp_path: Path) -> None:
-    RecordingFile(tmp_path / "r", model="m", wires=frozenset(Wire)).close()
+    RecordingFile(tmp_path / "r", model="m", wires=tuple(Wire)).close()
     with pytest.raises(InputError, match="is a recording of m, not of n"):
-        RecordingFile(tmp_path / "r", model="n", wires=frozenset(Wire))
+        RecordingFile(tmp_path / "r", model="n", wires=tuple(Wire))
 
 
 def test_a_torn_last_line_is_left_out_and_any_other_is_told(tmp_path: Path) -> None:
     path = tmp_path / "r"
-    file = RecordingFile(path, model="m", wires=frozenset(Wire))
+    file = RecordingFile(path, model="m", wires=tuple(Wire))
     file.add(answer())
     file.close()
     whole = path.read_text()

@@ -22,7 +22,7 @@ def asked(server: ScriptedModel, call: Call, bounds: Bounds = QUICK) -> tuple[in
     async def ask() -> tuple[int, bytes]:
         async with http_client(bounds) as client:
             upstream = LiveUpstream(endpoints_of(server.base_url, server.key), client)
-            assert upstream.wires == set(Wire)
+            assert set(upstream.wires) == set(Wire)
             async with upstream.ask(call) as answer:
                 return answer.status, b"".join([chunk async for chunk in answer.chunks])
 

@@ -16,7 +16,7 @@ class UnixDoor:
     socket: Path
     model: str = "scripted"
     token: str = "token-of-the-attempt"
-    wires: frozenset[Wire] = frozenset(Wire)
+    wires: tuple[Wire, ...] = tuple(Wire)
 
     def facts(self) -> ModelFacts:
         return ModelFacts()

@@ -53,7 +53,7 @@ def budget():
 def solve(bubblewrap, tmp_path, problem, budget):
     """Runs a preset in a sandbox, behind a door."""
 
-    def run(told, *, wires=frozenset(Wire), budget=budget):
+    def run(told, *, wires=tuple(Wire), budget=budget):
         agent = PresetAgent(told, toolboxes=tmp_path / "toolboxes")
         image = bubblewrap.resolve_image(None)
         with unix_door(tmp_path / "door", echo) as door:
@@ -127,7 +127,7 @@ def test_without_a_model_it_says_what_to_add(problem, budget, tmp_path):
 
 def test_a_model_that_it_cannot_speak_to_is_named_with_its_wires(solve):
     with pytest.raises(UsageError, match="mine speaks openai-chat; scripted is reached by gemini"):
-        solve(preset(), wires=frozenset({Wire.GEMINI_GENERATE}))
+        solve(preset(), wires=(Wire.GEMINI_GENERATE,))
 
 
 def test_it_says_what_it_needs_before_a_sandbox_is_opened(tmp_path):

@@ -61,12 +61,16 @@ def test_an_agent_cannot_say_that_the_harness_did_something(ending):
         preset(stops=[{"exit_code": 1, "ending": ending}])
 
 
-def test_the_wire_it_prefers_is_taken_of_those_that_are_there():
+def test_it_speaks_the_models_main_wire_or_else_the_one_that_it_prefers():
     wires = [{"wire": "anthropic-messages"}, {"wire": "openai-chat", "model": "openai/{model}"}]
     told = preset(wires=wires)
-    assert told.spoken(frozenset(Wire)).wire is Wire.ANTHROPIC_MESSAGES
-    assert told.spoken(frozenset({Wire.OPENAI_CHAT})).model == "openai/{model}"
-    assert told.spoken(frozenset({Wire.GEMINI_GENERATE})) is None
+    chat, messages, google = Wire.OPENAI_CHAT, Wire.ANTHROPIC_MESSAGES, Wire.GEMINI_GENERATE
+    assert told.spoken((messages, chat)).wire is messages
+    assert told.spoken((chat, messages)).model == "openai/{model}"
+    assert told.spoken((google, chat, messages)).wire is messages
+    assert told.spoken((google, chat)).wire is chat
+    assert told.spoken((google,)) is None
+    assert told.spoken(()) is None
 
 
 @pytest.mark.parametrize(

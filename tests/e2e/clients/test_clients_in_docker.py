@@ -5,7 +5,9 @@ are tried with those that are quick; AGENTBENCH_CLIENTS=all tries every client o
 """
 
 import os
+from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -25,13 +27,16 @@ from tests.e2e.clients.clients import (
     after_troubles,
     shipped_edit,
 )
+from tests.e2e.clients.containers import all_in_container, all_in_files
 from tests.e2e.small_task import BUGGY, SmallTask
 from tests.fakes.scripted_model import Cut, Fail, by_turn, for_ever
+from tests.integrity.test_secrets import seen_in
 
 pytestmark = pytest.mark.docker
 
 ALL = os.environ.get("AGENTBENCH_CLIENTS") == "all"
 NAMES = ("claude-code", "codex", "mini-swe-agent", "aider", "opencode")
+BY_MESSAGES = ("mini-swe-agent", "aider", "opencode")  # they can speak chat completions, too
 TOTAL = Edit(path="basket.py", content=BUGGY, old="prices[1:]", new="prices")
 
 
@@ -63,6 +68,37 @@ def test_it_solves_a_shipped_task_though_its_model_stumbles(name, docker_bench, 
     assert done.errors == {"rate_limit": 1, "cut_stream": 1}
     assert done.record.findings == ()
     assert client.shell is None or any(SEEN in asked.raw for asked in done.server.asked)
+
+
+@tried("codex", with_shell=True)
+def test_the_key_is_nowhere_in_its_container_while_it_works(
+    name, docker_bench, trial, small, toolboxes
+):
+    client = CLIENTS[name]
+    told = by_turn(client.working(TOTAL))
+    keys, found = set(), set()
+
+    def tell(asked):
+        if asked.answered_before == 1 and not keys:  # it waits while we look
+            sent = asked.headers.get("x-api-key") or asked.headers["authorization"]
+            keys.add(sent.removeprefix("Bearer "))
+            texts = chain(all_in_container(toolboxes), all_in_files(toolboxes))
+            found.update(seen_in(texts, *keys))
+        return told(asked)
+
+    done = trial(docker_bench, client, small, tell)
+    assert done.record.resolved, done.record.detail
+    assert keys == {done.server.key}
+    assert found == set()
+
+
+@pytest.mark.parametrize("name", BY_MESSAGES if ALL else BY_MESSAGES[:1])
+def test_it_speaks_messages_to_a_model_that_is_at_home_there(name, docker_bench, trial, catalogue):
+    client = replace(CLIENTS[name], model="anthropic/scripted")
+    answers = client.working(shipped_edit(catalogue))
+    done = trial(docker_bench, client, catalogue / SHIPPED, by_turn(answers))
+    assert done.record.resolved, done.record.detail
+    assert {asked.path for asked in done.server.requests} == {"/v1/messages"}
 
 
 @tried(*NAMES)

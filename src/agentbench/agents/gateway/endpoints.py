@@ -162,7 +162,18 @@ def _endpoints(provider: _Provider, base: str, key: str | None) -> Endpoints:
 
 
 def _checked(base: str) -> str:
-    parts = urlsplit(base)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(f"{base!r} is no base URL: expected such as http://localhost:8000/v1")
+    wrong = f"{base!r} is no base URL: expected such as http://localhost:8000/v1"
+    try:
+        parts = urlsplit(base)
+        port = parts.port
+    except ValueError as fault:  # brackets or a port that are none
+        raise UsageError(wrong) from fault
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
+        raise UsageError(wrong)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        # A key in it would stand in run.json; and it is not shown here either.
+        raise UsageError(
+            f"the base URL of {parts.hostname} has a user, a password or a query: expected an "
+            "address alone; a key belongs into the provider's variable, such as OPENAI_API_KEY"
+        )
     return base

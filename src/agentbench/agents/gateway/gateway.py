@@ -34,7 +34,7 @@ class Door:
     """One attempt's door; a `ModelDoor`."""
 
     model: str
-    wires: frozenset[Wire]
+    wires: tuple[Wire, ...]
     token: str
     socket: Path
     ledger: Ledger
@@ -75,8 +75,8 @@ class Gateway:
         return self._options.model
 
     @property
-    def wires(self) -> frozenset[Wire]:
-        """What can be spoken at its doors."""
+    def wires(self) -> tuple[Wire, ...]:
+        """What can be spoken at its doors, the model's main wire first."""
         return self._upstream.wires
 
     def probe(self) -> None:

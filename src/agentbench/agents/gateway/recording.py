@@ -90,7 +90,7 @@ def read_recording(path: Path) -> Recording:
 class RecordingFile:
     """A recording that is being written; lines of several attempts may come at a time."""
 
-    def __init__(self, path: Path, *, model: str, wires: frozenset[Wire]) -> None:
+    def __init__(self, path: Path, *, model: str, wires: tuple[Wire, ...]) -> None:
         """Begin it, or go on with one of the same model.
 
         Raises:
@@ -107,7 +107,7 @@ class RecordingFile:
             raise StorageError(f"{path}: cannot be written: {fault.strerror}") from fault
         if old is None:
             now = datetime.now(UTC)
-            self._put(RecordingHead(model=model, wires=tuple(sorted(wires)), started=now))
+            self._put(RecordingHead(model=model, wires=wires, started=now))
 
     def add(self, answer: RecordedAnswer) -> None:
         """Write an answer.
@@ -151,7 +151,7 @@ class RecordingUpstream:
         self._add = add
 
     @property
-    def wires(self) -> frozenset[Wire]:
+    def wires(self) -> tuple[Wire, ...]:
         """The other one's."""
         return self._inner.wires
 

@@ -19,14 +19,14 @@ class ReplayedUpstream:
     """
 
     def __init__(self, recording: Recording) -> None:
-        self._wires = frozenset(recording.head.wires)
+        self._wires = recording.head.wires
         self._left: dict[str, list[RecordedAnswer]] = defaultdict(list)
         self._lock = Lock()
         for answer in recording.answers:
             self._left[answer.lane].append(answer)
 
     @property
-    def wires(self) -> frozenset[Wire]:
+    def wires(self) -> tuple[Wire, ...]:
         """Those that could be spoken when it was recorded."""
         return self._wires
 

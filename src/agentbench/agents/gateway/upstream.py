@@ -85,8 +85,8 @@ class Upstream(Protocol):
     """Where answers come from."""
 
     @property
-    def wires(self) -> frozenset[Wire]:
-        """What can be asked there."""
+    def wires(self) -> tuple[Wire, ...]:
+        """What can be asked there, the model's main wire first."""
 
     def ask(self, call: Call) -> AbstractAsyncContextManager[Answer]:
         """Send a request; what is left of its answer is dropped when the block ends.
@@ -104,9 +104,10 @@ class LiveUpstream:
         self._client = client
 
     @property
-    def wires(self) -> frozenset[Wire]:
+    def wires(self) -> tuple[Wire, ...]:
         """Those that the model's provider speaks."""
-        return frozenset(self._endpoints.by_wire)
+        main = self._endpoints.main
+        return main, *(wire for wire in self._endpoints.by_wire if wire is not main)
 
     @asynccontextmanager
     async def ask(self, call: Call) -> AsyncIterator[Answer]:

@@ -1,5 +1,6 @@
 """What a preset says about an agent: how it is installed, started, told of a model, and ends."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -106,9 +107,14 @@ class Preset(Schema):
         """How to install its programs."""
         return ToolRecipe(name=self.name, **self.install.model_dump())
 
-    def spoken(self, wires: frozenset[Wire]) -> SpokenWire | None:
-        """The wire it prefers of those that lead to a model."""
-        return next((spoken for spoken in self.wires if spoken.wire in wires), None)
+    def spoken(self, wires: Sequence[Wire]) -> SpokenWire | None:
+        """Which of the wires that lead to a model it is to speak: the model's main one.
+
+        Others are copies of it, and lack what it has (Anthropic's chat completions do not cache).
+        Where it does not speak that, the one that it prefers.
+        """
+        able = [spoken for spoken in self.wires if spoken.wire in wires]
+        return min(able, key=lambda spoken: spoken.wire is not wires[0], default=None)
 
     def ending_of(self, result: CommandResult) -> AgentEnding | None:
         """How it says that it stopped; None where only success and failure are told apart."""

@@ -14,7 +14,7 @@ class Offer:
     """As much of a door as is looked at."""
 
     model: str
-    wires: frozenset[Wire]
+    wires: tuple[Wire, ...]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ class Offer:
     ],
 )
 def test_the_wire_is_one_that_is_offered_and_that_the_model_is_at_home_on(model, wires, wire):
-    assert chosen_wire(Offer(model, frozenset(wires))) is wire
+    assert chosen_wire(Offer(model, tuple(wires))) is wire
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_wire_is_one_that_is_offered_and_that_the_model_is_at_home_on(model,
 )
 def test_where_no_wire_fits_it_is_said_what_was_expected_and_found(wires, found):
     with pytest.raises(LLMError) as caught:
-        chosen_wire(Offer("m", frozenset(wires)))
+        chosen_wire(Offer("m", tuple(wires)))
     assert str(caught.value) == (
         f"the llm agent speaks openai-chat or anthropic-messages; m is offered by {found}"
     )

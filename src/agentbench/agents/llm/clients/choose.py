@@ -31,7 +31,7 @@ def chosen_wire(door: ModelDoor) -> Wire:
     Raises:
         LLMError: neither is offered.
     """
-    offered = door.wires & {Wire.OPENAI_CHAT, Wire.ANTHROPIC_MESSAGES}
+    offered = {Wire.OPENAI_CHAT, Wire.ANTHROPIC_MESSAGES}.intersection(door.wires)
     if not offered:
         found = ", ".join(sorted(door.wires)) or "nothing"
         expected = f"{Wire.OPENAI_CHAT} or {Wire.ANTHROPIC_MESSAGES}"
