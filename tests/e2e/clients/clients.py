@@ -1,6 +1,6 @@
 """The real clients, and what a model says to make each do a thing with its own tools."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +39,7 @@ class Client:
     edit: Editing
     shell: Callable[[str], Answer] | None = None  # makes it run a command
     impatient: Mapping[str, str] = field(default_factory=dict)  # so that it gives up soon
+    stumbles: tuple[Answer, ...] = (LIMITED, Cut())  # what it gets over
     last: Answer | None = DONE  # None: it ends by itself once its edit is made
 
     def working(self, edit: Edit) -> list[Answer]:
@@ -126,6 +127,7 @@ CLIENTS = {
                 )
             ],
             shell=lambda command: Call("run_shell_command", {"command": command}, tokens=TOLD),
+            stumbles=(LIMITED,),
         ),
         Client(
             name="qwen-code",
@@ -134,7 +136,7 @@ CLIENTS = {
             shell=lambda command: Call(
                 "run_shell_command",
                 {"command": command, "is_background": False, "description": "x"},
-                TOLD,
+                tokens=TOLD,
             ),
         ),
     )
@@ -150,8 +152,8 @@ def shipped_edit(catalogue: Path) -> Edit:
     return Edit(path=path, content=content, old=old, new=new)
 
 
-def after_troubles(answers: Sequence[Answer]) -> Script:
-    """The answers, once a rate limit and a cut stream have passed."""
-    troubles: list[Answer] = [LIMITED, Cut()]
-    told = by_turn(answers)
+def after_stumbles(client: Client, edit: Edit) -> Script:
+    """What lets a client work, once what it gets over has passed."""
+    troubles = list(client.stumbles)
+    told = by_turn(client.working(edit))
     return lambda asked: troubles.pop(0) if troubles else told(asked)

@@ -12,6 +12,7 @@ from agentbench import AttemptRecord, run_attempt
 from agentbench.agents.presets.agent import PresetAgent
 from agentbench.agents.presets.load import find_preset
 from agentbench.runs.store import RunStore
+from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.bench import Bench
 from tests.e2e.clients.clients import CLIENTS, Client
 from tests.fakes.scripted_answers import Script
@@ -42,6 +43,11 @@ class Trial:
         """What went wrong at the model, as it was counted."""
         assert self.record.usage is not None
         return dict(self.record.usage.llm_errors)
+
+    @property
+    def blamed(self) -> tuple[FailureReason | None, Fault | None]:
+        """Why it was not solved, and whose fault that is."""
+        return self.record.failure_reason, self.record.fault
 
     def check(self) -> None:
         """Every token was counted, and the key was seen nowhere."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.clients.clients import CLIENTS, SEEN, SHIPPED, after_troubles, shipped_edit
+from tests.e2e.clients.clients import CLIENTS, SEEN, SHIPPED, after_stumbles, shipped_edit
 from tests.fakes.scripted_model import Fail, for_ever
 
 NAMES = ("claude-code", "codex")
@@ -11,7 +11,7 @@ NAMES = ("claude-code", "codex")
 @pytest.mark.parametrize("name", NAMES)
 def test_it_solves_a_shipped_task_though_its_model_stumbles(name, walled_bench, trial, catalogue):
     client = CLIENTS[name]
-    answers = after_troubles(client.working(shipped_edit(catalogue)))
+    answers = after_stumbles(client, shipped_edit(catalogue))
     done = trial(walled_bench, client, catalogue / SHIPPED, answers)
     assert done.record.resolved, done.record.detail
     assert done.errors == {"rate_limit": 1, "cut_stream": 1}

@@ -1,7 +1,7 @@
 """POST /v1/messages, Anthropic's wire."""
 
 from agentbench.agents.gateway.tokens import Tokens, counted
-from agentbench.agents.gateway.wires.wire_format import object_in
+from agentbench.agents.gateway.wires.wire_format import TellsItsTokens, object_in
 from agentbench.agents.model_door import ModelErrorKind, Wire
 from agentbench.pytest_results.model import JsonObject
 
@@ -14,21 +14,11 @@ _TYPES = {
 }
 
 
-class AnthropicMessages:
+class AnthropicMessages(TellsItsTokens):
     """A stream tells its input's tokens at the start, and its output's, added up, at the end."""
 
     wire = Wire.ANTHROPIC_MESSAGES
     quota_status = 403
-
-    def amended(self, request: JsonObject) -> JsonObject | None:
-        """Nothing has to be asked for."""
-        del request
-        return None
-
-    def is_extra(self, event: JsonObject) -> bool:
-        """Never."""
-        del event
-        return False
 
     def tokens(self, said: JsonObject, before: Tokens | None = None) -> Tokens | None:
         """Anthropic's `input_tokens` leaves out what the cache had or got; ours does not."""

@@ -1,7 +1,7 @@
 """POST /v1beta/models/M:generateContent and its streaming sibling, Google's wire."""
 
 from agentbench.agents.gateway.tokens import Tokens, counted
-from agentbench.agents.gateway.wires.wire_format import first_in, object_in
+from agentbench.agents.gateway.wires.wire_format import TellsItsTokens, first_in, object_in
 from agentbench.agents.model_door import ModelErrorKind, Wire
 from agentbench.pytest_results.model import JsonObject
 
@@ -16,21 +16,11 @@ _STATUSES = {
 _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION"})
 
 
-class GeminiGenerate:
+class GeminiGenerate(TellsItsTokens):
     """Each event of a stream is an answer; the last one has a reason to finish."""
 
     wire = Wire.GEMINI_GENERATE
     quota_status = 403
-
-    def amended(self, request: JsonObject) -> JsonObject | None:
-        """Nothing has to be asked for."""
-        del request
-        return None
-
-    def is_extra(self, event: JsonObject) -> bool:
-        """Never."""
-        del event
-        return False
 
     def tokens(self, said: JsonObject, before: Tokens | None = None) -> Tokens | None:
         """What stands under `usageMetadata`; thoughts and what tools put in count too."""

@@ -2,7 +2,7 @@
 
 from agentbench.agents.gateway.tokens import Tokens, counted
 from agentbench.agents.gateway.wires.openai_errors import openai_error
-from agentbench.agents.gateway.wires.wire_format import object_in
+from agentbench.agents.gateway.wires.wire_format import TellsItsTokens, object_in
 from agentbench.agents.model_door import ModelErrorKind, Wire
 from agentbench.pytest_results.model import JsonObject
 from agentbench.pytest_results.untrusted import objects
@@ -10,21 +10,11 @@ from agentbench.pytest_results.untrusted import objects
 _LAST = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
-class OpenAIResponses:
+class OpenAIResponses(TellsItsTokens):
     """A stream's last event carries the whole answer, its tokens too."""
 
     wire = Wire.OPENAI_RESPONSES
     quota_status = 400  # codex, which speaks this wire, tries again on all else but 401
-
-    def amended(self, request: JsonObject) -> JsonObject | None:
-        """Nothing has to be asked for."""
-        del request
-        return None
-
-    def is_extra(self, event: JsonObject) -> bool:
-        """Never."""
-        del event
-        return False
 
     def tokens(self, said: JsonObject, before: Tokens | None = None) -> Tokens | None:
         """What the answer, or the answer in an event, has under `usage`."""

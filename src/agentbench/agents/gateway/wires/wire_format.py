@@ -40,6 +40,20 @@ class WireFormat(Protocol):
         """An error of our own, in the provider's form."""
 
 
+class TellsItsTokens:
+    """Part of a format whose streams tell their tokens as they are."""
+
+    def amended(self, request: JsonObject) -> JsonObject | None:
+        """Nothing has to be asked for."""
+        del request
+        return None
+
+    def is_extra(self, event: JsonObject) -> bool:
+        """Never."""
+        del event
+        return False
+
+
 def object_in(said: object, *names: str) -> JsonObject:
     """The object under these names, one within the other; empty where there is none."""
     for name in names:
