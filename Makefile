@@ -3,6 +3,9 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 AB := $(VENV)/bin/agentbench
+# Tests wait for sandboxes much of the time, so that a core has work for two workers.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+WORKERS := $(shell n=$$(( 2 * $(CORES) )); echo $$(( n < 8 ? n : 8 )))
 
 .PHONY: help demo test lint docs wheel clean
 
@@ -38,7 +41,7 @@ demo: $(VENV)/installed
 	fi
 
 test: $(VENV)/installed-dev
-	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .

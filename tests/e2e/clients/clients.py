@@ -138,6 +138,7 @@ CLIENTS = {
                 {"command": command, "is_background": False, "description": "x"},
                 tokens=TOLD,
             ),
+            stumbles=(LIMITED,),  # of a cut stream it keeps the piece, and goes on behind it
         ),
     )
 }
