@@ -5,6 +5,7 @@ import pytest
 
 from agentbench.agents.noop import NoopAgent
 from agentbench.runs.run import RunOptions, start_run
+from agentbench.runs.run_lock import alone
 from agentbench.runs.store import RunStore
 from tests.fakes.staging import local_provider, small_task
 
@@ -33,6 +34,14 @@ def test_what_is_missing_is_made_and_the_whole_run_is_shown(cli, cut_off):
 def test_json_is_one_document_of_all_attempts(cli, cut_off):
     said = cli("resume", cut_off, "--json", "--quiet")
     assert len(json.loads(said.stdout)["attempts"]) == 2
+
+
+def test_a_run_that_another_process_makes_is_2_in_one_line(cli, cut_off):
+    with alone(cut_off):
+        said = cli("resume", cut_off)
+    assert (said.code, said.stdout) == (2, "")
+    (line,) = said.stderr.splitlines()
+    assert "another process is making this run's attempts; wait for its end" in line
 
 
 def test_a_run_that_is_not_there_is_65(cli, tmp_path):

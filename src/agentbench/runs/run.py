@@ -17,8 +17,9 @@ from agentbench.runs.host import catalogue_state, fitting_jobs, host_facts
 from agentbench.runs.model_setting import ModelSetting
 from agentbench.runs.places import default_cache_dir
 from agentbench.runs.record import AttemptRecord, RunId
+from agentbench.runs.run_lock import alone
 from agentbench.runs.schedule import Planned, Schedule, run_attempts, was_interrupted
-from agentbench.runs.store import RunStore, new_run_id
+from agentbench.runs.store import ReadRecords, RunStore, new_run_id
 from agentbench.sandbox.choose import Chosen, choose_provider
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.stages.preparation import PreparationCache
@@ -78,7 +79,13 @@ class Run:
 
         Raises:
             StorageError: the run's disk is full; what was under way is cut off.
+            UsageError: another process makes this run's attempts.
         """
+        with alone(self.store.folder):
+            yield from self._attempts()
+
+    def _attempts(self) -> Iterator[AttemptRecord]:
+        planned = _not_done(self.planned, self.store.latest())  # by whoever was at it until now
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)
         schedule = Schedule(
@@ -91,7 +98,7 @@ class Run:
         try:
             with self.model.opened(self.agent, probe=False) as gateway:
                 workshop = replace(self.workshop, gateway=gateway)
-                yield from run_attempts(self.planned, self.agent, workshop, self.store, schedule)
+                yield from run_attempts(planned, self.agent, workshop, self.store, schedule)
             if not self.workshop.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:
@@ -150,11 +157,14 @@ def resume_run(
 
     Raises:
         InputError: there is no such run, or a task of it has changed since.
-        UsageError: its agent cannot be found by name, or `agent` is another one.
+        UsageError: its agent cannot be found by name, or `agent` is another one, or another
+            process makes the run's attempts.
         UnavailableError: its sandbox is not available now.
     """
     store = RunStore.open(folder)
     configuration = store.configuration()
+    with alone(folder):
+        pass  # said at once, not after everything has been looked at
     options = RunOptions(
         agent=_same_agent(configuration, agent) if agent is not None else configuration.agent,
         agent_command=configuration.agent_command,
@@ -173,12 +183,7 @@ def resume_run(
     tasks = _reloaded(configuration, options)
     patches = {task.id: task.answer_key.solution_patch for task in tasks}
     latest = store.latest()
-    done = {
-        (record.task_id, record.attempt) for record in latest.records if not was_interrupted(record)
-    }
-    planned = tuple(
-        item for item in _plan(tasks, configuration) if (item.task.id, item.attempt) not in done
-    )
+    planned = _not_done(_plan(tasks, configuration), latest)
     chosen_agent = _agent(options, patches)
     model = _model(options)
     model.check(chosen_agent)
@@ -194,6 +199,13 @@ def resume_run(
         model=model,
         warnings=(*latest.warnings, *chosen.warnings),
     )
+
+
+def _not_done(planned: Sequence[Planned], latest: ReadRecords) -> tuple[Planned, ...]:
+    done = {
+        (record.task_id, record.attempt) for record in latest.records if not was_interrupted(record)
+    }
+    return tuple(item for item in planned if (item.task.id, item.attempt) not in done)
 
 
 def _model(options: RunOptions) -> ModelSetting:

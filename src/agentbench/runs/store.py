@@ -100,7 +100,10 @@ class RunStore:
 
     def _write(self, configuration: RunConfiguration) -> None:
         scratch = self.folder / f"{_RUN}.new"
-        scratch.write_text(configuration.model_dump_json(indent=1) + "\n", "utf-8")
+        with scratch.open("w", encoding="utf-8") as target:
+            target.write(configuration.model_dump_json(indent=1) + "\n")
+            target.flush()
+            os.fsync(target.fileno())  # or a power cut could leave an empty file of that name
         scratch.replace(self.folder / _RUN)
 
     def attempt_folder(self, task_id: TaskId, attempt: int) -> tuple[Path, int]:
