@@ -10,6 +10,12 @@ from agentbench import AttemptRecord
 from agentbench.runs.store import RunStore
 
 _LONGEST = 240  # seconds
+_BEGIN = """
+import sys
+from agentbench.__main__ import main
+sys.stderr.write("begun\\n")
+main()
+"""
 
 
 def run_program(
@@ -35,8 +41,27 @@ def started_program(
     *arguments: str | Path, env: Mapping[str, str], cwd: Path
 ) -> Iterator[subprocess.Popen[str]]:
     """`agentbench` under way; killed if it outlives the block."""
+    with _started(argv(*arguments), env, cwd) as program:
+        yield program
+
+
+@contextmanager
+def begun_program(
+    *arguments: str | Path, env: Mapping[str, str], cwd: Path
+) -> Iterator[subprocess.Popen[str]]:
+    """The same, once Python has made itself ready: nobody but Python answers a signal before."""
+    with _started([sys.executable, "-c", _BEGIN, *map(str, arguments)], env, cwd) as program:
+        assert program.stderr is not None
+        assert program.stderr.readline() == "begun\n"
+        yield program
+
+
+@contextmanager
+def _started(
+    line: Sequence[str], env: Mapping[str, str], cwd: Path
+) -> Iterator[subprocess.Popen[str]]:
     program = subprocess.Popen(
-        argv(*arguments),
+        line,
         env=env,
         cwd=cwd,
         stdout=subprocess.PIPE,

@@ -18,7 +18,7 @@ from agentbench.scoring.taxonomy import FailureReason
 from tests.e2e.bench import wait_until
 from tests.e2e.hosts import silent_host
 from tests.e2e.leftovers import left_in_engine, left_on_machine
-from tests.e2e.program import records_of, run_program, started_program
+from tests.e2e.program import begun_program, records_of, run_program, started_program
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
 
 # What each of three tasks gets from the one agent; all differ in how they end.
@@ -38,7 +38,7 @@ SHARES = sorted(_RANDOM.random() for _ in range(10))
 def test_a_run_that_was_cut_off_resumes_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], undisturbed: float, share: float
 ) -> None:
-    _cut_and_resume(tmp_path, environ, "bubblewrap", after=0.2 + share * (undisturbed - 0.2))
+    _cut_and_resume(tmp_path, environ, "bubblewrap", after=0.05 + share * (undisturbed - 0.2))
 
 
 @pytest.mark.docker
@@ -110,7 +110,7 @@ def undisturbed(
 def _cut_and_resume(folder: Path, environ: Mapping[str, str], sandbox: str, after: float) -> None:
     run = folder / "runs" / "cut"
     line = _line(folder, sandbox)
-    with started_program(*line, env=environ, cwd=folder) as program:
+    with begun_program(*line, env=environ, cwd=folder) as program:
         try:
             program.wait(timeout=after)  # the one moment that is a matter of time
         except subprocess.TimeoutExpired:
