@@ -22,6 +22,8 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Task
 
 _LONGEST_BACK_OFF = 30  # seconds
+# A signal that comes in the instant before Python begins to wait is answered only after the wait.
+_WINK = 0.5  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ def run_attempts(
         running = {pool.submit(runner.attempt, item) for item in islice(waiting, schedule.jobs)}
         try:
             while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                done, running = wait(running, timeout=_WINK, return_when=FIRST_COMPLETED)
                 yield from _results(done)
                 if _may_go_on(workshop, schedule, runner.spent_usd):
                     more = islice(waiting, schedule.jobs - len(running))
