@@ -119,8 +119,9 @@ class _Connection(H11Protocol):
         super().__init__(config=config, server_state=state, app_state={"connection": self})
         self.logger = _LOG
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take it, if there is room."""
+        assert isinstance(transport, asyncio.Transport)  # of a stream, as all sockets here
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS_AT_MOST:
             transport.abort()
