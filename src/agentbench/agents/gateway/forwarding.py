@@ -223,8 +223,9 @@ class _Carrying:
     def _headers(self, answer: Answer) -> list[tuple[str, str]]:
         """Its own; where trying again cannot help, clients that may be told so are told."""
         headers, failure = self._masked(answer), self._exchange.failure
-        if failure is not None and failure.kind in _FINAL:
-            headers += [] if any(name == RETRY for name, _ in headers) else [(RETRY, "false")]
+        says_so = any(name == RETRY for name, _ in headers)
+        if failure is not None and failure.kind in _FINAL and not says_so:
+            headers.append((RETRY, "false"))
         return headers
 
     def _too_long(self) -> UpstreamError:
