@@ -93,7 +93,7 @@ def test_no_control_character_reaches_a_terminal_a_record_or_a_log(
         assert _harmful(done.stdout + done.stderr) == [], words
 
     kept = [path for path in run.rglob("*") if path.is_file() and path.suffix != ".diff"]
-    assert {".json", ".jsonl", ".log"} == {path.suffix for path in kept}
+    assert {".json", ".jsonl", ".lock", ".log"} == {path.suffix for path in kept}
     for path in kept:
         assert _harmful(path.read_bytes().decode()) == [], path.name
         assert _harmful(path.name) == []
