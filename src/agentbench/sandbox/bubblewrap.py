@@ -124,6 +124,14 @@ class BubblewrapProvider:
             "seccomp": "none" if seccomp_filter() is None else "own filter",
         }
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The folder of environments, snapshots and open sandboxes."""
+        return (self.cache,)
+
+    def check(self) -> None:
+        """Nothing can be lost but this machine itself."""
+
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The environment of this machine's Python; made, without a network, the first time.
 

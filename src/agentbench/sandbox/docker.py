@@ -97,6 +97,24 @@ class DockerProvider:
             "files": "shared" if self._shares_files else "copied in",
         }
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The engine's own folder, where it lies on this machine.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        root = Path(self._engine.facts.root)
+        return (root,) if self._engine.is_local and root.is_dir() else ()
+
+    def check(self) -> None:
+        """Find out, within seconds, whether the engine answers.
+
+        Raises:
+            SandboxError: it does not.
+        """
+        self._engine.require_answer()
+
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
 

@@ -43,6 +43,7 @@ class EngineFacts:
     kernel: str
     storage_driver: str
     cgroup_version: str
+    root: str  # the folder, of its own machine, that holds images, containers and volumes
     cpus: int
     limits_memory: bool
     limits_pids: bool
@@ -149,6 +150,7 @@ class Engine:
             kernel=str(info.get("KernelVersion", "unknown")),
             storage_driver=str(info.get("Driver", "unknown")),
             cgroup_version=str(info.get("CgroupVersion", "1")),
+            root=str(info.get("DockerRootDir") or ""),
             cpus=int(info.get("NCPU") or 1),
             limits_memory=bool(info.get("MemoryLimit")),
             limits_pids=bool(info.get("PidsLimit")),

@@ -57,7 +57,9 @@ class Limits:
     cpus: float = 1.0
     memory_mib: int = 2048
     pids: int = 256
-    disk_mib: int = 4096
+    disk_mib: int = 4096  # of all that its writable places hold, and of each file by its size
+    files: int = 300_000  # files, folders and links that they hold
+    open_files: int = 16_384  # descriptors of each process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +168,17 @@ class SandboxProvider(Protocol):
 
     def describe(self) -> Mapping[str, str]:
         """Engine, version, isolation facts for the record; keys are stable words."""
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The folders of this machine whose disks its sandboxes fill, as far as can be seen."""
+
+    def check(self) -> None:
+        """Find out, within seconds, whether sandboxes can be made at present.
+
+        Raises:
+            SandboxError: the engine is lost, or does not answer.
+        """
 
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.

@@ -93,6 +93,14 @@ class ProcessProvider:
             "user": user,
         }
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The folder of environments and snapshots, and that of open sandboxes."""
+        return (self.cache, self.live)
+
+    def check(self) -> None:
+        """Nothing can be lost but this machine itself."""
+
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The environment of this machine's Python; made, without a network, the first time.
 
