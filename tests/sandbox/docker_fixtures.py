@@ -64,3 +64,13 @@ def import_image(engine: Engine, name: str) -> None:
     """Make an image of the smallest root file system."""
     with engine.speak("import the foreign image") as api:
         api.import_image_from_data(root_file_system(), repository=name)
+
+
+def copy_image(source: Engine, name: str, target: Engine) -> None:
+    """Have an image of one engine in another one, too."""
+    with (
+        source.speak(f"read {name}", moves_files=True) as reading,
+        target.speak(f"load {name}", moves_files=True) as writing,
+    ):
+        for line in writing.load_image(reading.get_image(name, chunk_size=1 << 20)):
+            assert "error" not in line, line

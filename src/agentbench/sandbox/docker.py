@@ -68,15 +68,7 @@ class DockerProvider:
         Raises:
             SandboxError: the engine is lost.
         """
-        facts = self._engine.facts
-        lacking = {
-            Promise.MEMORY_LIMIT: not facts.limits_memory,
-            Promise.TELLS_OOM: not facts.limits_memory,
-            Promise.PIDS_LIMIT: not facts.limits_pids,
-            Promise.CPU_LIMIT: not facts.limits_cpu,
-            Promise.UNPRIVILEGED: not facts.seccomp,
-        }
-        return frozenset(promise for promise in Promise if not lacking.get(promise))
+        return self._engine.facts.promises
 
     def describe(self) -> Mapping[str, str]:
         """The engine and how it isolates.
@@ -86,13 +78,13 @@ class DockerProvider:
         """
         facts = self._engine.facts
         return {
-            "engine": f"docker {facts.version}",
+            "engine": f"{facts.product} {facts.version}",
             "api": facts.api_version,
             "system": f"{facts.operating_system} ({facts.architecture})",
             "kernel": facts.kernel,
             "storage": facts.storage_driver,
             "cgroup": facts.cgroup_version,
-            "isolation": "container, no capabilities, no new privileges, seccomp",
+            "isolation": facts.isolation,
             "disk_limit": "each file only; volumes of this engine bear no quota",
             "files": "shared" if self._shares_files else "copied in",
         }
@@ -171,6 +163,7 @@ class DockerProvider:
             limits=limits,
             owner=self._owner,
             holds_workspace=image.labels.get(KIND) == "snapshot",
+            user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
 

@@ -15,6 +15,7 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.utils import kwargs_from_env
 
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.docker_facts import EngineFacts, read_facts
 
 Api = docker.APIClient
 OLDEST_API = (1, 41)  # engine 20.10
@@ -30,25 +31,6 @@ _LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
 
 class NotThereError(SandboxError):
     """The engine answers that it has no such container, image or path."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineFacts:
-    """What an engine says about itself and its machine."""
-
-    version: str
-    api_version: str
-    operating_system: str
-    architecture: str
-    kernel: str
-    storage_driver: str
-    cgroup_version: str
-    root: str  # the folder, of its own machine, that holds images, containers and volumes
-    cpus: int
-    limits_memory: bool
-    limits_pids: bool
-    limits_cpu: bool
-    seccomp: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,22 +123,7 @@ class Engine:
             SandboxError: the engine is lost.
         """
         with self.speak("ask the engine about itself") as api:
-            info = api.info()
-        return EngineFacts(
-            version=str(info.get("ServerVersion", "unknown")),
-            api_version=self._version,
-            operating_system=str(info.get("OperatingSystem", "unknown")),
-            architecture=str(info.get("Architecture", "unknown")),
-            kernel=str(info.get("KernelVersion", "unknown")),
-            storage_driver=str(info.get("Driver", "unknown")),
-            cgroup_version=str(info.get("CgroupVersion", "1")),
-            root=str(info.get("DockerRootDir") or ""),
-            cpus=int(info.get("NCPU") or 1),
-            limits_memory=bool(info.get("MemoryLimit")),
-            limits_pids=bool(info.get("PidsLimit")),
-            limits_cpu=bool(info.get("CpuCfsQuota")),
-            seccomp=any("seccomp" in option for option in info.get("SecurityOptions") or ()),
-        )
+            return read_facts(api.info(), api.version())
 
     def image(self, name: str) -> ImageFacts:
         """An image that is there, by its name or id.

@@ -108,7 +108,7 @@ def _debian(engine: Engine, progress: Progress, suite: str) -> str:
                     str(archive),
                     repository="agentbench/debian",
                     tag=suite,
-                    changes=[f"LABEL {OURS}=1 {KIND}=base"],
+                    changes=[f"LABEL {OURS}=1", f"LABEL {KIND}=base"],
                 )
     return name
 
