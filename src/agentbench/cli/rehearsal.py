@@ -15,8 +15,8 @@ from agentbench.agents.rehearsal.prompter import Prompter, prompting
 from agentbench.agents.toolbox.toolboxes import TOOLS_MOUNT, Say, toolboxes_in
 from agentbench.errors import UnavailableError
 from agentbench.runs.door import run_attempt
+from agentbench.runs.options import RunOptions
 from agentbench.runs.record import AttemptRecord
-from agentbench.runs.run import RunOptions
 from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason

@@ -13,8 +13,9 @@ from agentbench.cli.selection import select_tasks
 from agentbench.errors import InputError
 from agentbench.pytest_results.run import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import Project, project_in
-from agentbench.runs.attempt import Workshop, prepare
+from agentbench.runs.attempt import prepare
 from agentbench.runs.places import usable_cache_dir
+from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.choose import choose_provider
 from agentbench.sandbox.interface import Limits, Promise, SandboxProvider
 from agentbench.stages.preparation import PreparationCache
@@ -71,4 +72,5 @@ def _limits(task: Task) -> Limits:
         memory_mib=environment.memory_mib,
         pids=environment.pids,
         disk_mib=environment.disk_mib,
+        files=environment.files,
     )

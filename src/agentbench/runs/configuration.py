@@ -48,6 +48,8 @@ class RunConfiguration(Schema):
     sandbox_lacks: tuple[str, ...] = ()
     timeout_scale: float = 1.0
     retries: int = 2
+    max_outage_s: float | None = None  # None: as long as what is away may well take
+    attempt_timeout_s: float | None = None  # None: what all stages may take, and some more
     use_cache: bool = True
     max_cost_usd: float | None = None
     integrity_controls: ControlLevel | None = None  # None: each task's own

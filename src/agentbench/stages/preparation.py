@@ -89,6 +89,11 @@ class PreparationCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._provider = provider
 
+    @property
+    def folder(self) -> Path:
+        """Where it all lies."""
+        return self._folder
+
     def lock_path(self, key: str) -> Path:
         """The file to hold a lock on while a preparation is made."""
         return self._folder / f"{key}.lock"
