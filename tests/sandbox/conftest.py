@@ -11,6 +11,7 @@ from agentbench.sandbox.interface import ImageId, Sandbox
 pytest.register_assert_rewrite(
     "tests.sandbox.conformance",
     "tests.sandbox.conformance_commands",
+    "tests.sandbox.conformance_disk",
     "tests.sandbox.conformance_endings",
     "tests.sandbox.conformance_isolation",
     "tests.sandbox.conformance_limits",

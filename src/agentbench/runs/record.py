@@ -111,6 +111,7 @@ class EnvironmentRecord(Schema):
     memory_mib: int
     pids: int
     disk_mib: int
+    files: int | None = None  # None: a record from before files were counted
     network: str = "none for agent and tests"
 
 

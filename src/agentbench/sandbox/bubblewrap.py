@@ -22,6 +22,7 @@ from agentbench.sandbox.bwrap_profile import Bind, Overlay
 from agentbench.sandbox.bwrap_program import BwrapProgram, find_bwrap, remedy_for
 from agentbench.sandbox.bwrap_runner import BwrapRunner
 from agentbench.sandbox.cgroup import ControlGroup, Hierarchy, find_hierarchy, make_group
+from agentbench.sandbox.disk_watch import DiskWatch
 from agentbench.sandbox.folder_sandbox import FolderSandbox, View
 from agentbench.sandbox.host_python import HostPython, host_python
 from agentbench.sandbox.interface import (
@@ -40,6 +41,7 @@ from agentbench.sandbox.seccomp import seccomp_filter
 from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import copy_tree
+from agentbench.sandbox.usage import FolderGauge
 
 _COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the kernel, for RLIMIT_NPROC
 _PROBED_WITHIN = timedelta(seconds=30)
@@ -231,8 +233,16 @@ class BubblewrapProvider:
             python=PurePosixPath(self.python.executable),
             mounts=mounts,
         )
-        save = _saver(self._snapshots, rooms, wanted.below)
-        return FolderSandbox(rooms=rooms, view=view, runner=runner, save=save, cancel=cancel)
+        processes = tuple if group is None else group.processes
+        gauge = FolderGauge(folders=(rooms.root,), processes=processes)
+        return FolderSandbox(
+            rooms=rooms,
+            view=view,
+            runner=runner,
+            save=_saver(self._snapshots, rooms, wanted.below),
+            cancel=cancel,
+            watch=DiskWatch(gauge, wanted.limits),
+        )
 
     def _binds(self, rooms: Rooms, wanted: "_Wanted") -> list[Bind | Overlay]:
         shown: list[Bind | Overlay] = [

@@ -84,6 +84,28 @@ class Container:
             code = api.exec_inspect(started.id)["ExitCode"]
         return None if code is None else int(code)
 
+    def folders(self) -> list[str]:
+        """The folders of the engine's machine that hold what is written in it.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        with self._engine.speak("see where a container's files are") as api:
+            found = api.inspect_container(self.name)
+        layer = (found.get("GraphDriver") or {}).get("Data") or {}
+        volumes = [mount["Source"] for mount in found["Mounts"] if mount["Type"] == "volume"]
+        own = layer.get("UpperDir")
+        return [*volumes, own] if own else volumes
+
+    def pid(self) -> int:
+        """The number of its first process on the engine's machine; 0 when it does not run.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        with self._engine.speak("find a container's first process") as api:
+            return int(api.inspect_container(self.name)["State"]["Pid"])
+
     def signal(self, name: str) -> None:
         """Send every process but init and the keeper a signal."""
         if self._keeper is not None:
