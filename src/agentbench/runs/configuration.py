@@ -8,6 +8,7 @@ from pydantic import Field
 
 from agentbench.runs.record import SCHEMA_VERSION, RunId
 from agentbench.schema import Schema
+from agentbench.seals.document import Sealed
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
 
@@ -27,7 +28,7 @@ class TaskEntry(Schema):
     digest: str
 
 
-class RunConfiguration(Schema):
+class RunConfiguration(Sealed):
     """`run.json`."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
