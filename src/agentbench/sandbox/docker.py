@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from agentbench.errors import SandboxError
 from agentbench.sandbox import docker_snapshot, images
-from agentbench.sandbox.docker_archive import owned_folders, readable_copies
+from agentbench.sandbox.docker_archive import owned_folders
 from agentbench.sandbox.docker_container import Container
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.docker_labels import KIND, RECIPE, Owner
@@ -20,8 +19,8 @@ from agentbench.sandbox.docker_options import (
     WORKSPACE,
     ContainerPlan,
     places_of,
-    readable_inside,
 )
+from agentbench.sandbox.docker_placing import Placing
 from agentbench.sandbox.docker_sandbox import DockerSandbox
 from agentbench.sandbox.interface import (
     ImageId,
@@ -42,7 +41,7 @@ class DockerProvider:
     def __init__(self, engine: Engine, *, host_env: Mapping[str, str] | None = None) -> None:
         self._engine = engine
         self._host_env = os.environ if host_env is None else host_env
-        self._shares_files = engine.is_local  # believed until a mount turns out empty
+        self._placing = Placing(engine)
         self._owner = Owner.current()
 
     @classmethod
@@ -86,7 +85,7 @@ class DockerProvider:
             "cgroup": facts.cgroup_version,
             "isolation": facts.isolation,
             "disk_limit": "each file only; volumes of this engine bear no quota",
-            "files": "shared" if self._shares_files else "copied in",
+            "files": "shared" if self._placing.shares_files else "copied in",
         }
 
     @property
@@ -134,10 +133,11 @@ class DockerProvider:
         plan, is_ours = self._plan(source, limits)
         if network:
             plan, mounts = self._with_network(plan, mounts)
-        with self._launched(plan, tuple(mounts)) as container:
+        with self._placing.launched(plan, mounts) as container:
             if not is_ours:
                 self._give_folders_to_user(container)
-            yield DockerSandbox(self._engine, container, mounts=places_of(mounts), cancel=cancel)
+            there = (*container.plan.bound, *container.plan.copied)
+            yield DockerSandbox(self._engine, container, mounts=places_of(there), cancel=cancel)
 
     def find(self, key: str) -> SnapshotId | None:
         """The snapshot that was made under a key.
@@ -177,46 +177,6 @@ class DockerProvider:
             mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
         return replace(plan, network=True, env=env), mounts
 
-    @contextmanager
-    def _launched(
-        self, plan: ContainerPlan, mounts: tuple[ReadOnlyMount, ...]
-    ) -> Iterator[Container]:
-        container = self._place(plan, mounts)
-        try:
-            self._launch(container)
-            if not self._shares_files and container.plan.bound:
-                container.remove()
-                container = self._place(plan, mounts)
-                self._launch(container)
-            yield container
-        except BaseException:
-            with suppress(SandboxError):  # what went wrong first is what is to be told
-                container.remove()
-            raise
-        container.remove()
-
-    def _place(self, plan: ContainerPlan, mounts: tuple[ReadOnlyMount, ...]) -> Container:
-        """A container, not yet made, with each mount bound or copied in."""
-        bound = tuple(m for m in mounts if self._shares_files and readable_inside(m))
-        copied = tuple(m for m in mounts if m not in bound)
-        return Container(self._engine, replace(plan, bound=bound, copied=copied))
-
-    def _launch(self, container: Container) -> None:
-        """Start it and look whether its mounts are there; if not, the engine is elsewhere."""
-        try:
-            container.launch()
-        except SandboxError as fault:
-            if not container.plan.bound or "bind source path" not in str(fault):
-                raise
-            self._shares_files = False
-            return
-        if container.plan.bound and not all(map(container.sees, _probes(container.plan.bound))):
-            self._shares_files = False
-            return
-        if container.plan.copied:
-            with self._engine.speak("copy files into a container", moves_files=True) as api:
-                api.put_archive(container.name, str(MOUNTS), readable_copies(container.plan.copied))
-
     def _give_folders_to_user(self, container: Container) -> None:
         """What our own images have anyway."""
         with self._engine.speak("prepare a container of a foreign image") as api:
@@ -225,13 +185,3 @@ class DockerProvider:
 
 
 _GITCONFIG = b"[safe]\n\tdirectory = *\n"  # mirrors are mounted from a host where others own them
-
-
-def _probes(mounts: Sequence[ReadOnlyMount]) -> Iterator[str]:
-    """One path inside for each mount that exists if the engine sees our files."""
-    for mount in mounts:
-        place = MOUNTS / mount.name
-        if not mount.source.is_dir():
-            yield str(place)
-        elif child := next((entry.name for entry in mount.source.iterdir()), None):
-            yield str(place / child)

@@ -71,6 +71,7 @@ class ReadOnlyMount:
 
     name: str
     source: Path
+    live: bool = False  # of use only in place, since it holds a socket: else it is left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
