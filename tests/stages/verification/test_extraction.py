@@ -1,4 +1,5 @@
 import tarfile
+from collections.abc import Iterator
 from pathlib import PurePosixPath as P
 
 import pytest
@@ -326,3 +327,17 @@ def test_an_unreadable_stream_is_the_callers_to_report():
 
     with pytest.raises(SandboxError):
         read_change(torn(), *base_of(tree_tar(BASE)))
+
+
+def test_a_workspace_that_is_mostly_holes_is_not_read_to_its_end():
+    def endless() -> Iterator[bytes]:
+        yield tar_of((member("pkg/a.py"), b"a = 2\n"), end=False)
+        yield member("z-sparse", size=1 << 40).tobuf()
+        while True:
+            yield b"\0" * 1024
+
+    base, content = base_of(tree_tar(BASE))
+    change = read_change(endless(), base, content, ExtractionLimits(stream_bytes=1 << 20))
+    assert change.files == {P("pkg/a.py"): plain(b"a = 2\n")}
+    assert ("extraction-limit", "the workspace") in rules(change)
+    assert "1048576 bytes" in change.findings[-1].what

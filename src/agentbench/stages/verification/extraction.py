@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -36,6 +36,7 @@ class ExtractionLimits:
     total_bytes: int = 128 * 1024 * 1024
     files: int = 20_000
     members: int = 500_000
+    stream_bytes: int = 16 * 1024 * 1024 * 1024  # holes of sparse files and hard links included
     path_length: int = 1_024
 
 
@@ -55,15 +56,31 @@ def read_change(
     limits: ExtractionLimits | None = None,
 ) -> Change:
     """Compare an agent's workspace with the base; refused parts become findings."""
-    reader = _Reader(base, base_content, limits if limits is not None else ExtractionLimits())
+    limits = limits if limits is not None else ExtractionLimits()
+    reader = _Reader(base, base_content, limits)
     try:
-        with open_stream(chunks) as archive:
+        with open_stream(_bounded(chunks, limits.stream_bytes)) as archive:
             for member in archive:
                 if not reader.take(archive, member):
                     break
+    except _TooLongError:
+        reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
     except tarfile.TarError as error:
         reader.give_up("unreadable-archive", f"the archive is broken: {error}")
     return reader.change()
+
+
+class _TooLongError(tarfile.TarError):
+    """A stream that goes on and on."""
+
+
+def _bounded(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    taken = 0
+    for chunk in chunks:
+        taken += len(chunk)
+        if taken > limit:
+            raise _TooLongError
+        yield chunk
 
 
 class _Reader:
