@@ -35,7 +35,9 @@ def follow(run: "Run", *, quiet: bool, verbose: bool) -> None:
     count, resolved, cost, total = 0, 0, 0.0, len(run.planned)
     allow_many_open_files()
     if not quiet:
-        run.say = lambda line: bar.console.print(line, highlight=False, markup=False)
+        run.say = lambda line: bar.console.print(
+            line, highlight=False, markup=False, soft_wrap=True
+        )
     with _stopping(run), bar:
         line = bar.add_task("attempts", total=total, resolved="", cost="")
         for record in run.attempts():

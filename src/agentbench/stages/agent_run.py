@@ -29,7 +29,7 @@ from agentbench.stages.verification.protection import JudgedChange, Protection, 
 from agentbench.stages.verification.suspicious import suspicious_code
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
-_LEAST_GRACE = timedelta(seconds=1)
+_LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command
 _POLL = 0.1  # seconds
 
 
