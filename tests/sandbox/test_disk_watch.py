@@ -232,3 +232,25 @@ def test_the_result_says_what_was_exceeded_unless_the_deadline_came_first() -> N
     assert out_of_disk(late, "100 MiB") == late
     fine = result(Ending.EXITED, 0)
     assert out_of_disk(fine, "") == fine
+
+
+def test_a_measure_that_dies_with_its_command_is_made_after_it(clock: Clock) -> None:
+    class Inside(FakeGauge):
+        def measure(self) -> Iterator[Usage | None]:
+            self.measures += 1
+            for _ in range(50):
+                clock.now += 0.05
+                yield None
+                if self.fails:
+                    return
+            yield self.held
+
+    gauge = Inside(blind=True)
+    watch = DiskWatch(gauge, LIMITS)
+    gauge.hold(mib=500)
+    watch.begin()
+    assert looked(watch, clock, 2.1) == ""
+    assert gauge.measures == 1
+    clock.now -= 1.0  # it ends before the measure does
+    assert watch.end() == "100 MiB"
+    assert gauge.measures == 2

@@ -77,8 +77,10 @@ class DiskWatch:
             self._running -= 1
             self._ran += now - self._looked_at
             self._looked_at = now
-            # Once killed for it, what it really holds is what later commands may not add to.
-            if self._exceeded or self._measure is not None or self._is_due():
+            # What was under way may have been killed with the command: it is begun anew. Once a
+            # command was ended for it, what is held now is what later ones may not add to.
+            was_measuring, self._measure = self._measure is not None, None
+            if self._exceeded or was_measuring or self._is_due():
                 self._go_on(now + _SETTLES_WITHIN)
                 self._measure = None
             return self._exceeded
