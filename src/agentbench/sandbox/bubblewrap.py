@@ -24,6 +24,7 @@ from agentbench.sandbox.bwrap_runner import BwrapRunner
 from agentbench.sandbox.cgroup import ControlGroup, Hierarchy, find_hierarchy, make_group
 from agentbench.sandbox.disk_watch import DiskWatch
 from agentbench.sandbox.folder_sandbox import FolderSandbox, View
+from agentbench.sandbox.group_owner import group_name
 from agentbench.sandbox.host_python import HostPython, host_python
 from agentbench.sandbox.interface import (
     Command,
@@ -261,7 +262,7 @@ class BubblewrapProvider:
     def _group(self, limits: Limits, rooms: Rooms, keep: ExitStack) -> ControlGroup | None:
         if self.hierarchy is None:
             return None
-        group = make_group(self.hierarchy, f"{os.getpid()}-{rooms.root.name}", limits)
+        group = make_group(self.hierarchy, group_name(rooms.root.name), limits)
         keep.callback(group.remove)
         return group
 

@@ -61,6 +61,11 @@ class DockerProvider:
         return "docker"
 
     @property
+    def engine(self) -> Engine:
+        """The engine that sandboxes are made in."""
+        return self._engine
+
+    @property
     def promises(self) -> frozenset[Promise]:
         """What the engine can keep with its kernel.
 

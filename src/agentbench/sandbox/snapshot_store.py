@@ -185,6 +185,16 @@ class SnapshotStore:
         return state if there else None
 
 
+def sweep_all(cache_dir: Path) -> int:
+    """Sweep the stores of every back end that keeps states on this machine."""
+    stores = (
+        SnapshotStore(folder=cache_dir / back_end / nouns, prefix="", owner=None)
+        for back_end in ("bubblewrap", "process")
+        for nouns in ("images", "snapshots")
+    )
+    return sum(store.sweep() for store in stores)
+
+
 def _checked(folder: Path, snapshot: str) -> State:
     try:
         facts = StateFacts.model_validate_json((folder / _STATE).read_bytes())

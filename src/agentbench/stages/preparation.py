@@ -11,14 +11,15 @@ import logging
 import os
 import shutil
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.agents.toolbox.in_use import Use, users_of
+from agentbench.agents.toolbox.in_use import Use, removing, users_of
 from agentbench.owned_folder import owned_folder
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.scoring.evidence import StageResult
@@ -30,8 +31,13 @@ from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import Task
 
 _FORMAT = 2  # raised whenever a preparation of an older agentbench must not be used
+ONCE = "once-"
+"""How the keys of preparations begin that one attempt alone may use."""
+
 _STAGES, _BASE = "stages.json", "base.tar"
 _CHUNK = 1 << 20
+_HELD = 256  # locks, each with a descriptor
+_DAMAGED = "%s was damaged on disk; it is made again"
 _LOG = logging.getLogger("agentbench.cache")
 
 
@@ -42,6 +48,9 @@ class Prepared:
     snapshot: SnapshotId
     base: Tree
     base_tar: Path
+    use: Use | None = field(
+        default=None, compare=False, repr=False
+    )  # keeps others from evicting it
 
     def content(self, path: PurePosixPath) -> bytes | None:
         """The base's content of a regular file; `None` where it has none of that path."""
@@ -98,14 +107,15 @@ def baseline_key(task: Task, preparation: str) -> str:
 class PreparationCache:
     """Preparations and baselines below one folder of the host; safe to use from threads.
 
-    What was loaded or kept is not evicted by anybody until this object or its process is gone.
+    What was loaded or kept is not evicted by anybody while an attempt has it, nor, of the last
+    few hundred, until this object or its process is gone.
     """
 
     def __init__(self, folder: Path, provider: SandboxProvider) -> None:
         self._folder = folder / provider.name
         self._folder.mkdir(parents=True, exist_ok=True)
         self._provider = provider
-        self._uses: dict[str, Use] = {}
+        self._uses: OrderedDict[str, Use] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -127,24 +137,26 @@ class PreparationCache:
         snapshot = self._provider.find(key)
         if snapshot is None:
             return None
-        self._use(key)
+        use = self._use(key)
         try:
             kept = KeptStages.model_validate_json((folder / _STAGES).read_bytes())
             is_now = _digest_of(folder / _BASE)
         except FileNotFoundError:
             return None  # never completed
         except (OSError, ValidationError):
-            return _say_damaged(folder)
+            _LOG.warning(_DAMAGED, folder)
+            return None
         if is_now != kept.base_tar:
-            return _say_damaged(folder)
+            _LOG.warning(_DAMAGED, folder)
+            return None
         with suppress(OSError):
             os.utime(folder)  # by which the least recently used is told
-        return self._prepared(snapshot, folder / _BASE), tuple(map(_as_cached, kept.results))
+        return self._prepared(snapshot, folder / _BASE, use), tuple(map(_as_cached, kept.results))
 
     def keep(self, key: str, sandbox: Sandbox) -> Prepared:
         """Take a preparation out of the sandbox that set-up ended in."""
         folder = self._folder / key
-        self._use(key)
+        use = self._use(key)
         with owned_folder(f"{key}-", self._folder) as scratch:
             (scratch / "kept").mkdir()
             with (
@@ -156,7 +168,7 @@ class PreparationCache:
             snapshot = sandbox.snapshot(key)
             shutil.rmtree(folder, ignore_errors=True)
             (scratch / "kept").rename(folder)
-        return self._prepared(snapshot, folder / _BASE)
+        return self._prepared(snapshot, folder / _BASE, use)
 
     def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
         """Complete a preparation with the evidence of its stages; before that it is not loaded."""
@@ -174,6 +186,23 @@ class PreparationCache:
             self._uses.pop(key, None)
         users_of(self._folder / key).unlink(missing_ok=True)
 
+    def forget_dead(self) -> int:
+        """Give up what killed runs made for one attempt only; says how many there were.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        dead = 0
+        for users in self._folder.glob(f"{ONCE}*.users"):
+            key = users.name.removesuffix(".users")
+            with removing(self._folder / key) as allowed:
+                if allowed:
+                    self.forget(key)
+                    dead += 1
+            if allowed:
+                self.lock_path(key).unlink(missing_ok=True)
+        return dead
+
     def load_baseline(self, key: str) -> CachedBaseline | None:
         """A baseline run of this machine that showed what it should."""
         path = self._folder / f"baseline-{key}.json"
@@ -182,7 +211,8 @@ class PreparationCache:
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
-            return _say_damaged(path)
+            _LOG.warning(_DAMAGED, path)
+            return None
         return kept.model_copy(update={"result": _as_cached(kept.result)})
 
     def keep_baseline(self, key: str, baseline: CachedBaseline) -> None:
@@ -194,24 +224,23 @@ class PreparationCache:
         """What the reference solution has shown about the controls of a task."""
         return ControlMemory(self._folder / f"controls-{key}.json")
 
-    def _use(self, key: str) -> None:
+    def _use(self, key: str) -> Use:
         with self._lock:
-            if key not in self._uses:
-                self._uses[key] = Use(self._folder / key)
+            use = self._uses.pop(key, None) or Use(self._folder / key)
+            self._uses[key] = use
+            if len(self._uses) > _HELD:
+                self._uses.popitem(last=False)
+        return use
 
-    def _prepared(self, snapshot: SnapshotId, base_tar: Path) -> Prepared:
+    def _prepared(self, snapshot: SnapshotId, base_tar: Path, use: Use) -> Prepared:
         with base_tar.open("rb") as source:
             base = read_tree(iter(lambda: source.read(_CHUNK), b""))
-        return Prepared(snapshot=snapshot, base=base, base_tar=base_tar)
+        return Prepared(snapshot=snapshot, base=base, base_tar=base_tar, use=use)
 
 
 def _as_cached(result: StageResult) -> StageResult:
     evidence = result.evidence.model_copy(update={"own_seconds": 0.0})
     return result.model_copy(update={"cached": True, "evidence": evidence})
-
-
-def _say_damaged(path: Path) -> None:
-    _LOG.warning("%s was damaged on disk; it is made again", path)
 
 
 def _digest_of(path: Path) -> str:

@@ -148,6 +148,12 @@ def kept_toolboxes(folder: Path) -> list[Toolbox]:
     return [_toolbox(each) for each in sorted(folder.iterdir()) if each.is_dir()]
 
 
+def remove_unfinished(folder: Path) -> int:
+    """Remove what is left of toolboxes whose makers were killed; says how many there were."""
+    halves = [each for each in folder.glob(f"*{_UNFINISHED}") if each.is_dir()]
+    return sum(_discarded(each) for each in halves)
+
+
 def _toolbox(folder: Path) -> Toolbox:
     with removing(_finished(folder)) as allowed:
         return Toolbox(folder=folder, size_bytes=size_of(folder), in_use=not allowed)
@@ -155,9 +161,13 @@ def _toolbox(folder: Path) -> Toolbox:
 
 def discard_toolbox(toolbox: Toolbox) -> bool:
     """Remove one, unless somebody is making or using it; says whether it is gone."""
-    with removing(_finished(toolbox.folder)) as allowed:
+    return _discarded(toolbox.folder)
+
+
+def _discarded(folder: Path) -> bool:
+    with removing(_finished(folder)) as allowed:
         if allowed:
-            remove_tree(toolbox.folder)
+            remove_tree(folder)
     return allowed
 
 
