@@ -154,15 +154,11 @@ class Disturbed:
         }
 
 
-def mounts() -> list[str]:
-    """Where something is mounted on this machine."""
+def mounts_below(folder: Path) -> list[str]:
+    """Where something is mounted in a folder."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    return sorted(line.split()[4] for line in lines)
-
-
-def open_descriptors(pid: int) -> int:
-    """How many files a process has open."""
-    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    points = sorted(line.split()[4] for line in lines)
+    return [point for point in points if Path(point).is_relative_to(folder)]
 
 
 def _spoilt(record: AttemptRecord) -> bool:

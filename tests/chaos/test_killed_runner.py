@@ -3,12 +3,13 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
-from tests.chaos.disturbed import Disturbed, mounts
+from tests.chaos.disturbed import Disturbed, mounts_below
 from tests.e2e.leftovers import left_in_engine, left_on_machine
 
 _KILLS_OF_A_RUN = 5
@@ -18,7 +19,9 @@ _KILLS_OF_A_RUN = 5
 def test_a_killed_run_goes_on_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
-    _kill_and_go_on(tmp_path, environ, "bubblewrap", chaos_seed, kills=50 if whole else 4)
+    chance = random.Random(f"{chaos_seed} bubblewrap")
+    kills, attempts = (50, 4) if whole else (3, 2)
+    _kill_and_go_on(Disturbing(tmp_path, environ, "bubblewrap", attempts), chance, kills)
 
 
 @pytest.mark.docker
@@ -26,22 +29,32 @@ def test_a_killed_run_goes_on_to_the_same_verdicts(
 def test_a_killed_run_in_containers_goes_on_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
-    _kill_and_go_on(tmp_path, environ, "docker", chaos_seed, kills=50 if whole else 2)
+    chance = random.Random(f"{chaos_seed} docker")
+    kills, attempts = (50, 4) if whole else (2, 1)
+    _kill_and_go_on(Disturbing(tmp_path, environ, "docker", attempts), chance, kills)
 
 
-def _kill_and_go_on(
-    folder: Path, environ: dict[str, str], sandbox: str, seed: int, *, kills: int
-) -> None:
-    chance = random.Random(f"{seed} {sandbox}")
-    attempts = 4 if sandbox == "bubblewrap" or kills > 10 else 1
-    undisturbed = Disturbed(
-        folder=folder / "undisturbed", environ=environ, sandbox=sandbox, attempts=attempts
-    ).timed()
-    mounted = mounts()
-    for number, count in enumerate(_shares(chance, kills)):
-        run = Disturbed(
-            folder=folder / str(number), environ=environ, sandbox=sandbox, attempts=attempts
+class Disturbing(NamedTuple):
+    """Where runs are made, and of what kind."""
+
+    folder: Path
+    environ: dict[str, str]
+    sandbox: str
+    attempts: int
+
+    def run(self, name: str) -> Disturbed:
+        return Disturbed(
+            folder=self.folder / name,
+            environ=self.environ,
+            sandbox=self.sandbox,
+            attempts=self.attempts,
         )
+
+
+def _kill_and_go_on(at: Disturbing, chance: random.Random, kills: int) -> None:
+    undisturbed = at.run("undisturbed").timed()
+    for number, count in enumerate(_shares(chance, kills)):
+        run = at.run(str(number))
         moments = [round(chance.uniform(0.05, undisturbed / count), 2) for _ in range(count)]
         print(f"run {number} is killed after {moments} s")  # noqa: T201 - to repeat a failure
         killed = [run.killed_after(moment) for moment in moments]
@@ -50,8 +63,7 @@ def _kill_and_go_on(
         assert ended.returncode == 0, ended.stderr
         assert "Traceback" not in ended.stderr
         run.check()
-        _left_nothing(run, killed, sandbox)
-    assert mounts() == mounted
+        _left_nothing(run, killed, at.sandbox)
 
 
 def _shares(chance: random.Random, kills: int) -> Iterator[int]:
@@ -66,6 +78,7 @@ def _left_nothing(run: Disturbed, killed: list[int], sandbox: str) -> None:
     cache = run.folder / "cache"
     assert [left for pid in killed for left in left_on_machine(pid, cache)] == []
     assert [str(path) for path in run.temporary.iterdir()] == []
+    assert mounts_below(run.folder) == []
     if sandbox == "docker":
         engine = Engine.connect()
         assert [left for pid in killed for left in left_in_engine(pid, engine)] == []

@@ -10,6 +10,7 @@ from agentbench.errors import UsageError
 from agentbench.runs.configuration import RunConfiguration
 from agentbench.runs.model_setting import ModelSetting
 from agentbench.runs.options import RunOptions
+from agentbench.runs.reaping import remove_what_dead_runs_left
 from agentbench.runs.schedule import Planned
 from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.choose import Chosen, choose_provider
@@ -74,6 +75,13 @@ def chosen_sandbox(options: RunOptions) -> Chosen:
     if isinstance(options.sandbox, str):
         return choose_provider(options.sandbox, cache_dir=options.cache_dir)
     return Chosen(provider=options.sandbox, reason="handed in", warnings=())
+
+
+def clear_up(options: RunOptions, provider: SandboxProvider) -> None:
+    """Remove what killed runs left, and say so."""
+    said = remove_what_dead_runs_left(options.cache_dir, provider)
+    if said is not None:
+        options.say(said)
 
 
 def workshop_of(options: RunOptions, provider: SandboxProvider) -> Workshop:

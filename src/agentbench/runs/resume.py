@@ -9,7 +9,15 @@ from agentbench.agents.interface import Agent
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.configuration import RunConfiguration
 from agentbench.runs.options import RunOptions
-from agentbench.runs.parts import agent_of, ask_model, chosen_sandbox, model_of, plan, workshop_of
+from agentbench.runs.parts import (
+    agent_of,
+    ask_model,
+    chosen_sandbox,
+    clear_up,
+    model_of,
+    plan,
+    workshop_of,
+)
 from agentbench.runs.places import default_cache_dir
 from agentbench.runs.remaining import not_done
 from agentbench.runs.run import Run
@@ -45,8 +53,8 @@ def resume_run(
     """
     store = RunStore.open(folder)
     configuration = store.configuration()
-    with alone(folder):
-        pass  # said at once, not after everything has been looked at
+    with alone(folder):  # or refused at once, not after everything has been looked at
+        recovered = store.recover()
     options = RunOptions(
         agent=_same_agent(configuration, agent) if agent is not None else configuration.agent,
         agent_command=configuration.agent_command,
@@ -72,6 +80,7 @@ def resume_run(
     model = model_of(options)
     model.check(chosen_agent)
     chosen = chosen_sandbox(options)
+    clear_up(options, chosen.provider)
     if planned:
         ask_model(model, chosen_agent, probe=True)
     return Run(
@@ -81,7 +90,7 @@ def resume_run(
         agent=chosen_agent,
         workshop=workshop_of(options, chosen.provider),
         model=model,
-        warnings=(*tries.warnings, *chosen.warnings),
+        warnings=(*recovered, *tries.warnings, *chosen.warnings),
         retry_lost=retry_lost,
         say=say,
     )

@@ -11,7 +11,15 @@ from agentbench.runs.attempt import resolve_image
 from agentbench.runs.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.host import catalogue_state, fitting_jobs, host_facts
 from agentbench.runs.options import RunOptions, check_options
-from agentbench.runs.parts import agent_of, ask_model, chosen_sandbox, model_of, plan, workshop_of
+from agentbench.runs.parts import (
+    agent_of,
+    ask_model,
+    chosen_sandbox,
+    clear_up,
+    model_of,
+    plan,
+    workshop_of,
+)
 from agentbench.runs.record import RunId
 from agentbench.runs.run import Run
 from agentbench.runs.store import RunStore, new_run_id
@@ -36,6 +44,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     model.check(agent)
     chosen = chosen_sandbox(options)
     _refuse_unsandboxed(options, chosen)
+    clear_up(options, chosen.provider)
     ask_model(model, agent, probe=options.probe)
     _check_images(tasks, chosen.provider)
     _install(agent, tasks, chosen.provider)
