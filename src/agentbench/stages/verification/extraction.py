@@ -208,6 +208,9 @@ class _Reader:
     ) -> None:
         target = PurePosixPath(member.linkname)
         entry = self._seen[target]
+        if entry == base or self._bytes + entry.size > self._limits.total_bytes:
+            self._note(path, entry, base, None)  # whatever it holds, nobody will look at it
+            return
         kept = self._files.get(target)
         content = kept.content if kept is not None else self._base_content(target)
         if content is None or hashlib.sha256(content).hexdigest() != entry.digest:
@@ -216,14 +219,16 @@ class _Reader:
         else:
             self._note(path, entry, base, content)
 
-    def _note(self, path: PurePosixPath, entry: Entry, base: Entry | None, content: bytes) -> None:
+    def _note(
+        self, path: PurePosixPath, entry: Entry, base: Entry | None, content: bytes | None
+    ) -> None:
         """Remember what a path is now; of a path that comes twice, the last word counts."""
         self._seen[path] = entry
         self._files.pop(path, None)
         if entry == base:
             return
-        self._bytes += len(content)
-        if self._bytes > self._limits.total_bytes:
+        self._bytes += entry.size
+        if content is None or self._bytes > self._limits.total_bytes:
             self.refuse("extraction-limit", _shown(path), "the change is too large, left out")
         else:
             self._files[path] = PatchedFile(content=content, executable=entry.executable)
