@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tests.chaos import hostile_programs as programs
 from tests.e2e.small_task import FIX, SmallTask
 
-MEMORY_MIB, DISK_MIB, FILES, AGENT_SECONDS = 256, 256, 20_000, 6
+MEMORY_MIB, DISK_MIB, FILES, AGENT_SECONDS = 256, 256, 12_000, 6
 HOSTILE_TASK = SmallTask(
     environment=f"memory_mib = {MEMORY_MIB}\npids = 64\ndisk_mib = {DISK_MIB}\nfiles = {FILES}",
     agent=f'timeout_s = {AGENT_SECONDS}\n[integrity]\ncontrols = "off"',
@@ -107,7 +107,14 @@ HOSTILE = (
     ),
     _resolved("its own output closed", "exec 1>&- 2>&- 0<&-; sleep 1", anywhere=True),
     # disk
-    _ends("a million files", f"exec {_python(programs.MANY_FILES)}", NO_FILES, anywhere=True),
+    _ends(
+        "a million files",
+        f"exec {_python(programs.MANY_FILES)}",
+        NO_FILES,
+        TIMEOUT,
+        why="a slow disk does not get so far in time",
+        anywhere=True,
+    ),
     _ends(
         "a 10 GB real file",
         programs.BIG_FILES,
@@ -131,7 +138,7 @@ HOSTILE = (
         "/tmp filled", 'for n in 1 2 3; do head -c 90M /dev/zero > "${TMPDIR:-/tmp}/$n"; done'
     ),
     _resolved("400 GB of holes", programs.SPARSE, anywhere=True),
-    _resolved("450 GB of hard links", _python(programs.LINKED), anywhere=True),
+    _resolved("270 GB of hard links", _python(programs.LINKED), anywhere=True),
     _resolved("ten thousand folders in one another", _python(programs.DEEP), anywhere=True),
     _resolved("odd names", _python(programs.NAMES), anywhere=True),
     _resolved(
@@ -147,7 +154,11 @@ HOSTILE = (
         anywhere=True,
     ),
     _ends("the workspace removed", "rm -rf ./* ./.git", BROKEN, anywhere=True),
-    _ends("everything removed", "rm -rf --no-preserve-root / 2> /dev/null\nexit 0", BROKEN),
+    _ends(
+        "everything removed",
+        "rm -rf ./* ./.git\ntimeout -k 1 3 rm -rf --no-preserve-root / 2> /dev/null\nexit 0",
+        BROKEN,
+    ),
     _ends("forged results", _python(programs.REPORTS), TESTS_FAILED, anywhere=True),
     # limits and walls
     _resolved("100,000 open files", _python(programs.DESCRIPTORS), anywhere=True),

@@ -146,7 +146,7 @@ LINKED = """
 import os
 with open("z-one", "wb") as file:
     file.write(os.urandom(30 << 20))
-for number in range(15_000):
+for number in range(9_000):
     os.link("z-one", f"z-{number}")
 """
 SPARSE = "for n in $(seq 2000); do truncate -s 200M z-sparse-$n; done\ntruncate -s 10G z-big"
