@@ -10,7 +10,7 @@ in when the exception escapes from one of its stages (docs/failure_taxonomy.md, 
     │   ├── StorageError          the disk that a run is kept on is full or gone
     │   └── OutageError           what attempts need was away for longer than anybody waits
     └── AttemptError         70   ends one attempt, never the run
-        ├── SandboxError          the engine or the container is lost
+        ├── SandboxError     69   the engine or the container is lost
         ├── AttemptTimeoutError   its time as a whole is over
         ├── GitCloneError         the repository cannot be had
         │   └── GitCloneTimeoutError  its host does not answer in time
@@ -71,6 +71,7 @@ class AttemptError(AgentbenchError):
 class SandboxError(AttemptError):
     """The engine, the container or the sandbox process is lost."""
 
+    exit_code = 69  # where it was no attempt that met it, but the start of a run
     failure_reason = "SANDBOX_ERROR"
 
 

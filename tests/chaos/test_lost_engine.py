@@ -10,6 +10,7 @@ from threading import Event
 import pytest
 
 from tests.chaos.disturbed import Disturbed
+from tests.e2e.bench import wait_until
 from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
 from tests.sandbox.second_engine import SecondEngine, second_engine
 
@@ -45,7 +46,7 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(chaos_seed)
-    faults = 20 if whole else 3
+    faults = 20 if whole else 2
     with folder_of_an_engine() as folder, second_engine(folder) as engine:
         give_base_image(engine.await_engine())
         environ = {**environ, "DOCKER_HOST": engine.base_url}
@@ -53,10 +54,11 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
             folder=tmp_path / "lost",
             environ=environ,
             sandbox="docker",
-            attempts=8 if whole else 2,
+            attempts=8 if whole else 1,
             more=("--max-outage", "5"),
         )
         with run.started() as program:
+            wait_until(lambda: (run.run / "run.json").exists(), within=60)
             for _ in range(faults):
                 if _has_ended(program, chance.uniform(2, 12)):
                     break
