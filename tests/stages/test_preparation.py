@@ -4,7 +4,7 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.agents.toolbox.in_use import removing
+from agentbench.in_use import removing
 from agentbench.sandbox.interface import Limits
 from agentbench.scoring.evidence import Evidence
 from agentbench.stages.preparation import (

@@ -8,6 +8,7 @@ the same with an engine elsewhere.
 
 import uuid
 from contextlib import closing, suppress
+from typing import Final
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox import podman
@@ -18,7 +19,8 @@ from agentbench.sandbox.docker_labels import forget_owner, labels_of
 from agentbench.sandbox.docker_options import WORKSPACE
 from agentbench.sandbox.interface import SnapshotId
 
-_REPOSITORY = "agentbench/snapshot"
+REPOSITORY: Final = "agentbench/snapshot"
+"""The name of all snapshots; the tag is the key."""
 _WIPE = f"rm -rf {WORKSPACE} && mkdir {WORKSPACE}"
 _WIPE_SECONDS = 120
 
@@ -36,7 +38,7 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
     try:
         with engine.speak("remember the workspace", moves_files=True) as api:
             _fill(engine, api, holder, environment, container)
-            api.commit(holder, _REPOSITORY, key, pause=False, changes=_changes())
+            api.commit(holder, REPOSITORY, key, pause=False, changes=_changes())
     except BaseException:
         with suppress(SandboxError), engine.speak("forget an unfinished snapshot") as api:
             remove_container(engine, holder)
@@ -45,7 +47,7 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
     remove_container(engine, holder)
     if replaced is not None:
         _remove_image(engine, replaced)
-    return SnapshotId(f"{_REPOSITORY}:{key}")
+    return SnapshotId(f"{REPOSITORY}:{key}")
 
 
 def find(engine: Engine, key: str) -> SnapshotId | None:
@@ -55,7 +57,7 @@ def find(engine: Engine, key: str) -> SnapshotId | None:
         SandboxError: the engine is lost.
     """
     found = _image_of(engine, key)
-    return None if found is None else SnapshotId(f"{_REPOSITORY}:{key}")
+    return None if found is None else SnapshotId(f"{REPOSITORY}:{key}")
 
 
 def discard(engine: Engine, snapshot: SnapshotId) -> None:
@@ -111,7 +113,7 @@ def _changes() -> list[str]:
 
 def _image_of(engine: Engine, key: str) -> str | None:
     try:
-        return engine.image(f"{_REPOSITORY}:{key}").id
+        return engine.image(f"{REPOSITORY}:{key}").id
     except NotThereError:
         return None
 

@@ -9,6 +9,7 @@ one that was damaged on disk is given up when a process first looks for it.
 import contextlib
 import fcntl
 import logging
+import os
 import stat
 import tempfile
 import time
@@ -79,6 +80,8 @@ class SnapshotStore:
         snapshot = self.id_of(key)
         try:
             with self.opened(snapshot):
+                with contextlib.suppress(OSError):
+                    os.utime(self._keys / key)  # by which the least recently used is told
                 return snapshot
         except DamagedStateError as fault:
             _LOG.warning("%s; it is made again", fault)
@@ -141,7 +144,7 @@ class SnapshotStore:
         (self._keys / snapshot.partition(":")[2]).unlink(missing_ok=True)
         self.sweep()
 
-    def keys(self) -> list[str]:
+    def known_keys(self) -> list[str]:
         """Every key that names a state."""
         if not self._keys.is_dir():
             return []
@@ -150,6 +153,22 @@ class SnapshotStore:
     def folder_of(self, key: str) -> Path | None:
         """Where the state under a key lies."""
         return self._named_by(self._keys / key)
+
+    def is_held(self, key: str) -> bool:
+        """Whether a sandbox stands on the state under a key now."""
+        folder = self.folder_of(key)
+        try:
+            with ((folder or self.folder) / _LOCK).open() as held:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def used_at(self, key: str) -> float:
+        """When the state under a key was last looked for, in seconds of the epoch."""
+        return (self._keys / key).stat().st_mtime
 
     def sweep(self) -> int:
         """Remove the states that no key names and nobody holds; returns how many are gone."""

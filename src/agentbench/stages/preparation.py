@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.agents.toolbox.in_use import Use, removing, users_of
+from agentbench.in_use import Use, removing, users_of
 from agentbench.owned_folder import owned_folder
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
 from agentbench.scoring.evidence import StageResult

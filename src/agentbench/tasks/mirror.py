@@ -9,7 +9,7 @@ import hashlib
 import logging
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -18,6 +18,7 @@ from filelock import FileLock
 from pydantic import ValidationError
 
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
+from agentbench.in_use import Use
 from agentbench.owned_folder import owned_folder
 from agentbench.seals.document import Sealed
 from agentbench.seals.tree import is_whole, seal_tree
@@ -58,6 +59,7 @@ class Mirror:
     commit: str
     has_commit: bool = True  # false: the origin answered and has no such commit
     described: str | None = None  # what `git describe --tags` says, for projects that ask git
+    use: Use | None = field(default=None, compare=False, repr=False)  # against eviction
 
 
 class Mirrors:
@@ -93,12 +95,13 @@ class Mirrors:
         with FileLock(f"{path}.lock"):
             if not _is_whole(path):
                 _commit_files(files, path)
+            use = Use(path)
         answer = git(
             "rev-parse", "--verify", "refs/heads/main^{commit}", cwd=path, env=_repository(path)
         )
         if not answer.ok:
             raise GitCloneError(f"{path}: the mirror is damaged: {answer.complaint}; remove it")
-        return Mirror(path=path, commit=answer.stdout.decode().strip())
+        return Mirror(path=path, commit=answer.stdout.decode().strip(), use=use)
 
     def _of_url(self, url: str, commit: str) -> Mirror:
         path = self._folder / f"url-{hashlib.sha256(url.encode()).hexdigest()[:32]}.git"
@@ -106,6 +109,7 @@ class Mirrors:
         with FileLock(f"{path}.lock"):
             if not _is_whole(path):
                 self._clone(url, path)
+            use = Use(path)
             if not _has(path, commit):
                 try:
                     self._fetch(url, path, commit)
@@ -115,7 +119,13 @@ class Mirrors:
             "describe", "--tags", "--always", "--abbrev=12", commit, cwd=path, env=_repository(path)
         )
         described = answer.stdout.decode().strip() if answer.ok else None
-        return Mirror(path=path, commit=commit, has_commit=_has(path, commit), described=described)
+        return Mirror(
+            path=path,
+            commit=commit,
+            has_commit=_has(path, commit),
+            described=described,
+            use=use,
+        )
 
     def _clone(self, url: str, path: Path) -> None:
         with owned_folder("clone-", self._folder) as scratch:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agentbench.agents.toolbox.in_use import Use, making, removing
 from agentbench.agents.toolbox.recipe import ToolRecipe
 from agentbench.agents.toolbox.unpack import UnsafeTreeError, unpack
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.in_use import Use, making, removing
 from agentbench.sandbox.interface import (
     Command,
     ImageId,
