@@ -10,6 +10,7 @@ from typing import assert_never
 from agentbench.errors import SandboxError
 from agentbench.sandbox.disk_watch import DiskWatch, out_of_disk
 from agentbench.sandbox.docker_archive import owned_by_user
+from agentbench.sandbox.docker_beside import running_beside
 from agentbench.sandbox.docker_container import Aftermath, Container, Started
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_exec import Execution, Stop
@@ -76,7 +77,7 @@ class DockerSandbox:
                 duration=timedelta(),
                 stderr=text,
             )
-        with self._lock:
+        with self._lock, running_beside(self._container, command.beside):
             self._container.require_alive()
             execution = Execution(command, str(command.cwd or WORKSPACE))
             started = self._container.begin(list(execution.argv), execution.env)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
+from socket import socket
 from threading import Event
 from types import MappingProxyType
 from typing import NewType, Protocol
@@ -75,6 +76,19 @@ class ReadOnlyMount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A program in the sandbox that speaks, by its stdin and stdout, with somebody on this side.
+
+    It takes the place of a live mount that was left out, and is run where that happens only. What
+    it says comes from where the agent rules.
+    """
+
+    argv: tuple[str, ...]
+    attend: Callable[[socket], AbstractContextManager[None]]
+    """Entered before the command starts, with the program's streams, and left when it ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """One command to run in a sandbox. No shell is involved unless argv names one."""
 
@@ -86,6 +100,7 @@ class Command:
     sink: OutputSink | None = None
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes a stream
     cancel: Event | None = None  # set while it runs, it ends this command, not the sandbox
+    beside: Beside | None = None  # runs as long as the command
 
     @property
     def cancelled(self) -> bool:
