@@ -6,7 +6,7 @@ import pytest
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.rooms import Rooms, furnished
-from agentbench.sandbox.snapshot_store import Relocation, SnapshotStore
+from agentbench.sandbox.snapshot_store import SnapshotStore
 
 
 @pytest.fixture
@@ -129,9 +129,3 @@ def test_what_a_maker_that_was_killed_left_is_swept_and_a_new_one_is_given_time(
     assert not old.exists()
     assert fresh.exists()
     assert store.known_keys() == ["key"]
-
-
-def test_relocation_changes_text_only() -> None:
-    moved = Relocation(old="/tmp/old", new="/tmp/new")
-    assert moved(b"#!/tmp/old/venv/bin/python\n") == b"#!/tmp/new/venv/bin/python\n"
-    assert moved(b"\0/tmp/old") == b"\0/tmp/old"

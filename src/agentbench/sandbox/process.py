@@ -29,10 +29,11 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.sandbox.process_runner import ProcessRunner
+from agentbench.sandbox.relocation import Relocation
 from agentbench.sandbox.rooms import Rooms, furnished
 from agentbench.sandbox.sandbox_user import can_reach, sandbox_user
 from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
-from agentbench.sandbox.snapshot_store import Relocation, SnapshotStore
+from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import Owner, copy_tree
 from agentbench.sandbox.usage import FolderGauge
 
