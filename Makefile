@@ -42,7 +42,7 @@ demo: $(VENV)/installed
 	fi
 
 test: $(VENV)/installed-dev
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
 
 soak: $(VENV)/installed-dev
 	AGENTBENCH_SOAK=1 AGENTBENCH_REQUIRE_DOCKER=1 $(VENV)/bin/python -m pytest -rP tests/chaos
