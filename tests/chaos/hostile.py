@@ -34,7 +34,7 @@ class Hostile:
     line: str
     ends: tuple[str, ...]  # one, or two where `why` says what they depend on
     why: str = ""
-    anywhere: bool = False  # cannot harm the host or a neighbour even without walls
+    anywhere: bool = False  # harms nobody by an unprivileged user without walls either
 
 
 def _python(script: str) -> str:

@@ -18,7 +18,7 @@ from tests.chaos.hostile import AGENT_SECONDS, HOSTILE, HOSTILE_TASK, Hostile
 from tests.e2e.bench import WHOLE, Bench
 from tests.e2e.small_task import FIX, SmallTask
 
-SAMPLE = 8  # commands a back end, where not all are wanted
+SAMPLE, SAMPLE_UNWALLED = 6, 3  # commands a back end, where not all are wanted
 MARGIN = 240.0  # seconds for an attempt's other stages and for what is left to remove, under load
 MARK = f"agentbench-hostile-{os.getpid()}"
 ROOMY = 3 << 30  # bytes by which other programs of this machine may change memory and disk
@@ -51,7 +51,8 @@ def process_bench(cache_dir: Path, tmp_path: Path) -> Bench:
 def test_each_attempt_by_a_hostile_agent_ends_in_its_documented_reason(
     bench: Bench, tmp_path: Path, chaos_seed: int, whole: bool
 ) -> None:
-    _try_all(bench, _chosen(HOSTILE, chaos_seed, bench.provider.name, whole=whole), tmp_path)
+    chosen = HOSTILE if whole else _sample(HOSTILE, SAMPLE, chaos_seed, bench)
+    assert _wrong(bench, chosen, tmp_path) == [], f"AGENTBENCH_CHAOS_SEED={chaos_seed}"
 
 
 @pytest.mark.usefixtures("host")
@@ -59,7 +60,8 @@ def test_what_cannot_harm_the_host_ends_so_without_walls_too(
     process_bench: Bench, tmp_path: Path, chaos_seed: int, whole: bool
 ) -> None:
     harmless = tuple(each for each in HOSTILE if each.anywhere)
-    _try_all(process_bench, _chosen(harmless, chaos_seed, "process", whole=whole), tmp_path)
+    chosen = harmless if whole else _sample(harmless, SAMPLE_UNWALLED, chaos_seed, process_bench)
+    assert _wrong(process_bench, chosen, tmp_path) == [], f"AGENTBENCH_CHAOS_SEED={chaos_seed}"
 
 
 def test_there_are_enough_of_them_and_each_goes_by_a_name_of_its_own() -> None:
@@ -68,21 +70,20 @@ def test_there_are_enough_of_them_and_each_goes_by_a_name_of_its_own() -> None:
     assert not any("infrastructure" in end for each in HOSTILE for end in each.ends)
 
 
-def _chosen(
-    all_of_them: tuple[Hostile, ...], seed: int, back_end: str, *, whole: bool
-) -> list[Hostile]:
-    if whole:
-        return list(all_of_them)
-    return random.Random(f"{seed}-{back_end}").sample(all_of_them, SAMPLE)
+def _sample(
+    commands: tuple[Hostile, ...], count: int, seed: int, bench: Bench
+) -> tuple[Hostile, ...]:
+    drawn = random.Random(f"{seed}-{bench.provider.name}")
+    return tuple(drawn.sample(commands, count))
 
 
-def _try_all(bench: Bench, commands: list[Hostile], tmp_path: Path) -> None:
+def _wrong(bench: Bench, commands: tuple[Hostile, ...], tmp_path: Path) -> list[str]:
+    """What went wrong with these commands."""
     environment = f'{HOSTILE_TASK.environment}\nenv = {{ MARK = "{MARK}" }}'
     task = replace(HOSTILE_TASK, environment=environment).write(tmp_path / "hostile")
     honest = SmallTask().write(tmp_path / "honest")
     _beside(bench, honest, honest, FIX, tmp_path)  # what both start from is made once
-    wrong = [said for each in commands if (said := _tried(bench, each, task, honest, tmp_path))]
-    assert wrong == []
+    return [said for each in commands if (said := _tried(bench, each, task, honest, tmp_path))]
 
 
 def _tried(bench: Bench, hostile: Hostile, task: Path, honest: Path, tmp_path: Path) -> str:
