@@ -28,10 +28,10 @@ def podman() -> Iterator[PodmanService]:
 @pytest.fixture(scope="module")
 def hidden_engine() -> Iterator[SecondEngine]:
     """A Docker engine that sees nothing of ours: no code, no cache, no temporary folder."""
-    need([name for name in ("dockerd", "ip", "iptables") if not shutil.which(name)])
+    need_second_engine()
     with (
         folder_of_an_engine() as folder,
-        second_engine(folder, hides=_ours(), options=()) as engine,
+        second_engine(folder, hides=_ours(), options=lambda _: ()) as engine,
     ):
         yield engine
 
@@ -49,6 +49,11 @@ def give_base_image(engine: Engine) -> None:
     """The base image of the usual engine, which has one or makes it."""
     usual = Engine.connect()
     copy_image(usual, images.build(usual).name, engine)
+
+
+def need_second_engine() -> None:
+    """Skip, or fail, where no second Docker engine can be started."""
+    need([name for name in ("dockerd", "ip", "iptables") if not shutil.which(name)])
 
 
 def need(missing: list[str]) -> None:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class SecondEngine:
         network: PrivateNetwork,
         *,
         hides: Sequence[Path] = (),
-        options: Sequence[str] = ("--bridge=none", "--iptables=false"),
+        options: Sequence[str] = (),
     ) -> None:
         self._root = root
         self.network = network
@@ -37,15 +37,19 @@ class SecondEngine:
         self.base_url = f"unix://{root}/docker.sock"
         folders = [f"--data-root={root}/data", f"--exec-root={root}/exec"]
         sockets = [f"--host={self.base_url}", f"--pidfile={root}/docker.pid"]
-        with (root / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                [
-                    *(*network.enter, *hiding((self.hidden, *hides))),
-                    *("dockerd", *folders, *sockets, *options),
-                ],
-                stdout=log,
-                stderr=log,
-            )
+        self._command = [
+            *(*network.enter, *hiding((self.hidden, *hides))),
+            *("dockerd", *folders, *sockets, *options),
+        ]
+        self._process = self._begun()
+
+    def begin_again(self) -> None:
+        """Start it anew, when it has ended."""
+        self._process = self._begun()
+
+    def _begun(self) -> "subprocess.Popen[bytes]":
+        with (self._root / "log").open("ab") as log:
+            return subprocess.Popen(self._command, stdout=log, stderr=log)
 
     def await_engine(self) -> Engine:
         """Connect to it once it answers."""
@@ -111,14 +115,20 @@ def _belongs(pid: int, marks: list[str]) -> bool:
     return any(mark in text for mark in marks for text in texts)
 
 
+def _without_network(_network: PrivateNetwork) -> Sequence[str]:
+    return ("--bridge=none", "--iptables=false")
+
+
 @contextmanager
 def second_engine(
-    root: Path, *, hides: Sequence[Path] = (), options: Sequence[str] | None = None
+    root: Path,
+    *,
+    hides: Sequence[Path] = (),
+    options: Callable[[PrivateNetwork], Sequence[str]] = _without_network,
 ) -> Iterator[SecondEngine]:
     """A second engine for the length of a block, in a folder of its own."""
-    given = {} if options is None else {"options": options}
     with private_network() as network:
-        engine = SecondEngine(root, network, hides=hides, **given)
+        engine = SecondEngine(root, network, hides=hides, options=options(network))
         try:
             yield engine
         finally:

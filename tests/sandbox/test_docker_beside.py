@@ -1,12 +1,14 @@
 """A program beside a command: what it says and hears passes whole, both ways, and in bounds."""
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
+import trustme
 
 from agentbench.sandbox.docker_beside import running_beside
 from agentbench.sandbox.docker_container import Container, Started
@@ -20,8 +22,8 @@ BIG = bytes(range(256)) * 40_000  # 10 MB
 class _Container:
     """Has one program started, whose engine is the test."""
 
-    def __init__(self) -> None:
-        self.ours, self.engines = socket.socketpair()
+    def __init__(self, ends: tuple[socket.socket, socket.socket] | None = None) -> None:
+        self.ours, self.engines = ends or socket.socketpair()
         self.engines.settimeout(PATIENCE)
         self.began: list[list[str]] = []
 
@@ -35,6 +37,25 @@ def container() -> Iterator[_Container]:
     made = _Container()
     with made.ours, made.engines:
         yield made
+
+
+def _by_tls() -> tuple[socket.socket, socket.socket]:
+    """Both ends of a connection under TLS."""
+    ca = trustme.CA()
+    server, client = (
+        ssl.SSLContext(kind) for kind in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT)
+    )
+    ca.issue_cert("engine").configure_cert(server)
+    ca.configure_trust(client)
+    ours, engines = socket.socketpair()
+    shaken: list[socket.socket] = []
+    shaking = threading.Thread(
+        target=lambda: shaken.append(server.wrap_socket(engines, server_side=True))
+    )
+    shaking.start()
+    wrapped = client.wrap_socket(ours, server_hostname="engine")
+    shaking.join()
+    return wrapped, shaken[0]
 
 
 @contextmanager
@@ -86,6 +107,19 @@ def test_what_is_said_passes_both_ways_at_once(container: _Container) -> None:
             thread.join()
     assert heard == [BIG]
     assert container.began == [["x"]]
+
+
+def test_under_tls_all_of_it_passes_both_ways() -> None:
+    container = _Container(_by_tls())
+    with container.ours, container.engines, attended(container) as stream:
+        sending = threading.Thread(target=stream.sendall, args=(BIG,))
+        sending.start()
+        assert read(container.engines, len(BIG)) == BIG
+        sending.join()
+        sending = threading.Thread(target=container.engines.sendall, args=(framed(BIG),))
+        sending.start()
+        assert read(stream, len(BIG)) == BIG
+        sending.join()
 
 
 def test_complaints_are_left_out(container: _Container) -> None:

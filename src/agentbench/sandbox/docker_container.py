@@ -109,6 +109,7 @@ class Container:
         Raises:
             SandboxError: the engine or the container is lost.
         """
+        self._engine.require_answer()  # a frozen one would be waited for much longer
         with self._engine.speak("find a container's first process") as api:
             return int(api.inspect_container(self.name)["State"]["Pid"])
 
