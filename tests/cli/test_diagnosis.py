@@ -24,6 +24,7 @@ def test_everything_that_a_run_needs_is_looked_at_in_its_order(found):
         "python",
         "git",
         *(f"sandbox {name}" for name in NAMES),
+        "container engine",
         "base image",
         "disk",
         "leftovers",
@@ -41,6 +42,7 @@ def test_what_is_there_is_told_with_its_version(found):
 def test_an_engine_that_is_away_comes_with_a_remedy(found):
     assert not found["sandbox docker"].ok
     assert "no.sock" in found["sandbox docker"].detail
+    assert not found["container engine"].ok
     assert not found["base image"].ok
     assert found["base image"].detail == "needs a container engine"
 

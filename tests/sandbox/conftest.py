@@ -9,6 +9,7 @@ from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.interface import ImageId, Sandbox
 
 pytest.register_assert_rewrite(
+    "tests.e2e.engine_attempts",
     "tests.sandbox.conformance",
     "tests.sandbox.conformance_commands",
     "tests.sandbox.conformance_disk",

@@ -8,6 +8,7 @@ import pytest
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import ImageId, Promise, ReadOnlyMount, SandboxProvider
+from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import left_in
@@ -76,3 +77,7 @@ def test_what_is_of_use_only_in_place_is_left_out_where_files_are_not_seen(
             assert sh(sandbox, f"cat {sandbox.mounted('copy')}/file").stdout == "text"
             with pytest.raises(KeyError):
                 sandbox.mounted("live")
+
+
+class TestHiddenEngineAttempts(EngineAttempts):
+    """Whole attempts where nothing of ours is seen: all goes by the engine's connection."""

@@ -7,6 +7,7 @@ import pytest
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
+from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.docker_fixtures import left_in
 from tests.sandbox.podman_service import PodmanService
@@ -90,3 +91,7 @@ def test_it_is_recognised_and_owns_up_to_its_gap(engine: Engine) -> None:
     facts = provider.describe()
     assert facts["engine"].startswith("podman ")
     assert "user namespaces" in facts["isolation"]
+
+
+class TestPodmanAttempts(EngineAttempts):
+    """Whole attempts on Podman."""

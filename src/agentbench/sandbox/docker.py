@@ -89,7 +89,7 @@ class DockerProvider:
             "storage": facts.storage_driver,
             "cgroup": facts.cgroup_version,
             "isolation": facts.isolation,
-            "disk_limit": "each file only; volumes of this engine bear no quota",
+            "disk_limit": "watched while commands run; each file by a limit of its own",
             "files": "shared" if self._placing.shares_files else "copied in",
         }
 
