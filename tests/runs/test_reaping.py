@@ -86,6 +86,6 @@ def test_where_there_is_nothing_it_takes_an_instant_and_says_nothing(cache_dir, 
     assert not mentions(remove_what_dead_runs_left(cache_dir, own))
     began = time.process_time()
     remove_what_dead_runs_left(cache_dir, own)
-    assert time.process_time() - began < 0.2  # 8 ms were seen
+    assert time.process_time() - began < 0.2  # 1 to 3 ms were seen
     shutil.rmtree(cache_dir)
     assert not mentions(remove_what_dead_runs_left(cache_dir, own))

@@ -157,7 +157,7 @@ def test_to_find_that_there_is_nothing_takes_an_instant(tmp_path: Path) -> None:
     find_dead(tmp_path)
     began = time.process_time()
     assert of_this_test(find_dead(tmp_path), tmp_path) == ()
-    assert time.process_time() - began < 0.1  # 3 ms were seen
+    assert time.process_time() - began < 0.1  # of a machine under load; 1 to 3 ms were seen
 
 
 def is_of(item: Leftover, pid: int) -> bool:

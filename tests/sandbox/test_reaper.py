@@ -147,7 +147,7 @@ def test_to_find_that_nobody_is_dead_takes_an_instant(engine: Engine) -> None:
     reaper.remove_dead(engine)
     began = time.monotonic()
     reaper.remove_dead(engine)
-    assert time.monotonic() - began < 2  # 0.02 s were seen; others may have died meanwhile
+    assert time.monotonic() - began < 2  # 7 to 67 ms were seen; others may have died meanwhile
 
 
 def test_what_is_in_use_is_left_alone_unless_asked(

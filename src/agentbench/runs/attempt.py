@@ -30,6 +30,7 @@ from agentbench.stages.baseline_run import expected_tests
 from agentbench.stages.interface import Stage, StageContext
 from agentbench.stages.pipeline import PIPELINE, PREPARATION
 from agentbench.stages.preparation import (
+    ONCE,
     CachedBaseline,
     Prepared,
     baseline_key,
@@ -244,7 +245,7 @@ class _Walker:
             yield  # git_clone will meet the same, and record it
             return
         if not self._workshop.use_cache:
-            self._key = f"once-{uuid4().hex}"
+            self._key = f"{ONCE}{uuid4().hex}"
             yield
             return
         with self._locked(self._key):
