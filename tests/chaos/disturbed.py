@@ -36,7 +36,7 @@ VERDICTS: Mapping[str, FailureReason | None] = {
     "late": FailureReason.TIMEOUT,
 }
 _NAME = "disturbed"
-_AGENT_SECONDS = 5
+_AGENT_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

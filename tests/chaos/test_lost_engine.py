@@ -58,7 +58,7 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
             more=("--max-outage", "5"),
         )
         with run.started() as program:
-            wait_until(lambda: (run.run / "run.json").exists(), within=60)
+            wait_until(lambda: (run.run / "run.json").exists(), within=_LONGEST)
             for _ in range(faults):
                 if _has_ended(program, chance.uniform(2, 12)):
                     break
