@@ -1,5 +1,6 @@
 """What all tests of the Docker back end start from: an engine, and a base image of our own make."""
 
+import ipaddress
 import uuid
 from collections.abc import Iterator
 
@@ -37,6 +38,13 @@ def left_in(engine: Engine) -> frozenset[str]:
     with engine.speak("look for leftovers") as api:
         volumes = api.volumes(filters=_of_this_process())["Volumes"] or []
     return frozenset([*containers_in(engine), *(volume["Name"] for volume in volumes)])
+
+
+def bridge_of(engine: Engine) -> str:
+    """The address by which containers with a network reach the engine's machine."""
+    with engine.speak("find the bridge") as api:
+        network = api.inspect_network("bridge")
+    return str(ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"])[1])
 
 
 def containers_in(engine: Engine) -> list[str]:

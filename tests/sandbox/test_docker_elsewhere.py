@@ -6,6 +6,7 @@ runs the whole.
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -15,7 +16,7 @@ from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_commands import CommandConformance
 from tests.sandbox.conformance_snapshots import SnapshotConformance
-from tests.sandbox.docker_fixtures import left_in
+from tests.sandbox.docker_fixtures import bridge_of, left_in
 from tests.sandbox.engine_certificates import certificates_for
 from tests.sandbox.private_engines import (
     folder_of_an_engine,
@@ -40,8 +41,21 @@ class _Part(CommandConformance, SnapshotConformance):
 _Suite: type = SandboxConformance if _WHOLE else _Part
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How an engine is reached, and this machine from its containers."""
+
+    url: str
+    host: str
+
+
 class _Elsewhere:
-    """The fixtures, from the URL of an engine."""
+    """The fixtures, from the way to an engine."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def url(cls, way: Way) -> str:
+        return way.url
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -71,8 +85,8 @@ class _Elsewhere:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def reachable_host(cls) -> None:
-        """The way to the engine has no part in its containers' network."""
+    def reachable_host(cls, way: Way) -> str:
+        return way.host
 
 
 class TestConformanceBySsh(_Elsewhere, _Suite):
@@ -80,7 +94,7 @@ class TestConformanceBySsh(_Elsewhere, _Suite):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def url(cls) -> Iterator[str]:
+    def way(cls) -> Iterator[Way]:
         need(missing_programs())
         usual = Engine.connect()
         with (
@@ -89,7 +103,7 @@ class TestConformanceBySsh(_Elsewhere, _Suite):
             ssh_server(folder) as server,
         ):
             patch.setenv("PATH", f"{server.program.parent}:{os.environ['PATH']}")
-            yield f"{server.url}{usual.address.socket}"
+            yield Way(url=f"{server.url}{usual.address.socket}", host=bridge_of(usual))
 
 
 class TestConformanceByTls(_Elsewhere, _Suite):
@@ -97,7 +111,7 @@ class TestConformanceByTls(_Elsewhere, _Suite):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def url(cls) -> Iterator[str]:
+    def way(cls) -> Iterator[Way]:
         need_second_engine()
         with pytest.MonkeyPatch.context() as patch, folder_of_an_engine() as folder:
             (folder / "tls").mkdir()
@@ -110,4 +124,5 @@ class TestConformanceByTls(_Elsewhere, _Suite):
             with second_engine(folder, options=options) as started:
                 give_base_image(started.await_engine())
                 patch.setenv("DOCKER_TLS_VERIFY", "1")
-                yield f"tcp://{started.network.address}:{_PORT}"
+                network = started.network
+                yield Way(url=f"tcp://{network.address}:{_PORT}", host=network.host)
