@@ -66,6 +66,8 @@ class Tunnel:
 
     def complaint(self) -> str:
         """The last line that ssh said, which tells why a connection through it broke."""
+        if self._held.folder is None:
+            return ""
         return next(iter(self._said().splitlines()[-1:]), "").strip()
 
     def close(self) -> None:
@@ -74,17 +76,19 @@ class Tunnel:
 
     @property
     def _near(self) -> Path:
+        assert self._held.folder is not None  # made with the connection
         return self._held.folder / "engine.sock"
 
     def _connect(self) -> None:
-        self._held.let_go()
-        self._held.folder = _short_folder()
+        self._held.end_process()
+        if self._held.folder is None:  # it stays the same, as clients know the socket by it
+            self._held.folder = _short_folder()
         process = self._held.process = self._started(_Host.of(self._url))
         assert process.stdout is not None
         if _first_line(process.stdout) == _READY:
             return
         reason = self._reason(_Host.of(self._url))
-        self._held.let_go()
+        self._held.end_process()
         raise SshError(reason)
 
     def _started(self, host: "_Host") -> "subprocess.Popen[bytes]":
@@ -95,7 +99,7 @@ class Tunnel:
         forward = ["-L", f"{self._near}:{host.socket}"]
         # Its input ends when this process does, however that ends; then the other side does, too.
         script = f"echo {_READY}; exec cat > /dev/null"
-        with (self._held.folder / "said").open("wb") as said:
+        with self._near.with_name("said").open("wb") as said:
             return subprocess.Popen(
                 [program, "-T", *options, *forward, *host.login, "--", host.name, script],
                 stdin=subprocess.PIPE,
@@ -106,7 +110,7 @@ class Tunnel:
 
     def _said(self) -> str:
         try:
-            return (self._held.folder / "said").read_text(errors="replace").strip()
+            return self._near.with_name("said").read_text(errors="replace").strip()
         except OSError:
             return ""
 
@@ -148,9 +152,9 @@ class _Held:
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
-        self.folder = Path()
+        self.folder: Path | None = None
 
-    def let_go(self) -> None:
+    def end_process(self) -> None:
         process, self.process = self.process, None
         if process is None:
             return
@@ -159,7 +163,12 @@ class _Held:
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 stream.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def let_go(self) -> None:
+        self.end_process()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder = None
 
 
 def _short_folder() -> Path:
