@@ -4,12 +4,15 @@ One connection carries all that is said to the engine. The SDK's own way starts 
 request, and its waits have no end.
 """
 
+import os
 import queue
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -30,6 +33,13 @@ _OPTIONS = (
     "ServerAliveCountMax=3",
     "StreamLocalBindUnlink=yes",
 )
+# Outlives a process of ours that is killed, for long enough to remove what that would leave.
+_SURVIVOR = """
+folder=$1; shift
+"$@"
+read -r _ _ _ parent _ < /proc/$$/stat
+[ "$parent" = "$PPID" ] || rm -rf "$folder"
+"""
 _MEANINGS = (
     ("host key verification failed", "its key is not known here: log in once by hand (`{login}`)"),
     ("identification has changed", "its key has changed: see to it by hand (`{login}`)"),
@@ -83,6 +93,7 @@ class Tunnel:
         self._held.end_process()
         if self._held.folder is None:  # it stays the same, as clients know the socket by it
             self._held.folder = _short_folder()
+        self._held.folder.mkdir(mode=0o700, exist_ok=True)
         process = self._held.process = self._started(_Host.of(self._url))
         assert process.stdout is not None
         if _first_line(process.stdout) == _READY:
@@ -99,9 +110,10 @@ class Tunnel:
         forward = ["-L", f"{self._near}:{host.socket}"]
         # Its input ends when this process does, however that ends; then the other side does, too.
         script = f"echo {_READY}; exec cat > /dev/null"
+        argv = [program, "-T", *options, *forward, *host.login, "--", host.name, script]
         with self._near.with_name("said").open("wb") as said:
             return subprocess.Popen(
-                [program, "-T", *options, *forward, *host.login, "--", host.name, script],
+                ["sh", "-c", _SURVIVOR, "sh", str(self._near.parent), *argv],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
@@ -158,7 +170,8 @@ class _Held:
         process, self.process = self.process, None
         if process is None:
             return
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for stream in (process.stdin, process.stdout):
             if stream is not None:

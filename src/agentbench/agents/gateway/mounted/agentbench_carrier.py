@@ -2,14 +2,13 @@
 
     python3 -I -S agentbench_carrier.py SOCKET
 
-It is what leads to a model where the engine shares no files with the harness: this end runs in the
-sandbox, listens on SOCKET and speaks by its stdin and stdout; the other end (`carrying.py`, which
-imports this file) runs with the harness and connects each to the door. It ends with its stdin.
+It leads to a model where the engine shares no files with the harness: this end runs in the sandbox,
+listens on SOCKET and speaks by its stdin and stdout; the other end (`carrying.py`, which imports
+this file) runs with the harness and connects each to the door. It ends with its stdin.
 
 A frame is a connection's number, a kind, a length, and as many bytes. Each way of each connection
-has a window: so much may be under way that its reader has not passed on yet. So one that does not
-read holds up no other, and what is held in memory is bounded, whatever the other end sends.
-Standard library only; runs on Python 3.7 to 3.14.
+has a window of what its reader has not passed on yet: so one that does not read holds up no other,
+and memory is bounded, whatever the other end sends. Standard library only; Python 3.7 to 3.14.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ GO = b"go\n"
 _HEADER = struct.Struct(">IBI")
 _CREDIT = struct.Struct(">I")
 _PIECE = 16 * 1024  # bytes in a frame at most
-_BACKLOG = 1024
 
 
 class RubbishError(Exception):
@@ -52,7 +50,7 @@ class Carrier:
         writer: asyncio.StreamWriter,
         connect: Connect | None = None,  # how to answer what the other end opens, if it may
     ) -> None:
-        self._reader = reader
+        self._exactly = reader.readexactly
         self._writer = writer
         self._connect = connect
         self._turn = asyncio.Lock()
@@ -69,11 +67,10 @@ class Carrier:
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry a connection that was made here, until it ends."""
-        self._last += 1
-        number = self._last
         if len(self._ways) >= CONNECTIONS_AT_MOST:
             writer.transport.abort()
             return
+        self._last = number = self._last + 1
         connection = self._ways[number] = _Connection(self, number)
         try:
             with suppress(OSError):  # the stream is gone, and `listen` ends too
@@ -91,11 +88,10 @@ class Carrier:
         """
         try:
             while True:
-                header = await self._reader.readexactly(_HEADER.size)
-                number, kind, length = _HEADER.unpack(header)
+                number, kind, length = _HEADER.unpack(await self._exactly(_HEADER.size))
                 if length > _PIECE:
                     raise RubbishError("a frame is too long")
-                await self._heard(number, kind, await self._reader.readexactly(length))
+                await self._heard(number, kind, await self._exactly(length))
         except (asyncio.IncompleteReadError, OSError):
             return
         finally:
@@ -104,13 +100,10 @@ class Carrier:
     async def _heard(self, number: int, kind: int, payload: bytes) -> None:
         if kind == READY:
             self.ready.set()
-            return
-        if kind == OPEN:
+        elif kind == OPEN:
             await self._opened(number)
-            return
-        connection = self._ways.get(number)
-        if connection is not None:  # else it has ended here, and the other end will soon know
-            connection.heard(kind, payload)
+        elif number in self._ways:  # else it has ended here, and the other end will soon know
+            self._ways[number].heard(kind, payload)
 
     async def _opened(self, number: int) -> None:
         if self._connect is None or number in self._ways:
@@ -123,22 +116,16 @@ class Carrier:
 
     async def _answer(self, connection: _Connection, connect: Connect) -> None:
         try:
-            with suppress(OSError):
-                await self._connected(connection, connect)
-        finally:
-            self._ways.pop(connection.number, None)
-            self._tasks.pop(connection.number, None)
-
-    async def _connected(self, connection: _Connection, connect: Connect) -> None:
-        try:
             reader, writer = await connect()
+            try:
+                await connection.carry(reader, writer)
+            finally:
+                writer.transport.abort()
         except OSError:
-            await self.say(connection.number, RESET)
-            return
-        try:
-            await connection.carry(reader, writer)
+            with suppress(OSError):  # the stream is gone, too
+                await self.say(connection.number, RESET)
         finally:
-            writer.transport.abort()
+            del self._ways[connection.number], self._tasks[connection.number]
 
     async def _cut_all(self) -> None:
         for connection in list(self._ways.values()):
@@ -161,7 +148,8 @@ class _Connection:
         self._news = asyncio.Event()
         self._credit = WINDOW
         self._more_credit = asyncio.Event()
-        self._was_reset = asyncio.Event()
+        self._both: asyncio.Future[list[None]] | None = None  # what carries both ways
+        self._was_reset = False
 
     def heard(self, kind: int, payload: bytes) -> None:
         """Take in a frame for it."""
@@ -170,10 +158,8 @@ class _Connection:
             if self._unseen > WINDOW or self._ended:
                 raise RubbishError("a connection sends more than it may")
             self._waiting += payload
-            self._news.set()
         elif kind == END:
             self._ended = True
-            self._news.set()
         elif kind == CREDIT and len(payload) == _CREDIT.size:
             self._credit = min(WINDOW, self._credit + _CREDIT.unpack(payload)[0])
             self._more_credit.set()
@@ -181,29 +167,33 @@ class _Connection:
             self.reset()
         else:
             raise RubbishError("a frame is of no known kind")
+        self._news.set()
 
     def reset(self) -> None:
         """End it as broken off."""
-        self._was_reset.set()
+        self._was_reset = True
+        if self._both is not None:
+            self._both.cancel()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry bytes both ways until both ways have ended, or one has broken."""
         ways = [asyncio.ensure_future(way) for way in (self._out(reader), self._in(writer))]
-        cut = asyncio.ensure_future(self._was_reset.wait())
-        both = asyncio.ensure_future(_all_of(ways))
+        self._both = asyncio.gather(*ways)
         try:
-            await asyncio.wait([both, cut], return_when=asyncio.FIRST_COMPLETED)
-            if both.done() and both.exception() is None:
+            if not self._was_reset:
+                await self._both
                 writer.close()
                 await writer.wait_closed()  # what is still on its way arrives
-            elif not self._was_reset.is_set():
-                await self._carrier.say(self.number, RESET)
+        except asyncio.CancelledError:
+            if not self._was_reset:
+                raise
         except OSError:
-            pass
+            with suppress(OSError):  # the stream is gone, too
+                await self._carrier.say(self.number, RESET)
         finally:
-            for task in (both, cut, *ways):
-                task.cancel()
-            await asyncio.gather(both, cut, *ways, return_exceptions=True)
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
 
     async def _out(self, reader: asyncio.StreamReader) -> None:
         while True:
@@ -235,10 +225,6 @@ class _Connection:
         writer.write_eof()
 
 
-async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
-    await asyncio.gather(*tasks)
-
-
 async def _serve(path: str) -> None:
     reader, writer = await _own_streams()
     if await reader.readexactly(len(GO)) != GO:
@@ -246,19 +232,17 @@ async def _serve(path: str) -> None:
     carrier = Carrier(reader, writer)
     with suppress(FileNotFoundError):
         Path(path).unlink()
-    await asyncio.start_unix_server(carrier.take, path, backlog=_BACKLOG)
+    await asyncio.start_unix_server(carrier.take, path, backlog=CONNECTIONS_AT_MOST)
     await carrier.say(0, READY)
     await carrier.listen()
 
 
 async def _own_streams() -> Pair:
     """Stdin and stdout."""
-    loop = asyncio.get_event_loop()
-    reader = asyncio.StreamReader()
+    loop, reader = asyncio.get_event_loop(), asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    transport, protocol = await loop.connect_write_pipe(
-        lambda: asyncio.streams.FlowControlMixin(), sys.stdout
-    )
+    make = asyncio.streams.FlowControlMixin
+    transport, protocol = await loop.connect_write_pipe(lambda: make(), sys.stdout)
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
