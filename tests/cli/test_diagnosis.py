@@ -1,6 +1,7 @@
 import pytest
 
 from agentbench.cli.diagnosis import diagnose
+from agentbench.owned_folder import OWNER
 from agentbench.sandbox.choose import NAMES
 
 KEY = "sk-very-secret"
@@ -60,7 +61,9 @@ def test_without_git_it_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_what_dead_runs_left_comes_with_its_remedy(tmp_path):
-    (tmp_path / "bubblewrap" / "live" / "agentbench-x").mkdir(parents=True)
+    left = tmp_path / "bubblewrap" / "live" / "agentbench-x"
+    left.mkdir(parents=True)
+    (left / OWNER).write_text("")  # which nobody holds a lock on
     (finding,) = (each for each in diagnose(tmp_path) if each.what == "leftovers")
     assert not finding.ok
     assert finding.detail.endswith("remove them: agentbench clean")
