@@ -7,11 +7,12 @@ AB := $(VENV)/bin/agentbench
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 WORKERS := $(shell n=$$(( 2 * $(CORES) )); echo $$(( n < 8 ? n : 8 )))
 
-.PHONY: help demo test lint docs wheel clean
+.PHONY: help demo test soak lint docs wheel clean
 
 help:
 	@echo "make demo   run the shipped tasks with the reference solutions (a minute or two)"
 	@echo "make test   run the tests; those that need Docker are skipped where no engine answers"
+	@echo "make soak   every fault of tests/chaos as often as it takes to believe it: some hours"
 	@echo "make lint   ruff, mypy --strict, import-linter"
 	@echo "make docs   write the generated documents again"
 	@echo "make wheel  build the wheel into dist/"
@@ -41,7 +42,10 @@ demo: $(VENV)/installed
 	fi
 
 test: $(VENV)/installed-dev
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
+
+soak: $(VENV)/installed-dev
+	AGENTBENCH_SOAK=1 AGENTBENCH_REQUIRE_DOCKER=1 $(VENV)/bin/python -m pytest -rP tests/chaos
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .

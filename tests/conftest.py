@@ -1,6 +1,7 @@
 """What all tests share: Docker tests run where an engine answers, and say so where none does."""
 
 import os
+import random
 import signal
 from functools import cache
 from pathlib import Path
@@ -24,12 +25,33 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _REQUIRED = "AGENTBENCH_REQUIRE_DOCKER"
 """Set to 1, a missing engine fails the Docker tests instead of skipping them."""
 _NEEDS = "needs Docker: "
+_TESTS = Path(__file__).parent
+_SLOW_FIRST = {"chaos": 0, "e2e": 1, "integrity": 2, "agents": 3, "mcp": 4, "sandbox": 5}
+CHAOS_SEED = "AGENTBENCH_CHAOS_SEED"
+"""What fault-injection tests draw from: shown at the top, and set to repeat a session's choices."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the seed where nobody chose one; the workers of xdist inherit it."""
+    del config
+    os.environ.setdefault(CHAOS_SEED, str(random.SystemRandom().randrange(10**9)))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what repeats this session."""
+    del config
+    return f"{CHAOS_SEED}={os.environ[CHAOS_SEED]}"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests never read or write the user's own cache."""
     os.environ["AGENTBENCH_CACHE"] = str(tmp_path_factory.mktemp("agentbench-cache"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files whose few tests take long, or one worker is at them when all is done."""
+    items.sort(key=lambda item: _SLOW_FIRST.get(item.path.relative_to(_TESTS).parts[0], 9))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentbench.runs.door import run_attempt, run_tasks
+    from agentbench.runs.options import RunOptions
     from agentbench.runs.record import AttemptRecord
-    from agentbench.runs.run import RunOptions
     from agentbench.tasks.load import load_tasks
 
 __version__ = "0.1.0"
@@ -22,7 +22,7 @@ __all__ = [
 
 _HOMES = {
     "AttemptRecord": "runs.record",
-    "RunOptions": "runs.run",
+    "RunOptions": "runs.options",
     "load_tasks": "tasks.load",
     "run_attempt": "runs.door",
     "run_tasks": "runs.door",

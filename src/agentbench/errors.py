@@ -7,9 +7,11 @@ in when the exception escapes from one of its stages (docs/failure_taxonomy.md, 
     ├── UsageError            2   an option, an unknown agent
     ├── InputError           65   a task, run or import file is wrong
     ├── UnavailableError     69   the sandbox or the engine is not there
-    │   └── StorageError          the disk that a run is kept on is full or gone
+    │   ├── StorageError          the disk that a run is kept on is full or gone
+    │   └── OutageError           what attempts need was away for longer than anybody waits
     └── AttemptError         70   ends one attempt, never the run
-        ├── SandboxError          the engine or the container is lost
+        ├── SandboxError     69   the engine or the container is lost
+        ├── AttemptTimeoutError   its time as a whole is over
         ├── GitCloneError         the repository cannot be had
         │   └── GitCloneTimeoutError  its host does not answer in time
         ├── GitCheckoutError      the commit is not in the repository
@@ -54,6 +56,10 @@ class StorageError(UnavailableError):
     """What a run leaves cannot be written: its disk is full, or was taken away."""
 
 
+class OutageError(UnavailableError):
+    """The engine, a disk or the model was away for longer than attempts wait for it."""
+
+
 class AttemptError(AgentbenchError):
     """Ends one attempt with the reason that it carries."""
 
@@ -65,7 +71,14 @@ class AttemptError(AgentbenchError):
 class SandboxError(AttemptError):
     """The engine, the container or the sandbox process is lost."""
 
+    exit_code = 69  # where it was no attempt that met it, but the start of a run
     failure_reason = "SANDBOX_ERROR"
+
+
+class AttemptTimeoutError(AttemptError):
+    """The time of the attempt as a whole is over."""
+
+    failure_reason = "TIMEOUT"
 
 
 class GitCloneError(AttemptError):

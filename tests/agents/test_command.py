@@ -115,6 +115,7 @@ def test_a_command_that_goes_on_ends_with_the_budget(problem, sandbox, workspace
     ("ending", "detail"),
     [
         (Ending.OUT_OF_MEMORY, "agent ran out of memory: last"),
+        (Ending.OUT_OF_DISK, "agent ran out of disk, of which it has 64 MiB: last"),
         (Ending.LOST, "agent was lost with its sandbox: last"),
     ],
 )

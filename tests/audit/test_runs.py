@@ -34,6 +34,7 @@ def test_attempts_are_chosen_by_their_task(run_folder):
 @pytest.mark.parametrize("folder", ["/nowhere", "a\0b", "", "x" * 5000])
 def test_a_task_that_is_not_here_any_more_is_told_of(run_folder, folder):
     said = json.loads((run_folder / "run.json").read_text())
+    del said["digest"]
     said["tasks"][0]["folder"] = folder
     (run_folder / "run.json").write_text(json.dumps(said))
     run, _ = audited(run_folder)

@@ -138,6 +138,7 @@ def test_text_from_agents_and_tasks_cannot_steer_a_terminal(cli, tmp_path):
     )
     record = run / "attempts/small/1/record.json"
     line = json.loads(record.read_text())
+    del line["digest"]
     line["environment"]["lacks"] = [odd]
     record.write_text(json.dumps(line))
     (run / "attempts.jsonl").write_text(json.dumps(line) + "\n")

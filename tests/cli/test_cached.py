@@ -14,6 +14,7 @@ def cache_dir(tmp_path):
     cache = PreparationCache(tmp_path / "prepared", provider)
     for key in ("a", "b"):
         (tmp_path / "prepared" / "process" / key).mkdir()
+        (tmp_path / "prepared" / "process" / key / "base.tar").touch()
         cache.keep_results(key, [stage("setup", Evidence())])
     return tmp_path
 

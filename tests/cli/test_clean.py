@@ -1,9 +1,15 @@
 import fcntl
+import gc
+import os
 import re
+import time
 
 import pytest
 
-from agentbench.agents.toolbox.in_use import Use
+from agentbench.in_use import Use
+from agentbench.sandbox.choose import choose_provider
+from agentbench.sandbox.interface import Limits
+from agentbench.stages.preparation import PreparationCache
 
 
 @pytest.fixture
@@ -75,3 +81,80 @@ def test_toolboxes_go_too_but_for_one_in_use(clean, tmp_path):
     said = clean()
     assert "toolbox some-agent-abc (1.0 MiB)" in said.stdout
     assert not kept.exists()
+
+
+def lines_of(said) -> list[tuple[str, str]]:
+    """What became of each thing, and its kind and name."""
+    rows = [line for line in said.stdout.splitlines() if re.match(r"\S.*\d{4}-\d\d-\d\d", line)]
+    return [(row[:9].strip(), re.split(r"\d\d:\d\d  ", row)[1]) for row in rows]
+
+
+@pytest.fixture
+def mirrors(tmp_path):
+    """Three mirrors of 2 MB; a is the one that was used last, c the first."""
+    made = {}
+    for age, name in enumerate("abc"):
+        folder = tmp_path / "cache" / "mirrors" / f"url-{name}.git"
+        folder.mkdir(parents=True)
+        (folder / "pack").write_bytes(b"x" * 2_000_000)
+        used = time.time() - age * 86_400 - 100
+        os.utime(folder, (used, used))
+        made[name] = folder
+    return made
+
+
+def test_the_least_recently_used_go_until_the_rest_fits(clean, mirrors):
+    asked = clean("--keep", "3MB", "--dry-run")
+    expected = ["url-c.git", "url-b.git", "url-a.git"]
+    fates = [("would go", expected[0]), ("would go", expected[1]), ("kept", expected[2])]
+    assert lines_of(asked) == [(fate, f"mirror {name}") for fate, name in fates]
+    assert "4.0 MB would be freed, 2.0 MB kept" in asked.stderr
+    assert all(folder.exists() for folder in mirrors.values())
+    said = clean("--keep", "3MB")
+    assert said.code == 0, said.stderr
+    assert "4.0 MB freed, 2.0 MB kept" in said.stderr
+    assert [name for name, folder in mirrors.items() if folder.exists()] == ["a"]
+
+
+def test_what_was_not_used_for_long_goes_alone(clean, mirrors):
+    assert clean("--older-than", "36h").code == 0
+    assert [name for name, folder in mirrors.items() if folder.exists()] == ["a", "b"]
+
+
+def test_what_a_living_run_uses_stays(clean, mirrors):
+    use = Use(mirrors["c"])
+    said = clean("--keep", "0B")
+    assert ("in use", "mirror url-c.git") in lines_of(said)
+    assert [name for name, folder in mirrors.items() if folder.exists()] == ["c"]
+    del use
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [("--keep", "lots", "is no size"), ("--older-than", "long", "is no age")],
+)
+def test_what_is_no_amount_is_one_clear_line(clean, option, value, said):
+    refused = clean(option, value)
+    assert refused.code == 2
+    assert refused.stderr.startswith(f"agentbench: {value!r} {said}")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_everything_that_a_run_left_in_the_cache_is_told_and_can_go(clean, tmp_path):
+    cache_dir = tmp_path / "cache"
+    provider = choose_provider("process", cache_dir=cache_dir).provider
+    provider.resolve_image(None)
+    prepared = PreparationCache(cache_dir / "prepared", provider)
+    with provider.open(provider.resolve_image(None), limits=Limits(), network=False) as box:
+        prepared.keep("abc", box)
+        prepared.keep_results("abc", ())
+    (cache_dir / "prepared" / "process" / "baseline-x.json").write_text("{}")
+    kinds = {name.rsplit(" ", 1)[0] for _, name in lines_of(clean("--keep", "0B", "--dry-run"))}
+    assert kinds == {"preparation", "base environment", "baseline"}
+    del prepared
+    gc.collect()
+    said = clean("--keep", "0B")
+    assert {fate for fate, _ in lines_of(said)} == {"removed"}
+    assert lines_of(clean("--keep", "0B")) == []
+    assert list((cache_dir / "process" / "snapshots" / "states").iterdir()) == []
+    assert list((cache_dir / "process" / "images" / "states").iterdir()) == []

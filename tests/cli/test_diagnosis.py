@@ -1,6 +1,7 @@
 import pytest
 
 from agentbench.cli.diagnosis import diagnose
+from agentbench.owned_folder import OWNER
 from agentbench.sandbox.choose import NAMES
 
 KEY = "sk-very-secret"
@@ -24,6 +25,7 @@ def test_everything_that_a_run_needs_is_looked_at_in_its_order(found):
         "python",
         "git",
         *(f"sandbox {name}" for name in NAMES),
+        "container engine",
         "base image",
         "disk",
         "leftovers",
@@ -41,6 +43,7 @@ def test_what_is_there_is_told_with_its_version(found):
 def test_an_engine_that_is_away_comes_with_a_remedy(found):
     assert not found["sandbox docker"].ok
     assert "no.sock" in found["sandbox docker"].detail
+    assert not found["container engine"].ok
     assert not found["base image"].ok
     assert found["base image"].detail == "needs a container engine"
 
@@ -58,7 +61,9 @@ def test_without_git_it_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_what_dead_runs_left_comes_with_its_remedy(tmp_path):
-    (tmp_path / "bubblewrap" / "live" / "agentbench-x").mkdir(parents=True)
+    left = tmp_path / "bubblewrap" / "live" / "agentbench-x"
+    left.mkdir(parents=True)
+    (left / OWNER).write_text("")  # which nobody holds a lock on
     (finding,) = (each for each in diagnose(tmp_path) if each.what == "leftovers")
     assert not finding.ok
     assert finding.detail.endswith("remove them: agentbench clean")

@@ -6,6 +6,7 @@ def test_without_an_engine_the_folders_of_this_machine_are_found(tmp_path, monke
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     rooms = tmp_path / "bubblewrap" / "live" / "agentbench-x"
     rooms.mkdir(parents=True)
+    (rooms / "owner").touch()
     (found,) = (each for each in every_leftover(tmp_path) if str(tmp_path) in each.id)
     assert (found.kind, found.id, found.owner_alive) == ("folder", str(rooms), False)
 

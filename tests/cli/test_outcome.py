@@ -4,7 +4,8 @@ import typer
 from agentbench.agents.noop import NoopAgent
 from agentbench.cli.exit_codes import ExitCode
 from agentbench.cli.outcome import carry_out
-from agentbench.runs.run import RunOptions, start_run
+from agentbench.runs.options import RunOptions
+from agentbench.runs.start import start_run
 from tests.fakes.staging import local_provider, small_task
 
 

@@ -10,7 +10,8 @@ import pytest
 from agentbench.agents.noop import NoopAgent
 from agentbench.cli.progress import follow
 from agentbench.errors import ToolError
-from agentbench.runs.run import RunOptions, start_run
+from agentbench.runs.options import RunOptions
+from agentbench.runs.start import start_run
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import local_provider, small_task
 from tests.sandbox.conformance_base import sh
@@ -23,9 +24,10 @@ def begun(tmp_path, agent, **more):
     return start_run([small_task(tmp_path / "small")], options)
 
 
-def test_records_are_shown_and_given_back(tmp_path, capsys):
-    records = follow(begun(tmp_path, NoopAgent(), attempts=2), quiet=False, verbose=False)
-    assert [record.attempt for record in records] == [1, 2]
+def test_records_are_shown_as_they_end(tmp_path, capsys):
+    run = begun(tmp_path, NoopAgent(), attempts=2)
+    follow(run, quiet=False, verbose=False)
+    assert [record.attempt for record in run.store.read().records] == [1, 2]
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("1/2 small TESTS_FAILED ")
@@ -47,6 +49,15 @@ def test_what_an_agent_says_cannot_steer_the_terminal(tmp_path, capsys):
     assert "[bold]red[/bold]" in line
 
 
+def test_what_attempts_wait_for_is_said_unless_in_silence(tmp_path, capsys):
+    for quiet in (False, True):
+        run = begun(tmp_path / str(quiet), NoopAgent())
+        agent_says = ScriptedAgent(lambda _given, run=run: run.say("paused: [1] no engine"))
+        run.agent = agent_says
+        follow(run, quiet=quiet, verbose=False)
+        assert ("paused: [1] no engine\n" in capsys.readouterr().err) is not quiet
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_signal_stops_cleanly_and_the_handlers_are_put_back(tmp_path, capsys, number):
     before = signal.getsignal(number)
@@ -56,9 +67,9 @@ def test_one_signal_stops_cleanly_and_the_handlers_are_put_back(tmp_path, capsys
         sh(given.sandbox, "sleep 600")
 
     run = begun(tmp_path, ScriptedAgent(work), attempts=9)
-    records = follow(run, quiet=True, verbose=False)
+    follow(run, quiet=True, verbose=False)
     assert run.workshop.cancel.is_set()
-    assert len(records) == 1
+    assert len(run.store.read().records) == 1
     assert "stopping: what runs is cut off and cleaned up" in capsys.readouterr().err
     assert signal.getsignal(number) is before
 

@@ -9,7 +9,7 @@ import typer
 from agentbench.cli.exit_codes import ExitCode
 from agentbench.cli.proving import fill_in_ids, prove_tasks
 from agentbench.errors import InputError
-from agentbench.runs.run import RunOptions
+from agentbench.runs.options import RunOptions
 from tests.fakes.staging import local_provider, small_task
 
 

@@ -3,6 +3,8 @@ import io
 import json
 import shutil
 
+from agentbench.runs.store import RunStore
+
 
 def report(cli, runs_dir, *arguments):
     return cli("report", *arguments, "--runs-dir", runs_dir)
@@ -32,7 +34,9 @@ def test_csv_and_markdown_have_a_row_for_each_attempt(cli, runs_dir):
 def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkeypatch):
     (first,) = runs_dir.iterdir()
     shutil.copytree(first, runs_dir / "other")
-    lines = (runs_dir / "other" / "attempts.jsonl").read_text().replace(first.name, "other")
+    records = RunStore.open(first).read().records
+    others = [record.model_copy(update={"run_id": "other"}) for record in records]
+    lines = "".join(f"{record.sealed_json()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
     monkeypatch.setenv("COLUMNS", "160")
     said = report(cli, runs_dir, first.name, "other")

@@ -4,8 +4,9 @@ from contextlib import closing
 import pytest
 
 from agentbench.agents.noop import NoopAgent
-from agentbench.runs.run import RunOptions, start_run
+from agentbench.runs.options import RunOptions
 from agentbench.runs.run_lock import alone
+from agentbench.runs.start import start_run
 from agentbench.runs.store import RunStore
 from tests.fakes.staging import local_provider, small_task
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from agentbench import AttemptRecord
 from agentbench.runs.store import RunStore
 
-_LONGEST = 240  # seconds
+_LONGEST = 900  # seconds; many times what it takes on a machine that is not loaded
 _BEGIN = """
 import sys
 from agentbench.__main__ import main

@@ -200,6 +200,8 @@ def test_a_full_disk_is_69_and_the_run_goes_on_when_there_is_room(
             "full",
             "--sandbox",
             "bubblewrap",
+            "--max-outage",
+            "0",
             "-q",
             env=environ,
             cwd=tmp_path,
@@ -210,7 +212,7 @@ def test_a_full_disk_is_69_and_the_run_goes_on_when_there_is_room(
 
     assert ended.returncode == 69
     assert "runs/full" in ended.stderr
-    assert "No space left on device" in ended.stderr
+    assert "no space left on device" in ended.stderr.lower()
     assert _is_plain(ended)
     assert resumed.returncode == 0
     assert record.resolved
@@ -219,13 +221,11 @@ def test_a_full_disk_is_69_and_the_run_goes_on_when_there_is_room(
 def test_an_agent_that_fills_its_disk_harms_itself_alone(bench: Bench, tmp_path: Path) -> None:
     task = SmallTask(environment="disk_mib = 64").write(tmp_path / "small")
 
-    record = bench.command(task, "head -c 200M /dev/zero > filler; true")
+    record = bench.command(task, "for n in 1 2 3; do head -c 40M /dev/zero > filler$n; done; true")
 
-    assert record.failure_reason is FailureReason.TESTS_FAILED
+    assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.fault is Fault.AGENT
-    assert [(finding.rule, finding.where) for finding in record.findings] == [
-        ("file-refused", "filler")
-    ]
+    assert record.detail == "out of disk (limit 64 MiB)"
 
 
 @contextmanager

@@ -28,4 +28,5 @@ class EndedSandbox:
             ending=self._ending,
             duration=timedelta(seconds=1),
             stdout=self._stdout,
+            exceeded="64 MiB" if self._ending is Ending.OUT_OF_DISK else "",
         )

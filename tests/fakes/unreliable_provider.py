@@ -36,6 +36,14 @@ class UnreliableProvider:
     def describe(self) -> Mapping[str, str]:
         return self._inner.describe() if self._inner else {}
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        return self._inner.places if self._inner else ()
+
+    def check(self) -> None:
+        if self._inner:
+            self._inner.check()
+
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         if self._inner is None:
             return ImageId("none")

@@ -41,7 +41,8 @@ CELLS: dict[str, Callable[[set[Promise], Kept], bool]] = {
 
 def table() -> dict[str, dict[str, str]]:
     """The cells by row and back end."""
-    lines = re.findall(r"^\| (.*) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    first = PAGE.read_text("utf-8").partition("\n| promise ")[2].partition("\n\n")[0]
+    lines = re.findall(r"^\| (.*) \|$", f"| promise {first}", re.MULTILINE)
     head, _, *rows = [line.split(" | ") for line in lines]
     return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows}
 

@@ -113,6 +113,7 @@ def test_any_other_exit_code_is_a_crash(code):
     [
         (Ending.TIMED_OUT, "timeout"),
         (Ending.OUT_OF_MEMORY, "crash"),
+        (Ending.OUT_OF_DISK, "crash"),
         (Ending.KILLED, "crash"),
         (Ending.LOST, "spawn"),
     ],

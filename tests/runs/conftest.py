@@ -6,8 +6,9 @@ from threading import Event
 
 import pytest
 
-from agentbench.runs.attempt import Workshop
+from agentbench.runs.options import RunOptions
 from agentbench.runs.places import default_cache_dir
+from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.stages.preparation import PreparationCache
 from agentbench.tasks.task import Task
@@ -38,3 +39,9 @@ def workshop(provider: SandboxProvider) -> Callable[..., Workshop]:
         return Workshop(provider=on, mirrors=mirrors(), cache=cache, **given)
 
     return made
+
+
+@pytest.fixture
+def options(provider: SandboxProvider, tmp_path: Path) -> RunOptions:
+    """A run of the agent that does nothing, one attempt at a time."""
+    return RunOptions(agent="noop", sandbox=provider, runs_dir=tmp_path / "runs", jobs=1)

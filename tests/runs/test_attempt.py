@@ -2,6 +2,7 @@ import json
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from filelock import FileLock
@@ -10,13 +11,15 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
 from agentbench.errors import UnavailableError
-from agentbench.runs.attempt import Place, resolve_image, walk
+from agentbench.runs.attempt import resolve_image, walk
+from agentbench.runs.event_log import EventKind, read_events
 from agentbench.runs.schedule import was_interrupted
+from agentbench.runs.workshop import Place
 from agentbench.scoring.evidence import AgentEnding, StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.stages.preparation import preparation_key
 from agentbench.tasks.task import Environment
-from tests.fakes.scripted_agent import ScriptedAgent
+from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import small_task
 from tests.fakes.unreliable_provider import UnreliableProvider
 from tests.runs.records import RUN
@@ -56,7 +59,8 @@ def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, 
         assert stage.timeout_s is not None
     names = {path.name for path in here.folder.iterdir()}
     assert names == {
-        "stages", "baseline.json", "final.json", "control-1.json", "control-2.json", "patch.diff"
+        "events.jsonl", "stages", "baseline.json", "final.json", "patch.diff",
+        "control-1.json", "control-2.json",
     }  # fmt: skip
     timing = record.timing
     own = timing.agent_s + timing.tests_s + timing.setup_s + timing.controls_s
@@ -224,3 +228,43 @@ def test_every_thread_of_an_attempt_ends_with_it(task, workshop, place):
     walk(task, NoopAgent(), workshop(), place())
     names = [thread.name for thread in threading.enumerate() if thread not in others]
     assert not [name for name in names if name.startswith("agent-")]
+
+
+def test_events_are_on_disk_as_they_happen(task, workshop, place):
+    at = place()
+    seen = []
+
+    def look(_given: Given) -> AgentOutcome:
+        seen.extend(read_events(at.folder))
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    walk(task, ScriptedAgent(look), workshop(), at)
+
+    assert seen[0].event is EventKind.REGISTERED
+    assert (seen[-1].event, seen[-1].stage) == (EventKind.STAGE_STARTED, StageName.AGENT_RUN)
+    *_, last_stage, judged = read_events(at.folder)
+    assert (last_stage.event, last_stage.stage) == (EventKind.STAGE_ENDED, StageName.FINAL_TEST)
+    assert judged.failure_reason is FailureReason.TESTS_FAILED
+
+
+def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(task, workshop, place):
+    walk(task, NoopAgent(), workshop(), place())  # so that there is nothing left to prepare
+
+    def idle(given: Given) -> AgentOutcome:
+        sh(given.sandbox, "sleep 60")
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    shop = workshop(attempt_timeout=timedelta(seconds=2))
+    record = walk(task, ScriptedAgent(idle), shop, place(2))
+
+    assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
+    assert record.detail.endswith("the attempt as a whole was still under way after 2 s")
+    assert not was_interrupted(record)
+
+
+def test_an_attempt_that_is_late_before_its_agent_begins_is_the_infrastructures(
+    task, workshop, place
+):
+    shop = workshop(use_cache=False, attempt_timeout=timedelta(microseconds=1))
+    record = walk(task, NoopAgent(), shop, place())
+    assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.INFRASTRUCTURE)

@@ -9,8 +9,10 @@ from contextlib import closing
 import pytest
 
 from agentbench.errors import StorageError, UsageError
-from agentbench.runs.run import RunOptions, resume_run, start_run
+from agentbench.runs.options import RunOptions
+from agentbench.runs.resume import resume_run
 from agentbench.runs.run_lock import alone
+from agentbench.runs.start import start_run
 
 HOLDER = """
 import sys, time

@@ -1,10 +1,13 @@
 import threading
 from contextlib import closing
+from datetime import timedelta
 
 import pytest
 
 from agentbench.agents.interface import AgentOutcome, Usage
 from agentbench.agents.noop import NoopAgent
+from agentbench.errors import OutageError
+from agentbench.runs.outage import CircuitBreaker, Need
 from agentbench.runs.schedule import Planned, Schedule, run_attempts, was_interrupted
 from agentbench.runs.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
@@ -166,3 +169,38 @@ def test_only_our_own_ctrl_c_interrupts():
     assert was_interrupted(interrupted())
     for record in (resolved(), failed(), lost()):
         assert not was_interrupted(record)
+
+
+def test_nothing_is_tried_while_something_is_away(task, workshop, store):
+    engine = iter(["the engine is away", "still away", None])
+    made = []
+    need = Need(fault=lambda: next(engine, None), patience=timedelta(minutes=1))
+    breaker = CircuitBreaker([need], cancel=Clockless(), say=made.append)
+    (record,) = run_attempts(
+        planned(task), NoopAgent(), workshop(breaker=breaker), store, schedule()
+    )
+    assert record.failure_reason is FailureReason.TESTS_FAILED
+    assert len(store.read().records) == 1
+    assert len(made) == 2
+
+
+def test_what_stays_away_ends_the_run_and_burns_no_try(task, workshop, store):
+    need = Need(fault=lambda: "the engine is away", patience=timedelta(0))
+    shop = workshop(breaker=CircuitBreaker([need], cancel=Clockless()))
+    with pytest.raises(OutageError, match="the engine is away"):
+        list(run_attempts(planned(task, 3), NoopAgent(), shop, store, schedule(retries=5)))
+    assert store.read().records == ()
+
+
+def test_a_model_is_asked_again_after_an_attempt_that_the_infrastructure_failed(
+    task, workshop, store
+):
+    asked = []
+    need = Need(fault=lambda: asked.append(1), patience=timedelta(minutes=1), costly=True)
+    shop = workshop(
+        UnreliableProvider(),
+        cancel=Clockless(),
+        breaker=CircuitBreaker([need], cancel=Clockless()),
+    )
+    list(run_attempts(planned(task), NoopAgent(), shop, store, schedule(retries=2)))
+    assert len(asked) == 2

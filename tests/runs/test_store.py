@@ -1,5 +1,6 @@
 import json
 import os
+import stat
 import threading
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -67,7 +68,7 @@ def test_where_no_run_is_none_is_opened(tmp_path):
         ('{"run_id": 3', "run.json: "),
         ("[" * 100_000, "run.json: "),
         ('{"schema_version": 99}', "schema_version 99 is of a newer agentbench"),
-        ('{"schema_version": 1}', r"run.json: run_id: Field required"),
+        ('{"schema_version": 1}', r"run.json: run_id: Field required; its records can still be"),
     ],
 )
 def test_a_run_that_cannot_be_read_says_why(store, text, said):
@@ -80,8 +81,9 @@ def test_a_record_is_on_disk_as_a_line_and_as_a_file(store):
     record = append(store, resolved())
     (line,) = (store.folder / "attempts.jsonl").read_text().splitlines()
     assert type(record).model_validate_json(line) == record
-    own = json.loads((store.folder / "attempts/one/1/record.json").read_text())
-    assert own == json.loads(line)
+    own = (store.folder / "attempts/one/1/record.json").read_text()
+    assert type(record).model_validate_json(own) == record
+    assert own.startswith('{\n "schema_version": 1,\n')
     assert store.folder_of(record) == store.folder / "attempts/one/1"
 
 
@@ -136,9 +138,17 @@ def test_a_run_without_records_has_none(store):
 def test_a_line_is_on_the_disk_before_append_returns(store, monkeypatch):
     synced = []
     real = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size) or real(fd))
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(identity(os.fstat(fd))) or real(fd))
     append(store, resolved())
-    assert synced == [(store.folder / "attempts.jsonl").stat().st_size]
+    attempts, task = store.folder / "attempts", store.folder / "attempts" / "one"
+    # The names of the new folders, the record and its name, the line and its name.
+    in_order = [task, attempts, store.folder, task / "1/record.json", task / "1"]
+    in_order += [store.folder / "attempts.jsonl", store.folder]
+    assert synced == [identity(path.stat()) for path in in_order]
+
+
+def identity(facts: os.stat_result) -> tuple[int, int]:
+    return (facts.st_ino, facts.st_size if stat.S_ISREG(facts.st_mode) else 0)
 
 
 def test_threads_append_whole_lines(store):
@@ -179,3 +189,75 @@ def test_a_run_is_found_by_path_by_id_and_as_the_last(tmp_path):
 def test_a_run_that_is_not_there_is_said(tmp_path, name):
     with pytest.raises(InputError, match="no run"):
         find_run(name, tmp_path)
+
+
+def damaged(path, at: int) -> bytes:
+    """Flip one bit of a file; returns what it was."""
+    content = path.read_bytes()
+    path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+    return content
+
+
+def test_any_flipped_bit_in_run_json_is_seen(store):
+    path = store.folder / "run.json"
+    for at in range(path.stat().st_size - 1):
+        content = damaged(path, at)
+        with pytest.raises(InputError, match=r"run\.json: .*its records can still be read"):
+            store.configuration()
+        path.write_bytes(content)
+    assert store.configuration() == configuration()
+
+
+def test_a_damaged_version_is_damage_and_not_a_newer_agentbench(store):
+    append(store, resolved())
+    for path in (store.folder / "run.json", store.folder / "attempts.jsonl"):
+        content = path.read_bytes()
+        at = content.index(b"1", content.index(b"schema_version"))
+        path.write_bytes(content[:at] + b"9" + content[at + 1 :])
+    with pytest.raises(InputError, match="it was damaged or changed"):
+        store.configuration()
+    assert "set aside: digest: says sha256:" in store.read().warnings[0]
+
+
+@pytest.mark.parametrize("at", [0, 1, 40, 400, -1, -2, -50, -90])
+def test_a_line_with_a_flipped_bit_is_taken_from_its_own_file(store, at):
+    records = [append(store, failed(attempt=1)), append(store, resolved(attempt=2))]
+    path = store.folder / "attempts.jsonl"
+    damaged(path, at % path.stat().st_size)
+    read = store.read()
+    assert sorted(read.records, key=lambda record: record.attempt) == records
+    assert any("set aside" in warning for warning in read.warnings) or at == -1
+    assert store.latest().records == read.records
+
+
+def test_damage_to_both_copies_is_said_and_the_attempt_is_gone(store):
+    append(store, failed())
+    damaged(store.folder / "attempts.jsonl", 100)
+    damaged(store.folder / "attempts/one/1/record.json", 100)
+    read = store.read()
+    assert read.records == ()
+    assert "attempts.jsonl:1: set aside: digest: says" in read.warnings[0]
+
+
+def test_what_was_lost_between_file_and_line_is_completed(store):
+    first, second = append(store, failed(attempt=1)), append(store, resolved(attempt=2))
+    path = store.folder / "attempts.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b"\n") + 1])
+    assert store.read().records == (first, second)
+    (said,) = store.recover()
+    assert said.endswith("attempts/one/2/record.json: its line in attempts.jsonl was lost, and is "
+                         "written again")  # fmt: skip
+    assert path.read_bytes() == whole
+    assert store.recover() == ()
+    assert store.read().warnings == ()
+
+
+def test_a_try_that_left_no_record_is_said_until_a_later_one_did(store):
+    folder, _ = store.attempt_folder(ONE, 1)
+    assert store.recover() == (f"{folder}: was cut off and left no record",)
+    (folder / "record.json").write_text('{"torn')
+    (said,) = store.recover()
+    assert said.startswith(f"{folder}/record.json: Invalid JSON")
+    append(store, resolved())
+    assert store.recover() == ()

@@ -16,6 +16,7 @@ A promise that is not made skips what tests it, by name, so `pytest -ra` lists t
 
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from tests.sandbox.conformance_commands import CommandConformance
+from tests.sandbox.conformance_disk import DiskConformance
 from tests.sandbox.conformance_endings import EndingConformance
 from tests.sandbox.conformance_isolation import IsolationConformance
 from tests.sandbox.conformance_limits import LimitConformance
@@ -25,6 +26,7 @@ from tests.sandbox.conformance_trees import TreeConformance
 
 class SandboxConformance(
     CommandConformance,
+    DiskConformance,
     EndingConformance,
     IsolationConformance,
     LimitConformance,

@@ -142,3 +142,10 @@ class CommandConformance(Conformance):
         result = sh(sandbox, "true")
         assert result.argv == ("sh", "-c", "true")
         assert result.duration.total_seconds() > 0
+
+    def test_a_back_end_that_works_passes_its_check(self, provider):
+        provider.check()
+
+    def test_its_places_are_folders_of_this_machine(self, provider, image):
+        del image  # made there
+        assert all(place.is_dir() for place in provider.places)

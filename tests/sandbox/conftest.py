@@ -9,8 +9,10 @@ from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.interface import ImageId, Sandbox
 
 pytest.register_assert_rewrite(
+    "tests.e2e.engine_attempts",
     "tests.sandbox.conformance",
     "tests.sandbox.conformance_commands",
+    "tests.sandbox.conformance_disk",
     "tests.sandbox.conformance_endings",
     "tests.sandbox.conformance_isolation",
     "tests.sandbox.conformance_limits",

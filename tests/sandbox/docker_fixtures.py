@@ -1,5 +1,6 @@
 """What all tests of the Docker back end start from: an engine, and a base image of our own make."""
 
+import ipaddress
 import uuid
 from collections.abc import Iterator
 
@@ -39,6 +40,13 @@ def left_in(engine: Engine) -> frozenset[str]:
     return frozenset([*containers_in(engine), *(volume["Name"] for volume in volumes)])
 
 
+def bridge_of(engine: Engine) -> str:
+    """The address by which containers with a network reach the engine's machine."""
+    with engine.speak("find the bridge") as api:
+        network = api.inspect_network("bridge")
+    return str(ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"])[1])
+
+
 def containers_in(engine: Engine) -> list[str]:
     """The containers of this process that an engine has now, running or not."""
     with engine.speak("look for containers") as api:
@@ -64,3 +72,13 @@ def import_image(engine: Engine, name: str) -> None:
     """Make an image of the smallest root file system."""
     with engine.speak("import the foreign image") as api:
         api.import_image_from_data(root_file_system(), repository=name)
+
+
+def copy_image(source: Engine, name: str, target: Engine) -> None:
+    """Have an image of one engine in another one, too."""
+    with (
+        source.speak(f"read {name}", moves_files=True) as reading,
+        target.speak(f"load {name}", moves_files=True) as writing,
+    ):
+        for line in writing.load_image(reading.get_image(name, chunk_size=1 << 20)):
+            assert "error" not in line, line

@@ -1,19 +1,19 @@
 """A Docker engine of the tests' own, which may be frozen and killed.
 
-It gets a network namespace of its own, or it would take the first engine's bridge away.
+It gets a network namespace and a mount namespace of its own.
 """
 
 import os
 import signal
 import subprocess
 import time
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker_engine import Engine
+from tests.sandbox.private_network import PrivateNetwork, private_network
 
 _STARTS_WITHIN = 60.0
 
@@ -21,24 +21,35 @@ _STARTS_WITHIN = 60.0
 class SecondEngine:
     """A running `dockerd`."""
 
-    def __init__(self, root: Path, namespace: str) -> None:
+    def __init__(
+        self,
+        root: Path,
+        network: PrivateNetwork,
+        *,
+        hides: Sequence[Path] = (),
+        options: Sequence[str] = (),
+    ) -> None:
         self._root = root
+        self.network = network
         self.hidden = root / "hidden"
         """A folder in which it does not see what we see."""
         self.hidden.mkdir()
         self.base_url = f"unix://{root}/docker.sock"
         folders = [f"--data-root={root}/data", f"--exec-root={root}/exec"]
         sockets = [f"--host={self.base_url}", f"--pidfile={root}/docker.pid"]
-        network = ["--bridge=none", "--iptables=false"]
-        hide = ["sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(self.hidden)]
-        # Not `ip netns exec`, which mounts a fresh /sys without the control groups.
-        inside = ["nsenter", f"--net=/run/netns/{namespace}", "unshare", "--mount", *hide]
-        with (root / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                [*inside, "dockerd", *folders, *sockets, *network],
-                stdout=log,
-                stderr=log,
-            )
+        self._command = [
+            *(*network.enter, *hiding((self.hidden, *hides))),
+            *("dockerd", *folders, *sockets, *options),
+        ]
+        self._process = self._begun()
+
+    def begin_again(self) -> None:
+        """Start it anew, when it has ended."""
+        self._process = self._begun()
+
+    def _begun(self) -> "subprocess.Popen[bytes]":
+        with (self._root / "log").open("ab") as log:
+            return subprocess.Popen(self._command, stdout=log, stderr=log)
 
     def await_engine(self) -> Engine:
         """Connect to it once it answers."""
@@ -71,15 +82,26 @@ class SecondEngine:
         if self._process.poll() is None:
             self.end(signal.SIGTERM)
         containers = self._root / "data" / "containers"
-        marks = [str(self._root), *(path.name for path in containers.glob("*"))]
-        for pid in (int(path.name) for path in Path("/proc").glob("[0-9]*")):
-            if pid != os.getpid() and _belongs(pid, marks):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-        mounts = Path("/proc/self/mounts").read_text().splitlines()
-        for point in reversed([line.split()[1] for line in mounts]):
-            if point.startswith(f"{self._root}/"):
-                subprocess.run(["umount", "--lazy", point], check=False)
+        sweep(self._root, [path.name for path in containers.glob("*")])
+
+
+def hiding(folders: Sequence[Path]) -> tuple[str, ...]:
+    """What to put before a command that is not to see what is in some folders."""
+    mounts = "".join(f"mount -t tmpfs none '{folder}' && " for folder in folders)
+    return ("unshare", "--mount", "sh", "-c", f'{mounts}exec "$@"', "sh")
+
+
+def sweep(root: Path, containers: Sequence[str]) -> None:
+    """End all that an engine started, running from its folder or in its containers."""
+    marks = [str(root), *containers]
+    for pid in (int(path.name) for path in Path("/proc").glob("[0-9]*")):
+        if pid != os.getpid() and _belongs(pid, marks):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    for point in reversed([line.split()[1] for line in mounts]):
+        if point.startswith(f"{root}/"):
+            subprocess.run(["umount", "--lazy", point], check=False)
 
 
 def _belongs(pid: int, marks: list[str]) -> bool:
@@ -93,16 +115,21 @@ def _belongs(pid: int, marks: list[str]) -> bool:
     return any(mark in text for mark in marks for text in texts)
 
 
+def _without_network(_network: PrivateNetwork) -> Sequence[str]:
+    return ("--bridge=none", "--iptables=false")
+
+
 @contextmanager
-def second_engine(root: Path) -> Iterator[SecondEngine]:
+def second_engine(
+    root: Path,
+    *,
+    hides: Sequence[Path] = (),
+    options: Callable[[PrivateNetwork], Sequence[str]] = _without_network,
+) -> Iterator[SecondEngine]:
     """A second engine for the length of a block, in a folder of its own."""
-    namespace = f"agentbench-{uuid.uuid4().hex[:8]}"
-    subprocess.run(["ip", "netns", "add", namespace], check=True)
-    try:
-        engine = SecondEngine(root, namespace)
+    with private_network() as network:
+        engine = SecondEngine(root, network, hides=hides, options=options(network))
         try:
             yield engine
         finally:
             engine.clear()
-    finally:
-        subprocess.run(["ip", "netns", "delete", namespace], check=True)

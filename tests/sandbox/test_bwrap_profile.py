@@ -8,6 +8,7 @@ from agentbench.sandbox.bwrap_profile import (
     Overlay,
     bind_arguments,
     command_arguments,
+    limited_files,
     python_binds,
     started,
     system_arguments,
@@ -62,3 +63,17 @@ def test_the_environment_travels_by_descriptor_whatever_it_holds() -> None:
 def test_a_program_is_started_by_one_that_tells_missing_from_locked(argv: tuple[str, ...]) -> None:
     assert started(argv)[-len(argv) :] == argv
     assert Path(started(argv)[0]).exists()
+
+
+def test_limits_of_files_are_set_by_a_program_from_within() -> None:
+    words = limited_files(("true",), file_bytes=9, open_files=7)
+    assert words[-1] == "true"
+    if len(words) > 1:  # where prlimit is installed
+        assert words[1:4] == ("--core=0:0", "--fsize=9:9", "--nofile=7:7")
+
+
+def test_every_file_system_in_memory_is_of_a_bounded_size() -> None:
+    arguments = system_arguments(network=False)
+    made = [n for n, word in enumerate(arguments) if word == "--tmpfs"]
+    assert {arguments[n + 1] for n in made} == {"/dev/shm", "/run"}
+    assert {arguments[n - 2] for n in made} == {"--size"}

@@ -51,6 +51,7 @@ def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: Hierarchy)
         assert group.controllers == hierarchy.parents.keys()
         with subprocess.Popen(("sleep", "60")) as child:
             group.admit(child.pid)
+            assert group.processes() == [child.pid]
             members = {(folder / "cgroup.procs").read_text() for folder in group.folders.values()}
             child.kill()
         assert members == {f"{child.pid}\n"}

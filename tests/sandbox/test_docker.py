@@ -1,6 +1,5 @@
 """The Docker back end: the conformance suite, and what only containers can get wrong."""
 
-import ipaddress
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +8,7 @@ from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from tests.sandbox.conformance import SandboxConformance
-from tests.sandbox.docker_fixtures import engine, image, left_in, provider
+from tests.sandbox.docker_fixtures import bridge_of, engine, image, left_in, provider
 
 __all__ = ["engine", "image", "provider"]
 
@@ -32,10 +31,8 @@ def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
 
 
 @pytest.fixture(scope="module")
-def reachable_host(engine: Engine) -> str | None:
-    with engine.speak("find the bridge") as api:
-        network = api.inspect_network("bridge")
-    return str(ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"])[1])
+def reachable_host(engine: Engine) -> str:
+    return bridge_of(engine)
 
 
 class TestDockerConformance(SandboxConformance):

@@ -1,5 +1,6 @@
 """An engine that is not there, answers wrongly, freezes or dies."""
 
+import gc
 import os
 import shutil
 import signal
@@ -8,6 +9,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -152,3 +154,24 @@ def _provider_of(second: SecondEngine) -> DockerProvider:
     engine = second.await_engine()
     import_image(engine, IMAGE)
     return DockerProvider(engine)
+
+
+@pytest.mark.docker
+def test_the_connections_of_a_thread_go_with_it(engine: Engine) -> None:
+    def speak() -> None:
+        with engine.speak("knock") as api:
+            api.ping()
+
+    def after(threads: int) -> int:
+        for _ in range(threads):
+            thread = Thread(target=speak)
+            thread.start()
+            thread.join()
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    gc.disable()  # which would close them some day, too
+    try:
+        before = after(1)
+        assert after(12) <= before
+    finally:
+        gc.enable()

@@ -69,6 +69,12 @@ def test_more_processors_than_there_are_mean_all(created: Created) -> None:
 
 
 @pytest.mark.docker
+def test_open_files_are_limited_for_good(created: Created) -> None:
+    ulimits = created(limits=Limits(open_files=99))["HostConfig"]["Ulimits"]
+    assert {"Name": "nofile", "Soft": 99, "Hard": 99} in ulimits
+
+
+@pytest.mark.docker
 def test_settings_for_commands_are_not_the_containers(created: Created) -> None:
     assert "PIP_INDEX_URL=x" not in created(env={"PIP_INDEX_URL": "x"})["Config"]["Env"]
 

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
@@ -6,9 +7,11 @@ from threading import Event
 import pytest
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox.disk_watch import DiskWatch
 from agentbench.sandbox.folder_sandbox import FolderSandbox, View
-from agentbench.sandbox.interface import Command, SnapshotId
+from agentbench.sandbox.interface import Command, Limits, SnapshotId
 from agentbench.sandbox.rooms import Rooms, furnished
+from agentbench.sandbox.usage import FolderGauge
 from agentbench.scoring.evidence import CommandResult, Ending
 
 VIEW = View(
@@ -40,9 +43,19 @@ def rooms(tmp_path: Path) -> Iterator[Rooms]:
         yield rooms
 
 
-def sandbox_of(rooms: Rooms, runner: ScriptedRunner, cancel: Event | None = None) -> FolderSandbox:
+def sandbox_of(
+    rooms: Rooms,
+    runner: ScriptedRunner,
+    cancel: Event | None = None,
+    watch: DiskWatch | None = None,
+) -> FolderSandbox:
     return FolderSandbox(
-        rooms=rooms, view=VIEW, runner=runner, save=SnapshotId, cancel=cancel or Event()
+        rooms=rooms,
+        view=VIEW,
+        runner=runner,
+        save=SnapshotId,
+        cancel=cancel or Event(),
+        watch=watch,
     )
 
 
@@ -79,3 +92,25 @@ def test_a_full_disk_is_a_lost_sandbox(rooms: Rooms) -> None:
     sandbox.save = full
     with pytest.raises(SandboxError, match="No space left"):
         sandbox.snapshot("key")
+
+
+def test_a_command_that_fills_the_disk_is_told_so_however_fast_it_was(rooms: Rooms) -> None:
+    gauge = FolderGauge(folders=(rooms.root,), processes=tuple)
+    watch = DiskWatch(gauge, Limits(disk_mib=16))
+    runner = ScriptedRunner(lambda: fill(rooms.home / "big", 40))
+    result = sandbox_of(rooms, runner, watch=watch).run(COMMAND)
+    assert (result.ending, result.exceeded) == (Ending.OUT_OF_DISK, "16 MiB")
+
+
+def test_without_a_watch_the_disk_may_be_filled(rooms: Rooms) -> None:
+    runner = ScriptedRunner(lambda: fill(rooms.home / "big", 40))
+    assert sandbox_of(rooms, runner).run(COMMAND).ok
+
+
+def fill(path: Path, mib: int) -> None:
+    """Write what no file system makes a hole of."""
+    with path.open("wb") as file:
+        for _ in range(mib):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())

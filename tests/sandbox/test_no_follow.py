@@ -3,7 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.no_follow import FILE, FOLDER, entries_of, open_below, open_locked
+from agentbench.sandbox.no_follow import (
+    FILE,
+    FOLDER,
+    entries_of,
+    open_and_lock,
+    open_as_it_is,
+    open_below,
+    open_locked,
+)
 
 
 def test_a_folder_below_is_opened_by_its_parts(tmp_path: Path) -> None:
@@ -35,3 +43,16 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     folder = os.open(tmp_path, FOLDER)
     os.close(open_locked("pipe", FILE, folder))
     os.close(folder)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may open all")
+@pytest.mark.parametrize("opened", [open_locked, open_and_lock])
+def test_a_locked_folder_is_opened_and_keeps_its_mode_if_asked(tmp_path: Path, opened) -> None:
+    (tmp_path / "locked").mkdir(mode=0)
+    folder = os.open(tmp_path, FOLDER)
+    with pytest.raises(PermissionError):
+        open_as_it_is("locked", FOLDER, folder)
+    os.close(opened("locked", FOLDER, folder))
+    os.close(folder)
+    mode = (tmp_path / "locked").stat().st_mode & 0o777
+    assert mode == (0 if opened is open_and_lock else 0o700)

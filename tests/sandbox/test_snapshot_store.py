@@ -1,3 +1,4 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -5,7 +6,7 @@ import pytest
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.rooms import Rooms, furnished
-from agentbench.sandbox.snapshot_store import Relocation, SnapshotStore
+from agentbench.sandbox.snapshot_store import SnapshotStore
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_replaced_state_is_removed(store: SnapshotStore, rooms: Rooms) -> None
 def test_half_a_state_is_never_found(store: SnapshotStore, rooms: Rooms) -> None:
     snapshot = store.save("key", rooms)
     (state,) = (store.folder / "states").iterdir()
-    (state / "saved-at").unlink()
+    (state / "in-use").unlink()
     assert store.find("key") is None
     with pytest.raises(SandboxError, match="any more"), store.opened(snapshot):
         pass
@@ -70,7 +71,61 @@ def test_a_failed_save_leaves_the_key_as_it_was(store: SnapshotStore, rooms: Roo
         assert (state.workspace / "file").read_text() == "first"
 
 
-def test_relocation_changes_text_only() -> None:
-    moved = Relocation(old="/tmp/old", new="/tmp/new")
-    assert moved(b"#!/tmp/old/venv/bin/python\n") == b"#!/tmp/new/venv/bin/python\n"
-    assert moved(b"\0/tmp/old") == b"\0/tmp/old"
+DAMAGE = {
+    "a bit of a file": lambda state: flip(state / "workspace" / "file"),
+    "a cut": lambda state: os.truncate(state / "workspace" / "file", 2),
+    "a mode": lambda state: (state / "workspace" / "file").chmod(0o600),
+    "the facts": lambda state: flip(state / "state.json"),
+    "no facts": lambda state: (state / "state.json").unlink(),
+    "empty facts": lambda state: os.truncate(state / "state.json", 0),
+    "one more file": lambda state: (state / "venv" / "sitecustomize.py").touch(),
+}
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
+    store: SnapshotStore, rooms: Rooms, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    (rooms.workspace / "file").chmod(0o644)
+    snapshot = store.save("key", rooms)
+    (state,) = (store.folder / "states").iterdir()
+    DAMAGE[damage](state)
+    with pytest.raises(SandboxError, match="x-snapshot:key"), store.opened(snapshot):
+        pass
+    assert store.find("key") is None
+    assert "x-snapshot:key" in caplog.text
+    assert "it is made again" in caplog.text
+    assert not state.exists()
+    assert store.save("key", rooms) == store.find("key")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b".", b"..", b"../keys", b"/etc", b"\xff\xfe", b"a\0b", b"none", b"x" * 300]
+)
+def test_a_damaged_key_names_nothing(store: SnapshotStore, rooms: Rooms, content: bytes) -> None:
+    store.save("key", rooms)
+    (store.folder / "keys" / "key").write_bytes(content)
+    assert store.find("key") is None
+    assert store.known_keys() == []
+    assert store.save("key", rooms) == store.find("key")
+    assert states(store) == 1
+
+
+def test_what_a_maker_that_was_killed_left_is_swept_and_a_new_one_is_given_time(
+    store: SnapshotStore, rooms: Rooms
+) -> None:
+    store.save("key", rooms)
+    fresh, old = (store.folder / "states" / name for name in ("fresh", "old"))
+    for half in (fresh, old):
+        (half / "workspace").mkdir(parents=True)
+    os.utime(old, (1, 1))
+    assert store.sweep() == 1
+    assert not old.exists()
+    assert fresh.exists()
+    assert store.known_keys() == ["key"]

@@ -9,7 +9,9 @@ import pytest
 
 from agentbench.sandbox.no_follow import FOLDER
 from agentbench.sandbox.tree_tar import UNPACK, tar_stream
+from agentbench.sandbox.trees import remove_tree
 from tests.sandbox.conformance_trees import LINK, tar_of
+from tests.sandbox.test_deep_walk import dig
 
 
 def streamed(folder: Path) -> bytes:
@@ -90,3 +92,15 @@ def test_a_member_does_not_go_through_a_link_that_leads_out(tmp_path: Path) -> N
 def test_bits_that_lend_rights_are_dropped(tmp_path: Path) -> None:
     assert unpack(tar_of({"x": (0o4755, b"")}), tmp_path).returncode == 0
     assert (tmp_path / "x").stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_tree_deeper_than_paths_comes_as_far_as_paths_reach(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    dig(tmp_path / "tree", 2_100)
+    (tmp_path / "tree" / "z").write_text("beside")
+    with tarfile.open(fileobj=io.BytesIO(streamed(tmp_path / "tree"))) as tar:
+        names = tar.getnames()
+    remove_tree(tmp_path / "tree")
+    assert "z" in names
+    assert "/".join("d" * 2_000) in names
+    assert max(map(len, names)) < 4_200

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.sandbox.trees import Owner, copy_tree, remove_tree, size_of
+from tests.sandbox.test_deep_walk import dig
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs the rights of root")
 
@@ -96,3 +97,19 @@ def test_the_size_of_a_tree_is_that_of_its_files(tmp_path: Path) -> None:
     (tmp_path / "y").write_bytes(b"y" * 10)
     assert size_of(tmp_path) == 1010
     assert size_of(tmp_path / "none") == 0
+
+
+def test_a_tree_of_any_depth_is_measured_and_removed(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    dig(tmp_path / "deep", 2_100)
+    assert size_of(tmp_path / "deep") == 1
+    remove_tree(tmp_path / "deep")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tree_deeper_than_any_honest_one_is_not_copied(tmp_path: Path) -> None:
+    for name in ("from", "to"):
+        (tmp_path / name).mkdir()
+    dig(tmp_path / "from", 300)
+    with pytest.raises(OSError, match="folders in one another"):
+        copy_tree(tmp_path / "from", tmp_path / "to")

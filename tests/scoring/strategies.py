@@ -102,6 +102,7 @@ commands = st.builds(
     ending=st.sampled_from(Ending),
     exit_code=st.none() | exit_codes,
     signal=st.none() | st.integers(0, 64),
+    exceeded=words,
     duration=durations,
     stdout=words,
     stderr=words | st.just("fatal: Could not resolve host: example.invalid"),

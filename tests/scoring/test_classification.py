@@ -24,12 +24,18 @@ ENDINGS = [
     ("setup", Ending.EXITED, 2, "SETUP_FAILED", "task"),
     ("setup", Ending.EXITED, None, "SETUP_FAILED", "task"),
     ("setup", Ending.OUT_OF_MEMORY, 137, "SANDBOX_ERROR", "task"),
+    ("setup", Ending.OUT_OF_DISK, 137, "SANDBOX_ERROR", "task"),
+    ("setup", Ending.OUT_OF_DISK, 0, "SANDBOX_ERROR", "task"),
     ("setup", Ending.OUT_OF_MEMORY, 1, "SANDBOX_ERROR", "task"),
     ("setup", Ending.LOST, None, "SANDBOX_ERROR", "infrastructure"),
     ("baseline_run", Ending.EXITED, 0, "BASELINE_NOT_FAILING", "task"),
+    ("baseline_run", Ending.OUT_OF_DISK, 137, "SANDBOX_ERROR", "task"),
     ("baseline_run", Ending.TIMED_OUT, None, "TIMEOUT", "task"),
     ("baseline_run", Ending.OUT_OF_MEMORY, None, "SANDBOX_ERROR", "task"),
     ("baseline_run", Ending.LOST, None, "SANDBOX_ERROR", "infrastructure"),
+    ("final_test", Ending.OUT_OF_DISK, 137, "SANDBOX_ERROR", "agent"),
+    ("final_test", Ending.OUT_OF_DISK, 0, "SANDBOX_ERROR", "agent"),
+    ("git_clone", Ending.OUT_OF_DISK, 137, "SANDBOX_ERROR", "task"),
     ("final_test", Ending.TIMED_OUT, None, "TIMEOUT", "agent"),
     ("final_test", Ending.OUT_OF_MEMORY, None, "SANDBOX_ERROR", "agent"),
     ("final_test", Ending.OUT_OF_MEMORY, 0, "SANDBOX_ERROR", "agent"),
@@ -114,9 +120,22 @@ def test_lack_of_memory_names_the_limit_where_there_is_one():
     assert classify(StageName.FINAL_TEST, Evidence(command=dead)).detail == "out of memory"
 
 
-def test_our_deadline_and_the_oom_killer_outweigh_a_report():
+@pytest.mark.parametrize("limit", ["4096 MiB", "300000 files"])
+def test_a_full_disk_is_told_with_the_limit(limit):
+    full = command(137, Ending.OUT_OF_DISK, exceeded=limit)
+    failure = classify(StageName.FINAL_TEST, Evidence(command=full))
+    assert failure.detail == f"out of disk (limit {limit})"
+    unknown = Evidence(command=command(137, Ending.OUT_OF_DISK))
+    assert classify(StageName.FINAL_TEST, unknown).detail == "out of disk"
+
+
+def test_our_deadline_the_oom_killer_and_a_full_disk_outweigh_a_report():
     seen = report(case(A), case(B))
-    for ending, code in ((Ending.TIMED_OUT, "TIMEOUT"), (Ending.OUT_OF_MEMORY, "SANDBOX_ERROR")):
+    for ending, code in (
+        (Ending.TIMED_OUT, "TIMEOUT"),
+        (Ending.OUT_OF_MEMORY, "SANDBOX_ERROR"),
+        (Ending.OUT_OF_DISK, "SANDBOX_ERROR"),
+    ):
         evidence = Evidence(command=command(137, ending), report=seen)
         assert judged("final_test", evidence) == (code, "agent")
 
@@ -149,6 +168,7 @@ def test_final_tests_that_fail_after_a_child_was_lost_are_put_down_to_memory():
         ("setup", Ending.EXITED, "infrastructure"),
         ("setup", Ending.TIMED_OUT, "infrastructure"),
         ("setup", Ending.OUT_OF_MEMORY, "task"),
+        ("setup", Ending.OUT_OF_DISK, "task"),
         ("setup", Ending.KILLED, "task"),
         ("baseline_run", Ending.TIMED_OUT, "task"),
         ("agent_run", Ending.EXITED, "agent"),

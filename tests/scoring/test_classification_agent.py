@@ -88,6 +88,13 @@ def test_an_agent_that_ran_out_of_memory_has_itself_to_blame(ending):
 
 
 @pytest.mark.parametrize("ending", AgentEnding)
+@pytest.mark.parametrize("code", [0, 137])
+def test_an_agent_that_filled_its_disk_has_itself_to_blame(ending, code):
+    result = command(code, Ending.OUT_OF_DISK, exceeded="64 MiB")
+    assert judged(ending, command=result) == ("SANDBOX_ERROR", "agent")
+
+
+@pytest.mark.parametrize("ending", AgentEnding)
 def test_a_lost_sandbox_is_nobodys_but_ours(ending):
     result = command(None, Ending.LOST)
     assert judged(ending, command=result) == ("SANDBOX_ERROR", "infrastructure")

@@ -32,6 +32,7 @@ def test_only_a_command_that_exited_0_by_itself_is_ok(result):
         (Ending.TIMED_OUT, 0, False),
         (Ending.KILLED, 0, False),
         (Ending.LOST, None, False),
+        (Ending.OUT_OF_DISK, 0, False),
         (Ending.OUT_OF_MEMORY, None, False),
         (Ending.OUT_OF_MEMORY, 137, False),
         (Ending.OUT_OF_MEMORY, 1, False),

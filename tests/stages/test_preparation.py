@@ -4,6 +4,7 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
+from agentbench.in_use import removing
 from agentbench.sandbox.interface import Limits
 from agentbench.scoring.evidence import Evidence
 from agentbench.stages.preparation import (
@@ -102,6 +103,47 @@ def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
     if content is not None:
         path.write_bytes(content)
     assert cache.load(KEY) is None
+
+
+@pytest.mark.parametrize("name", ["stages.json", "base.tar"])
+@pytest.mark.parametrize("place", [0, 0.3, 0.7, 0.999])
+def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplog, name, place):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    path = tmp_path / "prepared" / provider.name / KEY / name
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 2
+    path.write_bytes(content)
+    assert cache.load(KEY) is None
+    assert "was damaged on disk; it is made again" in caplog.text
+
+
+def test_a_flipped_bit_in_a_baseline_is_seen(cache, provider, tmp_path, caplog):
+    report = b'{"outcome": "failed"}'
+    cache.keep_baseline(
+        "k", CachedBaseline(result=stage("baseline_run", Evidence()), report=report)
+    )
+    path = tmp_path / "prepared" / provider.name / "baseline-k.json"
+    content = path.read_bytes()
+    for at in range(0, len(content), 7):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert cache.load_baseline("k") is None
+    assert "baseline-k.json was damaged on disk" in caplog.text
+
+
+def test_what_a_run_has_loaded_is_in_use_until_the_run_is_gone(cache, provider, tmp_path):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    thing = tmp_path / "prepared" / provider.name / KEY
+    other = PreparationCache(tmp_path / "prepared", provider)
+    assert other.load(KEY) is not None
+    del other
+    with removing(thing) as allowed:
+        assert not allowed, "the one that kept it has it still"
+    with cache._lock:
+        cache._uses.clear()
+    with removing(thing) as allowed:
+        assert allowed
 
 
 def test_a_preparation_without_its_snapshot_is_none(cache, provider):

@@ -130,7 +130,8 @@ class TestFiles:
         assert not (files / ".git").exists()
 
     def test_a_damaged_mirror_is_named_and_to_be_removed(self, mirrors, files):
-        mirror = mirrors.of(RepoSource(files=files))
+        mirrors.of(RepoSource(files=files))
+        mirror = mirrors.of(RepoSource(files=files))  # this process has found it whole by now
         shutil.rmtree(mirror.path / "objects")
         with pytest.raises(GitCloneError, match=r"the mirror is damaged: .*; remove it") as caught:
             mirrors.of(RepoSource(files=files))
@@ -280,6 +281,75 @@ class TestUrl:
         assert [mirror.commit for mirror in made] == commits * 2
         assert all(mirror.has_commit for mirror in made)
         assert [path.suffix for path in folder.iterdir() if path.is_dir()] == [".git"]
+
+
+def flip(path, at=0.5):
+    path.chmod(0o644)  # git writes its objects read-only
+    content = bytearray(path.read_bytes())
+    content[min(int(at * len(content)), len(content) - 1)] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGE = {
+    "settings": lambda path: flip(path / "config"),
+    "HEAD": lambda path: flip(path / "HEAD"),
+    "refs": lambda path: flip(path / "packed-refs"),
+    "an object": lambda path: flip(next((path / "objects").rglob("*.pack"))),
+    "an index": lambda path: flip(next((path / "objects").rglob("*.idx"))),
+    "another store": lambda path: (path / "objects/info/alternates").write_text("/tmp\n"),
+    "a hook": lambda path: ((path / "hooks").mkdir(), (path / "hooks/update").touch()),
+    "its seal": lambda path: flip(path / "agentbench.json"),
+    "no seal": lambda path: (path / "agentbench.json").unlink(),
+}
+
+
+class TestDamage:
+    @pytest.mark.parametrize("damage", DAMAGE)
+    def test_a_damaged_mirror_is_made_again(self, origin, tmp_path, caplog, damage):
+        origin.write("a", "1")
+        commit = origin.commit()
+        origin.git("gc", "--quiet")
+        folder = tmp_path / "mirrors"
+        whole = Mirrors(folder).of(of_url(origin, commit))
+        listed = listing(whole.path, commit)
+        moved = folder.rename(tmp_path / "of-another-process")
+        DAMAGE[damage](moved / whole.path.name)
+        again = Mirrors(moved).of(of_url(origin, commit))
+        assert listing(again.path, commit) == listed
+        assert "it is made again" in caplog.text
+        assert not (again.path / "hooks").exists()
+        assert not (again.path / "objects/info/alternates").exists()
+
+    def test_a_damaged_mirror_of_files_is_made_again(self, files, tmp_path, caplog):
+        whole = Mirrors(tmp_path / "mirrors").of(RepoSource(files=files))
+        moved = (tmp_path / "mirrors").rename(tmp_path / "of-another-process")
+        for path in (moved / whole.path.name / "objects").rglob("*"):
+            if path.is_file():
+                flip(path)
+        again = Mirrors(moved).of(RepoSource(files=files))
+        assert again.commit == COMMIT
+        assert content(again, "code.py") == "x = 1"
+        assert "it is made again" in caplog.text
+
+    def test_a_damaged_mirror_whose_origin_is_away_is_a_clear_refusal(self, origin, tmp_path):
+        commit = origin.commit()
+        whole = Mirrors(tmp_path / "mirrors").of(of_url(origin, commit))
+        moved = (tmp_path / "mirrors").rename(tmp_path / "of-another-process")
+        flip(moved / whole.path.name / "config")
+        shutil.rmtree(origin.path)
+        with pytest.raises(GitCloneError, match="fatal: "):
+            Mirrors(moved).of(of_url(origin, commit))
+
+    def test_what_a_fetch_adds_is_sealed_too(self, origin, tmp_path, caplog):
+        mirrors = Mirrors(tmp_path / "mirrors")
+        mirrors.of(of_url(origin, origin.commit()))
+        later = origin.commit()
+        mirrors.of(of_url(origin, later))
+        mirrors.of(of_url(origin, NOWHERE))
+        (tmp_path / "mirrors").rename(tmp_path / "of-another-process")
+        shutil.rmtree(origin.path)
+        assert Mirrors(tmp_path / "of-another-process").of(of_url(origin, later)).has_commit
+        assert caplog.text == ""
 
 
 class TestUnreachable:

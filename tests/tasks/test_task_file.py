@@ -42,6 +42,7 @@ def test_the_least_file_gets_the_documented_defaults():
     assert (table.tests.command, table.tests.timeout_s) == ("python -m pytest", 300.0)
     limits = table.environment
     assert (limits.cpus, limits.memory_mib, limits.pids, limits.disk_mib) == (1.0, 2048, 256, 4096)
+    assert limits.files == 300_000
     assert (table.agent.timeout_s, table.agent.max_steps, table.agent.max_cost_usd) == (1800, 50, 2)
 
 
@@ -49,7 +50,7 @@ def test_every_key_of_the_format_is_read():
     table = parse_task_file(
         BY_PATH.replace("[repo]", 'id = "a-b.c_1"\ntags = ["easy"]\n[repo]')
         + '[environment]\nimage = "agentbench/python:3.12"\nenv = { TZ = "UTC" }\n'
-        + "cpus = 2\nmemory_mib = 512\npids = 99\ndisk_mib = 100\n"
+        + "cpus = 2\nmemory_mib = 512\npids = 99\ndisk_mib = 100\nfiles = 5000\n"
         + '[setup]\ncommands = ["pip install -e ."]\ntimeout_s = 1.5\nnetwork = false\n'
         + '[tests]\ncommand = "pytest -q"\npaths = ["tests"]\ntimeout_s = 9\n'
         + 'fail_to_pass = ["tests/test_a.py::test_b[x::y]"]\npass_to_pass = "baseline"\n'
@@ -60,6 +61,7 @@ def test_every_key_of_the_format_is_read():
     assert (table.id, table.tags, table.environment.env) == ("a-b.c_1", ("easy",), {"TZ": "UTC"})
     assert table.tests.fail_to_pass == ("tests/test_a.py::test_b[x::y]",)
     assert table.tests.pass_to_pass == "baseline"
+    assert table.environment.files == 5000
     assert (table.setup.timeout_s, table.setup.network) == (1.5, False)
     assert (table.agent.max_steps, table.agent.max_cost_usd) == (4, 0)
 

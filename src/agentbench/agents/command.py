@@ -69,6 +69,8 @@ def _how(result: CommandResult) -> str:
     match result.ending:
         case Ending.OUT_OF_MEMORY:
             return "ran out of memory"
+        case Ending.OUT_OF_DISK:
+            return f"ran out of disk, of which it has {result.exceeded}"
         case Ending.LOST:
             return "was lost with its sandbox"
         case Ending.EXITED | Ending.KILLED | Ending.TIMED_OUT:

@@ -2,12 +2,12 @@
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import GitCloneError
+from agentbench.owned_folder import owned_folder
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 
@@ -99,8 +99,8 @@ def _batches(wanted: list[tuple[PurePosixPath, int]]) -> Iterator[list[PurePosix
 
 
 def _contents(mirror: Mirror, blobs: list[str]) -> Iterator[bytes]:
-    with tempfile.TemporaryDirectory(prefix="agentbench-audit-") as scratch:
-        names = Path(scratch) / "names"
+    with owned_folder("agentbench-audit-") as scratch:
+        names = scratch / "names"
         names.write_text("".join(f"{blob}\n" for blob in blobs), "ascii")
         answer = _ask(mirror, "cat-file", "--batch", "--buffer", stdin=names)
     at = 0

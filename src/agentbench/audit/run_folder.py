@@ -8,8 +8,9 @@ from pathlib import Path
 
 from agentbench.errors import InputError
 from agentbench.runs.configuration import RunConfiguration
+from agentbench.runs.reading import ReadRecords, place_of, read_lines
 from agentbench.runs.record import AttemptRecord
-from agentbench.runs.store import ReadRecords, RunStore
+from agentbench.runs.store import RunStore
 
 _CONFIGURATION_BYTES = 64 * 1024 * 1024
 _LINE_BYTES = 512 * 1024 * 1024  # the longest that is parsed; a run of 100,000 tests has 30 MiB
@@ -46,8 +47,7 @@ class RunFolder:
 
     def place_of(self, record: AttemptRecord) -> str:
         """An attempt's own folder, relative to the run's; a made-up id may lead anywhere."""
-        retry = f".retry-{record.retry_of}" if record.retry_of else ""
-        return f"attempts/{record.task_id}/{record.attempt}{retry}"
+        return f"attempts/{place_of(record)}"
 
 
 def open_run(folder: Path) -> RunFolder:
@@ -60,17 +60,17 @@ def open_run(folder: Path) -> RunFolder:
         _refuse_odd(folder / name, must_be=name == _RUN)
     store = RunStore.open(folder)
     try:
-        everything = store.read()
+        lines, set_aside = read_lines(folder)
         configuration = store.configuration()
     except RecursionError:
         raise InputError(f"{folder}: a record is nested too deeply to be read") from None
     except OSError as error:
         raise InputError(f"{folder}: cannot be read: {error.strerror or error}") from None
-    last = {(record.task_id, record.attempt): record for record in everything.records}
+    last = {(record.task_id, record.attempt): record for record in lines}
     return RunFolder(
         folder=folder,
         configuration=configuration,
-        everything=everything,
+        everything=ReadRecords(records=tuple(lines), warnings=tuple(set_aside)),
         latest=tuple(last.values()),
     )
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.in_use import removing
+from agentbench.owned_folder import has_owner_file
 from agentbench.sandbox.choose import choose_provider
 from agentbench.stages.preparation import PreparationCache
 
@@ -29,12 +29,12 @@ def cached_states(cache_dir: Path) -> list[CachedState]:
         CachedState(provider=provider.name, key=folder.name, size_bytes=_size(folder))
         for provider in sorted(root.iterdir())
         for folder in sorted(provider.iterdir())
-        if folder.is_dir()
+        if folder.is_dir() and not has_owner_file(folder)
     ]
 
 
 def forget(states: Sequence[CachedState], cache_dir: Path) -> None:
-    """Give preparations up, except those that somebody is making right now."""
+    """Give preparations up, except those that somebody makes or uses right now."""
     for name in sorted({state.provider for state in states}):
         try:
             provider = choose_provider(name, cache_dir=cache_dir).provider
@@ -42,11 +42,9 @@ def forget(states: Sequence[CachedState], cache_dir: Path) -> None:
             continue  # its snapshots are out of reach; the next clean finds them
         cache = PreparationCache(cache_dir / "prepared", provider)
         for state in (state for state in states if state.provider == name):
-            try:
-                with FileLock(cache.lock_path(state.key), timeout=0):
+            with removing(cache.folder / state.key) as allowed:
+                if allowed:
                     cache.forget(state.key)
-            except Timeout:
-                continue
 
 
 def _size(folder: Path) -> int:

@@ -30,6 +30,7 @@ def diagnose(cache_dir: Path) -> list[Finding]:
         Finding(what="python", ok=True, detail=f"{sys.version.split()[0]} at {sys.prefix}"),
         _git(),
         *(_sandbox(probe) for probe in probe_all(cache_dir=cache_dir)),
+        _engine(),
         _base_image(),
         _disk(cache_dir),
         *_leftovers(cache_dir),
@@ -51,6 +52,14 @@ def _sandbox(probe: Probe) -> Finding:
     return Finding(
         what=f"sandbox {probe.name}", ok=probe.available, detail=f"{probe.detail}{lacks}"
     )
+
+
+def _engine() -> Finding:
+    from agentbench.sandbox.docker_checkup import check_up
+
+    seen = check_up(os.environ)
+    lines = [seen.found, *seen.faults, *seen.remarks]
+    return Finding(what="container engine", ok=not seen.faults, detail="\n".join(lines))
 
 
 def _base_image() -> Finding:

@@ -86,6 +86,28 @@ Shuffle = Annotated[int | None, typer.Option("--shuffle", help="Shuffle the task
 Retries = Annotated[
     int, typer.Option("--retries", help="For infrastructure failures alone.", min=0)
 ]
+MaxOutage = Annotated[
+    float | None,
+    typer.Option(
+        "--max-outage",
+        help="Minutes to wait for an engine, model (default 15) or disk (1) that is away.",
+        min=0,
+    ),
+]
+AttemptTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--attempt-timeout",
+        help="Seconds for an attempt as a whole; default: what all its stages may take, and more.",
+        min=0,
+    ),
+]
+RetryLost = Annotated[
+    bool,
+    typer.Option(
+        "--retry-lost", help="Make those again that the infrastructure failed to the last retry."
+    ),
+]
 MaxCost = Annotated[
     float | None,
     typer.Option("--max-cost", help="Start no attempt once so many USD are spent.", min=0),

@@ -18,28 +18,35 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from agentbench.cli.open_files import allow_many_open_files
+
 if TYPE_CHECKING:
     from agentbench.runs.record import AttemptRecord
     from agentbench.runs.run import Run
 
 
-def follow(run: "Run", *, quiet: bool, verbose: bool) -> "list[AttemptRecord]":
-    """Make a run's attempts, showing them as they end; Ctrl-C stops it cleanly."""
+def follow(run: "Run", *, quiet: bool, verbose: bool) -> None:
+    """Make a run's attempts, showing them as they end; Ctrl-C stops it cleanly.
+
+    Nothing is kept of a record that was shown: runs may be long, and all is on disk.
+    """
     console = Console(stderr=True)
     bar = _bar(console, hidden=quiet or not console.is_terminal)
-    records: list[AttemptRecord] = []
-    total = len(run.planned)
+    count, resolved, cost, total = 0, 0, 0.0, len(run.planned)
+    allow_many_open_files()
+    if not quiet:
+        run.say = lambda line: bar.console.print(
+            line, highlight=False, markup=False, soft_wrap=True
+        )
     with _stopping(run), bar:
         line = bar.add_task("attempts", total=total, resolved="", cost="")
         for record in run.attempts():
-            records.append(record)
-            resolved = sum(each.resolved for each in records)
-            cost = sum((each.usage.cost_usd or 0.0) for each in records if each.usage is not None)
-            share = f"{resolved}/{len(records)} resolved"
+            count, resolved = count + 1, resolved + record.resolved
+            cost += (record.usage.cost_usd or 0.0) if record.usage is not None else 0.0
+            share = f"{resolved}/{count} resolved"
             bar.update(line, advance=1, resolved=share, cost=f"${cost:.2f}")
             if verbose or not (quiet or console.is_terminal):
-                bar.console.print(_attempt_line(record, len(records), total), highlight=False)
-    return records
+                bar.console.print(_attempt_line(record, count, total), highlight=False)
 
 
 def _bar(console: Console, *, hidden: bool) -> Progress:

@@ -10,8 +10,9 @@ import typer
 from agentbench.cli.exit_codes import ExitCode
 from agentbench.cli.progress import follow
 from agentbench.errors import InputError
+from agentbench.runs.options import RunOptions
 from agentbench.runs.record import AttemptRecord
-from agentbench.runs.run import RunOptions, start_run
+from agentbench.runs.start import start_run
 from agentbench.runs.store import new_run_id
 from agentbench.runs.validation import TaskProof, found_ids, prove
 from agentbench.tasks.control_level import ControlLevel
@@ -65,10 +66,10 @@ def _run(
     run = start_run(tasks, options)
     for warning in run.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    records = follow(run, quiet=quiet, verbose=verbose)
+    follow(run, quiet=quiet, verbose=verbose)
     if run.workshop.cancel.is_set():
         raise typer.Exit(ExitCode.INTERRUPTED)
-    return records
+    return list(run.store.latest().records)
 
 
 def _of(task: Task, records: Sequence[AttemptRecord]) -> list[AttemptRecord]:

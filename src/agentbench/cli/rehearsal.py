@@ -1,6 +1,5 @@
 """What `agentbench agents test` does: a preset, a tiny task, and a model that says its script."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -14,9 +13,10 @@ from agentbench.agents.rehearsal.project import write_project
 from agentbench.agents.rehearsal.prompter import Prompter, prompting
 from agentbench.agents.toolbox.toolboxes import TOOLS_MOUNT, Say, toolboxes_in
 from agentbench.errors import UnavailableError
+from agentbench.owned_folder import owned_folder
 from agentbench.runs.door import run_attempt
+from agentbench.runs.options import RunOptions
 from agentbench.runs.record import AttemptRecord
-from agentbench.runs.run import RunOptions
 from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason
@@ -50,8 +50,8 @@ def rehearse(
     Raises:
         SandboxError: the sandbox is lost.
     """
-    with tempfile.TemporaryDirectory(prefix="agentbench-rehearsal-") as folder:
-        stage = _Stage(preset, provider, cache_dir, Path(folder), say)
+    with owned_folder("agentbench-rehearsal-") as folder:
+        stage = _Stage(preset, provider, cache_dir, folder, say)
         installed = stage.installs()
         yield installed
         if not installed.ok:

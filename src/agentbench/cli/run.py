@@ -1,5 +1,6 @@
 """`agentbench run`."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ def run(
     limit: options.Limit = None,
     shuffle: options.Shuffle = None,
     retries: options.Retries = 2,
+    max_outage: options.MaxOutage = None,
+    attempt_timeout: options.AttemptTimeout = None,
     no_cache: options.NoCache = False,
     timeout_scale: options.TimeoutScale = 1.0,
     max_cost: options.MaxCost = None,
@@ -48,8 +51,9 @@ def run(
     """
     from agentbench.cli.outcome import carry_out
     from agentbench.cli.selection import number_of_jobs, select_tasks
+    from agentbench.runs.options import RunOptions
     from agentbench.runs.places import usable_cache_dir
-    from agentbench.runs.run import RunOptions, start_run
+    from agentbench.runs.start import start_run
 
     del debug  # read by the program itself
     cache_dir = usable_cache_dir()
@@ -61,6 +65,8 @@ def run(
         record=record, replay=replay,
         attempts=attempts, jobs=number_of_jobs(jobs), sandbox=sandbox.value,
         runs_dir=runs_dir, run_id=run_id, retries=retries, use_cache=not no_cache,
+        max_outage=None if max_outage is None else timedelta(minutes=max_outage),
+        attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
         timeout_scale=timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=_silent if quiet else _say,

@@ -26,7 +26,10 @@ def show(
 
     del debug  # read by the program itself
     store = RunStore.open(find_run(run, runs_dir))
-    records = store.latest().records
+    read = store.latest()
+    records = read.records
+    for warning in read.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     chosen = [r for r in records if r.task_id == task and r.attempt == attempt]
     if not chosen:
         known = ", ".join(sorted({f"{r.task_id} {r.attempt}" for r in records}))

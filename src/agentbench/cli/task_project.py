@@ -1,6 +1,5 @@
 """A task's project for the MCP server: prepared, in a sandbox that lasts as long as the server."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +10,12 @@ import typer
 from agentbench.agents.noop import NoopAgent
 from agentbench.cli.selection import select_tasks
 from agentbench.errors import InputError
+from agentbench.owned_folder import owned_folder
 from agentbench.pytest_results.run import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import Project, project_in
-from agentbench.runs.attempt import Workshop, prepare
+from agentbench.runs.attempt import prepare
 from agentbench.runs.places import usable_cache_dir
+from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.choose import choose_provider
 from agentbench.sandbox.interface import Limits, Promise, SandboxProvider
 from agentbench.stages.preparation import PreparationCache
@@ -51,8 +52,8 @@ def _opened(task: Task, provider: SandboxProvider, cache_dir: Path) -> Iterator[
         cache=PreparationCache(cache_dir / "prepared", provider),
         cancel=Event(),
     )
-    with tempfile.TemporaryDirectory(prefix="agentbench-logs-") as logs:
-        prepared = prepare(task, NoopAgent(), workshop, Path(logs))
+    with owned_folder("agentbench-logs-") as logs:
+        prepared = prepare(task, NoopAgent(), workshop, logs)
     with provider.open(
         prepared.snapshot, limits=_limits(task), network=False, mounts=reporter_mounts()
     ) as sandbox:
@@ -71,4 +72,5 @@ def _limits(task: Task) -> Limits:
         memory_mib=environment.memory_mib,
         pids=environment.pids,
         disk_mib=environment.disk_mib,
+        files=environment.files,
     )

@@ -43,8 +43,8 @@ def validate(
     """
     from agentbench.cli.proving import fill_in_ids, prove_tasks
     from agentbench.cli.selection import number_of_jobs, select_tasks
+    from agentbench.runs.options import RunOptions
     from agentbench.runs.places import usable_cache_dir
-    from agentbench.runs.run import RunOptions
     from agentbench.tasks.control_level import ControlLevel
 
     del debug  # read by the program itself

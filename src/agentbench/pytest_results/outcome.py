@@ -36,7 +36,7 @@ def decide(ended: Ended, session: Session, cases: Collection[CaseResult]) -> Pyt
             return PytestOutcome.SPAWN
         case Ending.TIMED_OUT:
             return PytestOutcome.TIMEOUT
-        case Ending.OUT_OF_MEMORY | Ending.KILLED:
+        case Ending.OUT_OF_MEMORY | Ending.OUT_OF_DISK | Ending.KILLED:
             return PytestOutcome.CRASH
         case Ending.EXITED:
             return _decide_by_exit_code(ended, session, cases)

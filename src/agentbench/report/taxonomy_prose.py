@@ -88,13 +88,13 @@ OVERRIDES = """\
 Evidence overrides the default:
 
 - **agent**: whatever command or report ends badly in `agent_run` or `final_test`, lack of memory
-  and fatal signals included, unless the sandbox itself was lost; an exception of no known kind in
-  these two stages; an interrupt that was not our own Ctrl+C; a model that refused or was given too
-  long a context.
+  or disk and fatal signals included, unless the sandbox itself was lost; an exception of no known
+  kind in these two stages; an interrupt that was not our own Ctrl+C; a model that refused or was
+  given too long a context.
 - **infrastructure**: a clone, checkout or set-up whose output ends in a network failure; a clone or
   checkout that ran out of time; a sandbox or engine that was lost in any stage.
-- **task**: a set-up or baseline that ran out of memory, was killed or timed out; a pytest that
-  could start neither in the baseline nor in the final test.
+- **task**: a set-up or baseline that ran out of memory or disk, was killed or timed out; a pytest
+  that could start neither in the baseline nor in the final test.
 """
 
 DECISIONS = """\
@@ -111,8 +111,9 @@ open.
 2. **124 and 137 are asked who sent them.** Our own deadline: `TIMEOUT` (`SETUP_TIMEOUT` in set-up).
    The kernel's OOM killer: `SANDBOX_ERROR`, with the limit in the detail. A 137 with neither keeps
    the table's reason and says that the cause is unknown. A command that outlived a child lost to
-   the OOM killer is believed if it exited 0, or 1 with a whole report. *Why:* the same number
-   stands for too slow and too big, and these have different remedies.
+   the OOM killer is believed if it exited 0, or 1 with a whole report. A command that we killed
+   since its sandbox went over its `disk_mib` or `files` is `SANDBOX_ERROR` too, and the detail says
+   which. *Why:* the same number stands for too slow and too big, which have different remedies.
 3. **pytest's exit code 2 is not only Ctrl+C.** A file that cannot be collected exits 2, 4 or 1,
    depending on how it was asked for. A failed collector in the report is `INTERNAL_ERROR` at any
    exit code and names the first file; exit code 2 without one is `INTERRUPTED`. *Why:* a broken

@@ -3,70 +3,46 @@
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event, Semaphore
 from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
 from agentbench.agents.interface import Agent
-from agentbench.agents.model_door import ModelDoor, ModelGateway
-from agentbench.errors import SandboxError, StorageError, UnavailableError
-from agentbench.runs.host import available_cpus
+from agentbench.agents.model_door import ModelDoor
+from agentbench.errors import AttemptTimeoutError, SandboxError, StorageError, UnavailableError
+from agentbench.runs.cutoff import Cutoff
+from agentbench.runs.event_log import EventLog
 from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.recording import AttemptIdentity, make_record
 from agentbench.runs.stage_log import StageLog
 from agentbench.runs.storage import writing_into
 from agentbench.runs.trajectory import LOG, leave_trajectory
+from agentbench.runs.workshop import Place, Workshop
 from agentbench.sandbox.interface import ImageId, SandboxProvider, Stream
 from agentbench.scoring.classification import classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageName, StageResult
 from agentbench.scoring.failure import Failure
+from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import baseline_failure, judge
 from agentbench.stages.baseline_run import expected_tests
 from agentbench.stages.interface import Stage, StageContext
 from agentbench.stages.pipeline import PIPELINE, PREPARATION
 from agentbench.stages.preparation import (
+    ONCE,
     CachedBaseline,
-    PreparationCache,
     Prepared,
     baseline_key,
     preparation_key,
 )
-from agentbench.tasks.control_level import ControlLevel
-from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
 _LOCK_POLL = 0.2  # seconds
+_OWN_SECONDS = 900.0  # that we may take beside the stages' own commands
+_AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
+_JUDGED = frozenset({StageName.BASELINE_RUN, StageName.FINAL_TEST})
 _KEPT_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """What all attempts of a run share."""
-
-    provider: SandboxProvider
-    mirrors: Mirrors
-    cache: PreparationCache
-    cancel: Event
-    timeout_scale: float = 1.0
-    use_cache: bool = True
-    gateway: ModelGateway | None = None
-    control_level: ControlLevel | None = None  # None: the task's own
-    control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where one attempt leaves its files, and which attempt it is."""
-
-    folder: Path
-    run_id: RunId
-    attempt: int
-    retry_of: int | None = None
-    queued_at: float | None = None  # time.monotonic() when it could have started
 
 
 def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptRecord:
@@ -79,6 +55,7 @@ def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptR
     walker = _Walker(task, agent, workshop, place)
     results = walker.walk()
     verdict = judge(expected_tests(task), results)
+    walker.note.judged(verdict)
     facts = walker.context.model_facts
     if facts is not None and workshop.gateway is not None:
         leave_trajectory(
@@ -140,13 +117,15 @@ class _Walker:
         self._place = place
         self._key: str | None = None
         self._results: list[StageResult] = []
+        self._cutoff = Cutoff(workshop.cancel)
+        self.note = EventLog(place.folder, written=workshop.breaker.written)
         self.context = StageContext(
             task=task,
             agent=agent,
             open_door=self._open_door if workshop.gateway else None,
             provider=workshop.provider,
             mirrors=workshop.mirrors,
-            cancel=workshop.cancel,
+            cancel=self._cutoff,
             timeout_scale=workshop.timeout_scale,
             sink=_nowhere,
             save=self._save,
@@ -158,6 +137,7 @@ class _Walker:
     def walk(self) -> tuple[StageResult, ...]:
         """Every stage until one ends the attempt."""
         judging = [stage for stage in PIPELINE if stage.name not in PREPARATION]
+        self.note.registered()
         try:
             if self.prepare():
                 self._recall_controls()
@@ -172,6 +152,8 @@ class _Walker:
         """The stages before any agent, or what was kept of them; false when one fails."""
         preparing = [stage for stage in PIPELINE if stage.name in PREPARATION]
         with self._prepared(), ExitStack() as resources:
+            limit = self._workshop.attempt_timeout or usual_time_limit(self.context)
+            self._cutoff.begin(limit)  # not while others prepare the task
             self.context.resources = resources
             ready = all(self._take(stage) for stage in preparing)
             if ready:
@@ -190,6 +172,7 @@ class _Walker:
         cached = self._cached_baseline() if stage.name is StageName.BASELINE_RUN else None
         result = cached if cached is not None else self._run(stage)
         self._results.append(result)
+        self.note.ended(result)
         if stage.name is StageName.BASELINE_RUN:
             self.context.baseline = result.evidence
             failed = baseline_failure(expected_tests(self._task), result.evidence) is not None
@@ -202,11 +185,11 @@ class _Walker:
 
     def _run(self, stage: Stage) -> StageResult:
         started_at, started = datetime.now(UTC), time.monotonic()
-        folder = self._place.folder
-        with writing_into(folder), StageLog(folder / "stages" / f"{stage.name}.log") as log:
+        self.note.started(stage.name)
+        with self._opened_log(stage.name) as log:
             self.context.sink = log.write
             try:
-                if self._workshop.cancel.is_set():
+                if self._cutoff.is_set():
                     raise KeyboardInterrupt  # noqa: TRY301 - the same way as from a sandbox
                 self._resolve_image()
                 evidence = stage.run(self.context)
@@ -215,14 +198,36 @@ class _Walker:
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - see below
                 # The one place where an exception becomes a reason: a lost sandbox, our own
                 # Ctrl-C, or a fault of ours. Every one is kept as evidence of its stage.
-                evidence = Evidence(exception=exception_fact(stage.name, error))
-                log.write(Stream.STDERR, f"{type(error).__name__}: {error}\n".encode())
+                cause = self._cause(stage.name, error)
+                evidence = Evidence(exception=exception_fact(stage.name, cause))
+                log.write(Stream.STDERR, f"{type(cause).__name__}: {cause}\n".encode())
         return StageResult(
             stage=stage.name,
             evidence=_compact(evidence),
             started_at=started_at,
             duration=timedelta(seconds=time.monotonic() - started),
         )
+
+    def _opened_log(self, stage: StageName) -> StageLog:
+        path = self._place.folder / "stages" / f"{stage}.log"
+
+        def opened() -> StageLog:
+            with writing_into(self._place.folder):
+                return StageLog(path)
+
+        return self._workshop.breaker.written(opened)
+
+    def _cause(self, stage: StageName, error: BaseException) -> BaseException:
+        """What cut a stage off, where it was not Ctrl-C but the end of the attempt's time."""
+        limit = self._cutoff.limit
+        if not isinstance(error, KeyboardInterrupt) or limit is None or not self._cutoff.is_late:
+            return error
+        late = AttemptTimeoutError(
+            f"the attempt as a whole was still under way after {limit.total_seconds():.0f} s"
+        )
+        # What an agent left may be slow to read and to run: never an infrastructure failure.
+        late.fault = Fault.AGENT if stage in _AGENTS_OWN else Fault.INFRASTRUCTURE
+        return late
 
     def _resolve_image(self) -> None:
         if self.context.image is None:
@@ -240,7 +245,7 @@ class _Walker:
             yield  # git_clone will meet the same, and record it
             return
         if not self._workshop.use_cache:
-            self._key = f"once-{uuid4().hex}"
+            self._key = f"{ONCE}{uuid4().hex}"
             yield
             return
         with self._locked(self._key):
@@ -253,7 +258,7 @@ class _Walker:
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
         lock = FileLock(self._workshop.cache.lock_path(key))
-        while not self._workshop.cancel.is_set():
+        while not self._cutoff.is_set():
             try:
                 lock.acquire(timeout=_LOCK_POLL)
                 break
@@ -308,8 +313,11 @@ class _Walker:
             self._workshop.cache.keep_baseline(baseline_key(self._task, self._key), kept)
 
     def _save(self, name: str, content: bytes) -> None:
-        with writing_into(self._place.folder):
-            (self._place.folder / name).write_bytes(content)
+        def write() -> None:
+            with writing_into(self._place.folder):
+                (self._place.folder / name).write_bytes(content)
+
+        self._workshop.breaker.written(write)
 
 
 def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
@@ -320,6 +328,16 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
     """
     environment = task.environment
     return provider.resolve_image(environment.image, dockerfile=environment.dockerfile)
+
+
+def usual_time_limit(context: StageContext) -> timedelta:
+    """The time for an attempt as a whole, which no stage's own limit comes near.
+
+    All stages' limits, the judged runs' twice for their blind controls, and some for our own work.
+    """
+    limits = [stage.timeout(context) for stage in PIPELINE]
+    judged = [stage.timeout(context) for stage in PIPELINE if stage.name in _JUDGED]
+    return sum((*limits, *judged), start=context.scaled(_OWN_SECONDS))
 
 
 def _compact(evidence: Evidence) -> Evidence:

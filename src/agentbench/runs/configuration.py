@@ -8,6 +8,7 @@ from pydantic import Field
 
 from agentbench.runs.record import SCHEMA_VERSION, RunId
 from agentbench.schema import Schema
+from agentbench.seals.document import Sealed
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
 
@@ -27,7 +28,7 @@ class TaskEntry(Schema):
     digest: str
 
 
-class RunConfiguration(Schema):
+class RunConfiguration(Sealed):
     """`run.json`."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -48,6 +49,8 @@ class RunConfiguration(Schema):
     sandbox_lacks: tuple[str, ...] = ()
     timeout_scale: float = 1.0
     retries: int = 2
+    max_outage_s: float | None = None  # None: as long as what is away may well take
+    attempt_timeout_s: float | None = None  # None: what all stages may take, and some more
     use_cache: bool = True
     max_cost_usd: float | None = None
     integrity_controls: ControlLevel | None = None  # None: each task's own

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from agentbench.agents.interface import Agent
 from agentbench.errors import InputError
+from agentbench.runs.options import RunOptions
 from agentbench.runs.record import AttemptRecord
-from agentbench.runs.run import Run, RunOptions, start_run
+from agentbench.runs.run import Run
+from agentbench.runs.start import start_run
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.load import load_tasks
 from agentbench.tasks.mirror import Mirrors

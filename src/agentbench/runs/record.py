@@ -12,6 +12,7 @@ from agentbench.scoring.expectation import ExpectedTests
 from agentbench.scoring.failure import Failure
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import CaseChange, ChangeCounts
+from agentbench.seals.document import Sealed
 from agentbench.stages.verification.controls import Controls
 from agentbench.stages.verification.protection import Dropped
 from agentbench.tasks.problem import TaskId
@@ -111,10 +112,11 @@ class EnvironmentRecord(Schema):
     memory_mib: int
     pids: int
     disk_mib: int
+    files: int | None = None  # None: a record from before files were counted
     network: str = "none for agent and tests"
 
 
-class AttemptRecord(Schema):
+class AttemptRecord(Sealed):
     """One attempt of one agent at one task."""
 
     schema_version: Literal[1] = SCHEMA_VERSION

@@ -172,4 +172,5 @@ def _environment(context: StageContext) -> EnvironmentRecord:
         memory_mib=limits.memory_mib,
         pids=limits.pids,
         disk_mib=limits.disk_mib,
+        files=limits.files,
     )

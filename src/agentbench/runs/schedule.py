@@ -15,9 +15,11 @@ from tenacity import (
 )
 
 from agentbench.agents.interface import Agent
-from agentbench.runs.attempt import Place, Workshop, walk
+from agentbench.runs.admission import Admission
+from agentbench.runs.attempt import walk
 from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.store import RunStore
+from agentbench.runs.workshop import Place, Workshop
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Task
 
@@ -91,6 +93,7 @@ class _Runner:
         self._workshop = workshop
         self._store = store
         self._schedule = schedule
+        self._admission = Admission(workshop.cancel)
         self._queued_at = time.monotonic()
         self._spent: list[float] = []  # by every try, also one that is made again
 
@@ -109,11 +112,16 @@ class _Runner:
             retry_error_callback=_last_result,
             sleep=self._sleep,
         )
-        record: AttemptRecord = retrying(self._once, planned)
+        with self._admission.admitted(planned.task):
+            record: AttemptRecord = retrying(self._once, planned)
         return record
 
     def _once(self, planned: Planned) -> AttemptRecord:
-        folder, retry = self._store.attempt_folder(planned.task.id, planned.attempt)
+        breaker = self._workshop.breaker
+        breaker.require()
+        folder, retry = breaker.written(
+            lambda: self._store.attempt_folder(planned.task.id, planned.attempt)
+        )
         place = Place(
             folder=folder,
             run_id=self._schedule.run_id,
@@ -122,7 +130,9 @@ class _Runner:
             queued_at=self._queued_at,
         )
         record = walk(planned.task, self._agent, self._workshop, place)
-        self._store.append(record, folder)
+        breaker.written(lambda: self._store.append(record, folder))
+        if record.fault is Fault.INFRASTRUCTURE:
+            breaker.suspect()
         if record.usage is not None and record.usage.cost_usd is not None:
             self._spent.append(record.usage.cost_usd)
         return record

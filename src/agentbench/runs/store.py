@@ -2,8 +2,6 @@
 
 import os
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -13,12 +11,25 @@ from pydantic import ValidationError
 
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.configuration import RunConfiguration
-from agentbench.runs.record import SCHEMA_VERSION, AttemptRecord, RunId
+from agentbench.runs.reading import (
+    ATTEMPTS,
+    RECORD,
+    ReadRecords,
+    is_damage,
+    place_of,
+    read_run,
+    refuse_newer,
+    why_invalid,
+)
+from agentbench.runs.record import AttemptRecord, RunId
+from agentbench.runs.recovery import cut_off, written_again
 from agentbench.runs.storage import writing_into
+from agentbench.seals.whole_file import sync_folder, write_whole
 from agentbench.tasks.problem import TaskId
 
+__all__ = ["ReadRecords", "RunStore", "find_run", "new_run_id"]
+
 _RUN = "run.json"
-_ATTEMPTS = "attempts.jsonl"
 _RECENT = 20  # runs that may be under way at once; only their run.json is read for `last`
 
 
@@ -26,14 +37,6 @@ def new_run_id(now: datetime) -> RunId:
     """A run's id: `20260131T235959-k3x9`, in UTC, so that ids sort by time."""
     letters = "".join(secrets.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(4))
     return RunId(f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{letters}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRecords:
-    """The records of a run, and what could not be read of them."""
-
-    records: tuple[AttemptRecord, ...]
-    warnings: tuple[str, ...] = ()
 
 
 class RunStore:
@@ -55,6 +58,7 @@ class RunStore:
             folder.mkdir(parents=True)
             store = cls(folder)
             store._write(configuration)
+            sync_folder(runs_dir)
         except FileExistsError:
             raise UsageError(
                 f"{folder}: exists already; choose another --run-id, or `agentbench resume` it"
@@ -83,11 +87,16 @@ class RunStore:
             InputError: run.json is damaged, or of a newer agentbench.
         """
         path = self.folder / _RUN
+        content = path.read_bytes()
         try:
-            return RunConfiguration.model_validate_json(path.read_bytes())
+            return RunConfiguration.model_validate_json(content)
         except ValidationError as error:
-            _refuse_newer(str(path), path.read_bytes())
-            raise InputError(f"{path}: {_why_invalid(error)}") from None
+            if not is_damage(error):
+                refuse_newer(str(path), content)
+            raise InputError(
+                f"{path}: {why_invalid(error)}; its records can still be read: "
+                f"`agentbench report {self.folder}`, `agentbench show {self.folder} TASK`"
+            ) from None
 
     def write_configuration(self, configuration: RunConfiguration) -> None:
         """Write run.json, whole or not at all.
@@ -99,12 +108,8 @@ class RunStore:
             self._write(configuration)
 
     def _write(self, configuration: RunConfiguration) -> None:
-        scratch = self.folder / f"{_RUN}.new"
-        with scratch.open("w", encoding="utf-8") as target:
-            target.write(configuration.model_dump_json(indent=1) + "\n")
-            target.flush()
-            os.fsync(target.fileno())  # or a power cut could leave an empty file of that name
-        scratch.replace(self.folder / _RUN)
+        text = configuration.sealed_json(indent=1) + "\n"
+        write_whole(self.folder / _RUN, text.encode(), durable=True)
 
     def attempt_folder(self, task_id: TaskId, attempt: int) -> tuple[Path, int]:
         """Make a new folder for an attempt; also says how many tries went before it.
@@ -125,12 +130,13 @@ class RunStore:
             except FileExistsError:
                 retry += 1
             else:
+                for above in (parent, parent.parent, self.folder):
+                    sync_folder(above)
                 return folder, retry
 
     def folder_of(self, record: AttemptRecord) -> Path:
         """Where an attempt's files are."""
-        retry = f".retry-{record.retry_of}" if record.retry_of else ""
-        return self.folder / "attempts" / record.task_id / f"{record.attempt}{retry}"
+        return self.folder / "attempts" / place_of(record)
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
         """Make a folder for a record that was judged again, beside the attempt's own."""
@@ -148,35 +154,53 @@ class RunStore:
         Raises:
             StorageError: the disk is full.
         """
-        line = record.model_dump_json().encode() + b"\n"
+        page = record.sealed_json(indent=1).encode() + b"\n"
         with writing_into(folder):
-            (folder / "record.json").write_text(record.model_dump_json(indent=1) + "\n", "utf-8")
-            self._append(line)
+            write_whole(folder / RECORD, page, durable=True)
+            self._append(record)
 
-    def _append(self, line: bytes) -> None:
-        with self._lock, (self.folder / _ATTEMPTS).open("ab") as target:
-            if target.tell() and not self._ends_whole():
+    def _append(self, record: AttemptRecord) -> None:
+        line = record.sealed_json().encode() + b"\n"
+        path = self.folder / ATTEMPTS
+        with self._lock, path.open("ab") as target:
+            first = not target.tell()
+            if not first and not self._ends_whole():
                 target.write(b"\n")  # a torn line stays what it is, alone
             target.write(line)
             target.flush()
             os.fsync(target.fileno())
+            if first:
+                sync_folder(self.folder)
 
     def read(self) -> ReadRecords:
-        """Every record in the order they were appended; torn lines are set aside.
+        """Every record in the order they were appended; what is damaged is set aside and said.
+
+        A record whose line is torn, damaged or missing is taken from its record.json.
 
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        path = self.folder / _ATTEMPTS
-        records: list[AttemptRecord] = []
-        warnings: list[str] = []
-        for number, line in _lines(path):
-            try:
-                records.append(AttemptRecord.model_validate_json(line))
-            except ValidationError as error:
-                _refuse_newer(f"{path}:{number}", line)
-                warnings.append(f"{path}:{number}: set aside: {_why_invalid(error)}")
-        return ReadRecords(records=tuple(records), warnings=tuple(warnings))
+        reading = read_run(self.folder)
+        return ReadRecords(records=reading.all_records(), warnings=reading.warnings())
+
+    def recover(self) -> tuple[str, ...]:
+        """Complete attempts.jsonl after a power cut or damage; says what was done and what is lost.
+
+        For whoever makes the run's attempts, alone.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+            StorageError: the disk is full.
+        """
+        reading = read_run(self.folder)
+        again = written_again(reading)
+        with writing_into(self.folder):
+            for kept in again:
+                self._append(kept.record)
+        said = [
+            f"{kept.path}: its line in {ATTEMPTS} was lost, and is written again" for kept in again
+        ]
+        return (*said, *cut_off(self.folder, reading))
 
     def latest(self) -> ReadRecords:
         """One record per attempt: the last one written of its tries."""
@@ -185,7 +209,7 @@ class RunStore:
         return ReadRecords(records=tuple(last.values()), warnings=everything.warnings)
 
     def _ends_whole(self) -> bool:
-        with (self.folder / _ATTEMPTS).open("rb") as source:
+        with (self.folder / ATTEMPTS).open("rb") as source:
             source.seek(-1, os.SEEK_END)
             return source.read(1) == b"\n"
 
@@ -218,32 +242,3 @@ def _began(folder: Path) -> datetime:
         return RunStore.open(folder).configuration().started_at
     except InputError:  # damaged, and no reason to hide the others
         return datetime.min.replace(tzinfo=UTC)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    if not path.is_file():
-        return
-    with path.open("rb") as source:
-        for number, line in enumerate(source, start=1):
-            if line.strip():
-                yield number, line
-
-
-def _refuse_newer(where: str, line: bytes) -> None:
-    import json
-
-    try:
-        version = json.loads(line).get("schema_version")
-    except (ValueError, AttributeError, RecursionError):
-        return
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise InputError(
-            f"{where}: schema_version {version} is of a newer agentbench, this one reads "
-            f"up to {SCHEMA_VERSION}; upgrade agentbench"
-        )
-
-
-def _why_invalid(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])

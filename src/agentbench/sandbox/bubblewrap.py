@@ -22,7 +22,9 @@ from agentbench.sandbox.bwrap_profile import Bind, Overlay
 from agentbench.sandbox.bwrap_program import BwrapProgram, find_bwrap, remedy_for
 from agentbench.sandbox.bwrap_runner import BwrapRunner
 from agentbench.sandbox.cgroup import ControlGroup, Hierarchy, find_hierarchy, make_group
+from agentbench.sandbox.disk_watch import DiskWatch
 from agentbench.sandbox.folder_sandbox import FolderSandbox, View
+from agentbench.sandbox.group_owner import group_name
 from agentbench.sandbox.host_python import HostPython, host_python
 from agentbench.sandbox.interface import (
     Command,
@@ -40,6 +42,7 @@ from agentbench.sandbox.seccomp import seccomp_filter
 from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import copy_tree
+from agentbench.sandbox.usage import FolderGauge
 
 _COUNTS_PROCESSES_BY_NAMESPACE = (5, 14)  # the kernel, for RLIMIT_NPROC
 _PROBED_WITHIN = timedelta(seconds=30)
@@ -123,6 +126,14 @@ class BubblewrapProvider:
             "environment": "overlay" if self.overlays else "copy",
             "seccomp": "none" if seccomp_filter() is None else "own filter",
         }
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The folder of environments, snapshots and open sandboxes."""
+        return (self.cache,)
+
+    def check(self) -> None:
+        """Nothing can be lost but this machine itself."""
 
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The environment of this machine's Python; made, without a network, the first time.
@@ -223,8 +234,16 @@ class BubblewrapProvider:
             python=PurePosixPath(self.python.executable),
             mounts=mounts,
         )
-        save = _saver(self._snapshots, rooms, wanted.below)
-        return FolderSandbox(rooms=rooms, view=view, runner=runner, save=save, cancel=cancel)
+        processes = tuple if group is None else group.processes
+        gauge = FolderGauge(folders=(rooms.root,), processes=processes)
+        return FolderSandbox(
+            rooms=rooms,
+            view=view,
+            runner=runner,
+            save=_saver(self._snapshots, rooms, wanted.below),
+            cancel=cancel,
+            watch=DiskWatch(gauge, wanted.limits),
+        )
 
     def _binds(self, rooms: Rooms, wanted: "_Wanted") -> list[Bind | Overlay]:
         shown: list[Bind | Overlay] = [
@@ -243,7 +262,7 @@ class BubblewrapProvider:
     def _group(self, limits: Limits, rooms: Rooms, keep: ExitStack) -> ControlGroup | None:
         if self.hierarchy is None:
             return None
-        group = make_group(self.hierarchy, f"{os.getpid()}-{rooms.root.name}", limits)
+        group = make_group(self.hierarchy, group_name(rooms.root.name), limits)
         keep.callback(group.remove)
         return group
 

@@ -173,14 +173,15 @@ def started(argv: Sequence[str]) -> tuple[str, ...]:
     return ("/usr/bin/env", "--", *argv)
 
 
-def limited_files(argv: Sequence[str], *, file_bytes: int) -> tuple[str, ...]:
-    """The argv that lets no file grow past a size and no core be dumped, set from within.
+def limited_files(argv: Sequence[str], *, file_bytes: int, open_files: int) -> tuple[str, ...]:
+    """The argv that bounds the size and number of files and lets no core be dumped, from within.
 
     From outside a root without CAP_SYS_RESOURCE may not; lowering one's own is free to all.
     """
     if not _PRLIMIT.exists():
         return tuple(argv)
-    return (str(_PRLIMIT), "--core=0:0", f"--fsize={file_bytes}:{file_bytes}", "--", *argv)
+    sizes, descriptors = f"--fsize={file_bytes}:{file_bytes}", f"--nofile={open_files}:{open_files}"
+    return (str(_PRLIMIT), "--core=0:0", sizes, descriptors, "--", *argv)
 
 
 def _may_be_shown(path: Path) -> bool:

@@ -23,6 +23,7 @@ from agentbench.sandbox.bwrap_program import BwrapProgram
 from agentbench.sandbox.cgroup import ControlGroup
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.sandbox.memory_file import memory_file
+from agentbench.sandbox.process_limits import at_most
 from agentbench.sandbox.supervise import Attended, attend
 from agentbench.scoring.evidence import CommandResult
 
@@ -65,7 +66,6 @@ class BwrapRunner:
         data, files = data_arguments(network=self.network, keep=keep)
         environment = {**self.environment, **command.env}
         words = memory_file(command_arguments(environment, command.cwd or WORKSPACE), keep)
-        file_bytes = self.limits.disk_mib << 20
         status, status_end = os.pipe()
         keep.callback(os.close, status)
         go_end, go = os.pipe()
@@ -77,7 +77,7 @@ class BwrapRunner:
                     *("--args", str(words)),
                     *("--json-status-fd", str(status_end)),
                     *("--block-fd", str(go_end)),
-                    *("--", *limited_files(started(command.argv), file_bytes=file_bytes)),
+                    *("--", *self._limited(started(command.argv))),
                 ),
                 (*files, words, status_end, go_end),
             )
@@ -91,6 +91,9 @@ class BwrapRunner:
                     os.close(end)
         return child, init
 
+    def _limited(self, argv: Sequence[str]) -> Sequence[str]:
+        return limited_files(argv, file_bytes=self._file_bytes, open_files=self._open_files)
+
     def _limit(self, pid: int | None) -> None:
         """Limit the first process inside, before anything of the sandbox's runs."""
         if pid is None:
@@ -98,7 +101,8 @@ class BwrapRunner:
         covered = frozenset[str]() if self.group is None else self.group.controllers
         limits = [
             (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_FSIZE, self.limits.disk_mib << 20),
+            (resource.RLIMIT_FSIZE, self._file_bytes),
+            (resource.RLIMIT_NOFILE, self._open_files),
         ]
         if "memory" not in covered:
             limits.append((resource.RLIMIT_DATA, self.limits.memory_mib << 20))
@@ -111,6 +115,14 @@ class BwrapRunner:
         if self.group is not None:
             with contextlib.suppress(ProcessLookupError):  # it failed since
                 self.group.admit(pid)
+
+    @property
+    def _file_bytes(self) -> int:
+        return at_most(resource.RLIMIT_FSIZE, self.limits.disk_mib << 20)
+
+    @property
+    def _open_files(self) -> int:
+        return at_most(resource.RLIMIT_NOFILE, self.limits.open_files)
 
     def _oom_kills(self) -> int:
         return 0 if self.group is None else self.group.oom_kills()

@@ -49,6 +49,11 @@ class ControlGroup:
         for folder in set(self.folders.values()):
             (folder / "cgroup.procs").write_text(str(pid))
 
+    def processes(self) -> list[int]:
+        """The processes that are in it now."""
+        folder = next(iter(self.folders.values()))
+        return [int(pid) for pid in _lines(folder / "cgroup.procs")]
+
     def oom_kills(self) -> int:
         """How often the kernel has killed in here for lack of memory."""
         folder = self.folders.get("memory")

@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from agentbench.errors import SandboxError
 from agentbench.sandbox import docker_snapshot, images
-from agentbench.sandbox.docker_archive import owned_folders, readable_copies
+from agentbench.sandbox.docker_archive import owned_folders
 from agentbench.sandbox.docker_container import Container
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.docker_labels import KIND, RECIPE, Owner
@@ -20,8 +19,8 @@ from agentbench.sandbox.docker_options import (
     WORKSPACE,
     ContainerPlan,
     places_of,
-    readable_inside,
 )
+from agentbench.sandbox.docker_placing import Placing
 from agentbench.sandbox.docker_sandbox import DockerSandbox
 from agentbench.sandbox.interface import (
     ImageId,
@@ -42,7 +41,7 @@ class DockerProvider:
     def __init__(self, engine: Engine, *, host_env: Mapping[str, str] | None = None) -> None:
         self._engine = engine
         self._host_env = os.environ if host_env is None else host_env
-        self._shares_files = engine.is_local  # believed until a mount turns out empty
+        self._placing = Placing(engine)
         self._owner = Owner.current()
 
     @classmethod
@@ -62,21 +61,18 @@ class DockerProvider:
         return "docker"
 
     @property
+    def engine(self) -> Engine:
+        """The engine that sandboxes are made in."""
+        return self._engine
+
+    @property
     def promises(self) -> frozenset[Promise]:
         """What the engine can keep with its kernel.
 
         Raises:
             SandboxError: the engine is lost.
         """
-        facts = self._engine.facts
-        lacking = {
-            Promise.MEMORY_LIMIT: not facts.limits_memory,
-            Promise.TELLS_OOM: not facts.limits_memory,
-            Promise.PIDS_LIMIT: not facts.limits_pids,
-            Promise.CPU_LIMIT: not facts.limits_cpu,
-            Promise.UNPRIVILEGED: not facts.seccomp,
-        }
-        return frozenset(promise for promise in Promise if not lacking.get(promise))
+        return self._engine.facts.promises
 
     def describe(self) -> Mapping[str, str]:
         """The engine and how it isolates.
@@ -86,16 +82,34 @@ class DockerProvider:
         """
         facts = self._engine.facts
         return {
-            "engine": f"docker {facts.version}",
+            "engine": f"{facts.product} {facts.version}",
             "api": facts.api_version,
             "system": f"{facts.operating_system} ({facts.architecture})",
             "kernel": facts.kernel,
             "storage": facts.storage_driver,
             "cgroup": facts.cgroup_version,
-            "isolation": "container, no capabilities, no new privileges, seccomp",
-            "disk_limit": "each file only; volumes of this engine bear no quota",
-            "files": "shared" if self._shares_files else "copied in",
+            "isolation": facts.isolation,
+            "disk_limit": "watched while commands run; each file by a limit of its own",
+            "files": "shared" if self._placing.shares_files else "copied in",
         }
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The engine's own folder, where it lies on this machine.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        root = Path(self._engine.facts.root)
+        return (root,) if self._engine.is_local and root.is_dir() else ()
+
+    def check(self) -> None:
+        """Find out, within seconds, whether the engine answers.
+
+        Raises:
+            SandboxError: it does not.
+        """
+        self._engine.require_answer()
 
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
@@ -124,10 +138,11 @@ class DockerProvider:
         plan, is_ours = self._plan(source, limits)
         if network:
             plan, mounts = self._with_network(plan, mounts)
-        with self._launched(plan, tuple(mounts)) as container:
+        with self._placing.launched(plan, mounts) as container:
             if not is_ours:
                 self._give_folders_to_user(container)
-            yield DockerSandbox(self._engine, container, mounts=places_of(mounts), cancel=cancel)
+            there = (*container.plan.bound, *container.plan.copied)
+            yield DockerSandbox(self._engine, container, mounts=places_of(there), cancel=cancel)
 
     def find(self, key: str) -> SnapshotId | None:
         """The snapshot that was made under a key.
@@ -153,6 +168,7 @@ class DockerProvider:
             limits=limits,
             owner=self._owner,
             holds_workspace=image.labels.get(KIND) == "snapshot",
+            user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
 
@@ -166,46 +182,6 @@ class DockerProvider:
             mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
         return replace(plan, network=True, env=env), mounts
 
-    @contextmanager
-    def _launched(
-        self, plan: ContainerPlan, mounts: tuple[ReadOnlyMount, ...]
-    ) -> Iterator[Container]:
-        container = self._place(plan, mounts)
-        try:
-            self._launch(container)
-            if not self._shares_files and container.plan.bound:
-                container.remove()
-                container = self._place(plan, mounts)
-                self._launch(container)
-            yield container
-        except BaseException:
-            with suppress(SandboxError):  # what went wrong first is what is to be told
-                container.remove()
-            raise
-        container.remove()
-
-    def _place(self, plan: ContainerPlan, mounts: tuple[ReadOnlyMount, ...]) -> Container:
-        """A container, not yet made, with each mount bound or copied in."""
-        bound = tuple(m for m in mounts if self._shares_files and readable_inside(m))
-        copied = tuple(m for m in mounts if m not in bound)
-        return Container(self._engine, replace(plan, bound=bound, copied=copied))
-
-    def _launch(self, container: Container) -> None:
-        """Start it and look whether its mounts are there; if not, the engine is elsewhere."""
-        try:
-            container.launch()
-        except SandboxError as fault:
-            if not container.plan.bound or "bind source path" not in str(fault):
-                raise
-            self._shares_files = False
-            return
-        if container.plan.bound and not all(map(container.sees, _probes(container.plan.bound))):
-            self._shares_files = False
-            return
-        if container.plan.copied:
-            with self._engine.speak("copy files into a container", moves_files=True) as api:
-                api.put_archive(container.name, str(MOUNTS), readable_copies(container.plan.copied))
-
     def _give_folders_to_user(self, container: Container) -> None:
         """What our own images have anyway."""
         with self._engine.speak("prepare a container of a foreign image") as api:
@@ -214,13 +190,3 @@ class DockerProvider:
 
 
 _GITCONFIG = b"[safe]\n\tdirectory = *\n"  # mirrors are mounted from a host where others own them
-
-
-def _probes(mounts: Sequence[ReadOnlyMount]) -> Iterator[str]:
-    """One path inside for each mount that exists if the engine sees our files."""
-    for mount in mounts:
-        place = MOUNTS / mount.name
-        if not mount.source.is_dir():
-            yield str(place)
-        elif child := next((entry.name for entry in mount.source.iterdir()), None):
-            yield str(place / child)

@@ -5,14 +5,15 @@ import os
 import re
 import stat
 import tarfile
-from collections.abc import Iterable, Mapping
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker_options import USER_ID
 from agentbench.sandbox.interface import ReadOnlyMount
 
 _BLOCK = 512
+_PIECE = 1 << 20
 _IDS = slice(108, 124)  # of a header: owner and group, eight bytes each
 _CHECKSUM = slice(148, 156)
 _PAX_ID = re.compile(rb"(?<= [ug]id=)\d+(?=\n)")
@@ -39,13 +40,20 @@ def owned_by_user(tar: bytes) -> bytes:
     return bytes(patched)
 
 
-def readable_copies(mounts: Iterable[ReadOnlyMount]) -> bytes:
-    """A tar of files and folders of the host, each under its name, root's and readable by all."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+def readable_copies(mounts: Iterable[ReadOnlyMount]) -> Iterator[bytes]:
+    """A tar, in pieces, of files and folders of the host, each under its name.
+
+    All in it belongs to root and is readable by all. Sockets and the like are left out.
+    """
+    with tarfile.open(fileobj=io.BytesIO(), mode="w") as archive:  # tells hard links
         for mount in mounts:
-            archive.add(os.path.realpath(mount.source), arcname=mount.name, filter=_readable)
-    return buffer.getvalue()
+            source = Path(os.path.realpath(mount.source))
+            for path in (source, *sorted(source.rglob("*"))):
+                name = (mount.name / path.relative_to(source)).as_posix()
+                member = archive.gettarinfo(path, name)
+                if member is not None:
+                    yield from _packed(_readable(member), path)
+    yield bytes(2 * _BLOCK)
 
 
 def owned_folders(folders: Iterable[PurePosixPath], files: Mapping[PurePosixPath, bytes]) -> bytes:
@@ -59,6 +67,20 @@ def owned_folders(folders: Iterable[PurePosixPath], files: Mapping[PurePosixPath
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
+
+
+def _packed(member: tarfile.TarInfo, path: Path) -> Iterator[bytes]:
+    yield member.tobuf(tarfile.PAX_FORMAT)
+    if not member.isreg():
+        return
+    left = member.size
+    with path.open("rb") as file:
+        while left and (data := file.read(min(left, _PIECE))):
+            left -= len(data)
+            yield data
+    if left:
+        raise OSError(f"{path} became shorter while it was copied")
+    yield bytes(-member.size % _BLOCK)
 
 
 def _owned(path: PurePosixPath, kind: bytes, mode: int) -> tarfile.TarInfo:

@@ -8,9 +8,16 @@ import tenacity
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_keeper import Census, Keeper
-from agentbench.sandbox.docker_options import USER, ContainerPlan, create_container
+from agentbench.sandbox.docker_options import (
+    RESULTS,
+    USER,
+    WORKSPACE,
+    ContainerPlan,
+    create_container,
+)
 from agentbench.sandbox.docker_wire import Wire
 
+_VOLUMES = (str(WORKSPACE), str(RESULTS))  # that the commands' user may write to
 _DIES_WITHIN = 5.0  # seconds; then the container goes as a whole
 
 
@@ -83,6 +90,28 @@ class Container:
         with self._engine.speak("see how a command ended") as api:
             code = api.exec_inspect(started.id)["ExitCode"]
         return None if code is None else int(code)
+
+    def folders(self) -> list[str]:
+        """The folders of the engine's machine that hold what commands write in it.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        with self._engine.speak("see where a container's files are") as api:
+            found = api.inspect_container(self.name)
+        volumes = [each["Source"] for each in found["Mounts"] if each["Destination"] in _VOLUMES]
+        own = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
+        return [*volumes, own] if own else volumes
+
+    def pid(self) -> int:
+        """The number of its first process on the engine's machine; 0 when it does not run.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        self._engine.require_answer()  # a frozen one would be waited for much longer
+        with self._engine.speak("find a container's first process") as api:
+            return int(api.inspect_container(self.name)["State"]["Pid"])
 
     def signal(self, name: str) -> None:
         """Send every process but init and the keeper a signal."""

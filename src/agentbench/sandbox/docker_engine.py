@@ -3,6 +3,7 @@
 import os
 import socket
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,44 +11,24 @@ from functools import cached_property
 from types import MappingProxyType
 
 import docker
-from docker.context import ContextAPI
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-from docker.utils import kwargs_from_env
 
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.docker_address import find_address
+from agentbench.sandbox.docker_facts import EngineFacts, read_facts
+from agentbench.sandbox.docker_refusals import explain
+from agentbench.sandbox.docker_ssh import SshError, Tunnel
 
 Api = docker.APIClient
 OLDEST_API = (1, 41)  # engine 20.10
-REMEDY = (
-    "start it (`systemctl start docker`, or Docker Desktop), set DOCKER_HOST if it is elsewhere, "
-    "or use --sandbox bubblewrap"
-)
-_USUAL_SOCKET = "/var/run/docker.sock"
 _PING_SECONDS = 5
+_FIRST_SECONDS = 20  # for the first answer: a host that is not there takes as long
 _SHORT_SECONDS = 60  # for a request that moves nothing; exec streams have waits of their own
 _LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
 
 
 class NotThereError(SandboxError):
     """The engine answers that it has no such container, image or path."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineFacts:
-    """What an engine says about itself and its machine."""
-
-    version: str
-    api_version: str
-    operating_system: str
-    architecture: str
-    kernel: str
-    storage_driver: str
-    cgroup_version: str
-    cpus: int
-    limits_memory: bool
-    limits_pids: bool
-    limits_cpu: bool
-    seccomp: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +41,36 @@ class ImageFacts:
 
 
 class _Clients(threading.local):
-    """The clients of one thread, by how many seconds they wait for an answer."""
+    """The clients of one thread, by how many seconds they wait for an answer.
+
+    They are closed with their thread: left to the garbage collector, the connections of threads
+    that have long ended add up to hundreds.
+    """
 
     def __init__(self) -> None:
         self.by_patience: dict[int, Api] = {}
+        self._thread = _Thread()
+        weakref.finalize(self._thread, _close_all, self.by_patience)
+
+
+class _Thread:
+    """Goes when its thread does."""
+
+
+def _close_all(clients: dict[int, Api]) -> None:
+    for client in clients.values():
+        client.close()
+    clients.clear()
 
 
 class Engine:
     """A Docker engine. Safe to use from several threads: each gets a client of its own."""
 
     def __init__(self, base_url: str | None = None) -> None:
-        self.base_url = base_url or os.environ.get("DOCKER_HOST") or _host_of_context()
-        self._version = "auto"
+        self.address = find_address(base_url, os.environ)
+        by_ssh = self.base_url is not None and self.base_url.startswith("ssh://")
+        self._tunnel = Tunnel(str(self.base_url)) if by_ssh else None
+        self._version = ".".join(map(str, OLDEST_API))  # until it has said its own
         self._clients = _Clients()
 
     @classmethod
@@ -84,11 +83,12 @@ class Engine:
         engine = cls(base_url)
         try:
             engine._knock()
-            engine._version = str(engine._client(_SHORT_SECONDS).api_version)
+            answer = engine._client(_FIRST_SECONDS).version(api_version=False)
+            engine._version = str(answer["ApiVersion"])
         except (DockerException, OSError) as fault:
             where = engine.base_url or "its usual socket"
             raise UnavailableError(
-                f"no Docker engine answers at {where} ({fault}): {REMEDY}"
+                f"no Docker engine answers at {where}: {engine._reason(fault)}"
             ) from fault
         if tuple(int(part) for part in engine._version.split(".")) < OLDEST_API:
             raise UnavailableError(
@@ -97,9 +97,14 @@ class Engine:
         return engine
 
     @property
+    def base_url(self) -> str | None:
+        """Where it is; None: at its usual socket."""
+        return self.address.url
+
+    @property
     def is_local(self) -> bool:
         """Whether it is reached by a socket of this machine and so may see this machine's files."""
-        return self.base_url is None or self.base_url.startswith(("unix://", "npipe://"))
+        return self.address.is_local
 
     @contextmanager
     def speak(self, doing: str, *, moves_files: bool = False) -> Iterator[Api]:
@@ -140,21 +145,7 @@ class Engine:
             SandboxError: the engine is lost.
         """
         with self.speak("ask the engine about itself") as api:
-            info = api.info()
-        return EngineFacts(
-            version=str(info.get("ServerVersion", "unknown")),
-            api_version=self._version,
-            operating_system=str(info.get("OperatingSystem", "unknown")),
-            architecture=str(info.get("Architecture", "unknown")),
-            kernel=str(info.get("KernelVersion", "unknown")),
-            storage_driver=str(info.get("Driver", "unknown")),
-            cgroup_version=str(info.get("CgroupVersion", "1")),
-            cpus=int(info.get("NCPU") or 1),
-            limits_memory=bool(info.get("MemoryLimit")),
-            limits_pids=bool(info.get("PidsLimit")),
-            limits_cpu=bool(info.get("CpuCfsQuota")),
-            seccomp=any("seccomp" in option for option in info.get("SecurityOptions") or ()),
-        )
+            return read_facts(api.info(), api.version())
 
     def image(self, name: str) -> ImageFacts:
         """An image that is there, by its name or id.
@@ -176,32 +167,30 @@ class Engine:
         """Connect and hang up: where that fails, the SDK would leave a socket open."""
         if not self.is_local or os.name != "posix":
             return
-        path = (self.base_url or _USUAL_SOCKET).removeprefix("unix://")
         with socket.socket(socket.AF_UNIX) as knocking:
             knocking.settimeout(_PING_SECONDS)
-            knocking.connect(path)
+            knocking.connect(self.address.socket)
 
     def _client(self, seconds: int) -> Api:
+        url = self._url()
         client = self._clients.by_patience.get(seconds)
         if client is None:
-            client = Api(
-                base_url=self.base_url,
-                version=self._version,
-                timeout=seconds,
-                tls=kwargs_from_env().get("tls", False),
-            )
+            tls = self.address.tls(os.environ)
+            client = Api(base_url=url, version=self._version, timeout=seconds, tls=tls or False)
+            if tls is not None:  # or REQUESTS_CA_BUNDLE would take the place of the engine's CA
+                client.trust_env = False
             self._clients.by_patience[seconds] = client
         return client
 
+    def _url(self) -> str | None:
+        """What the SDK can connect to: by ssh it is a socket that leads there."""
+        return self.base_url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
 
-def _host_of_context() -> str | None:
-    """The engine that `docker context use` chose, which the SDK leaves out of account."""
-    try:
-        context = ContextAPI.get_current_context()
-    except (DockerException, OSError, ValueError):
-        return None  # an unreadable file of the docker command's is not our fault to report
-    host = getattr(context, "Host", None)
-    return str(host) if host else None
+    def _reason(self, fault: Exception) -> str:
+        if isinstance(fault, SshError):
+            return str(fault)
+        said = self._tunnel.complaint() if self._tunnel is not None else ""
+        return f"{said}: is its socket there, and may you use it?" if said else explain(fault)
 
 
 def _explain(fault: Exception) -> str:

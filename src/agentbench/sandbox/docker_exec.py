@@ -10,7 +10,7 @@ our first line has gone in: the SDK throws away what arrives together with the e
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
@@ -53,6 +53,7 @@ class Stop(Enum):
     CUT_OFF = auto()  # the connection ended before that
     DEADLINE = auto()
     CANCELLED = auto()
+    FULL = auto()  # its sandbox holds more than it may
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +103,19 @@ class Execution:
         self._started = time.monotonic()
         wire.send(b"go\n" + self._command.stdin, self._command.timeout.total_seconds())
 
-    def listen(self, wire: Wire, seconds: float, cancel: Event | None = None) -> Stop:
+    def listen(
+        self,
+        wire: Wire,
+        seconds: float,
+        cancel: Event | None = None,
+        is_full: Callable[[], bool] = lambda: False,
+    ) -> Stop:
         """Take in what it says, until it has ended or for so many seconds."""
         deadline = time.monotonic() + seconds
         while not wire.ended:
-            if self._command.cancelled or (cancel is not None and cancel.is_set()):
-                return Stop.CANCELLED
             left = deadline - time.monotonic()
-            if left <= 0:
-                return Stop.DEADLINE
+            if (why := self._why_to_stop(left, cancel, is_full)) is not None:
+                return why
             for stream, data in wire.receive(min(left, _LOOK_EVERY)):
                 self._take(stream, self._channels[stream].feed(data))
             if all(channel.exit_code is not None for channel in self._channels.values()):
@@ -118,6 +123,15 @@ class Execution:
         for stream, channel in self._channels.items():
             self._take(stream, channel.rest())
         return Stop.CUT_OFF
+
+    def _why_to_stop(
+        self, seconds_left: float, cancel: Event | None, is_full: Callable[[], bool]
+    ) -> Stop | None:
+        if self._command.cancelled or (cancel is not None and cancel.is_set()):
+            return Stop.CANCELLED
+        if seconds_left <= 0:
+            return Stop.DEADLINE
+        return Stop.FULL if is_full() else None
 
     def _take(self, stream: Stream, data: bytes) -> None:
         if data:

@@ -55,6 +55,7 @@ class ContainerPlan:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Of commands only: what the container itself has would go into its snapshots."""
     holds_workspace: bool = False  # the image does, since it is a snapshot
+    user_processes: int | None = None  # of its user, over all containers; None: the engine's own
 
 
 def readable_inside(mount: ReadOnlyMount) -> bool:
@@ -102,12 +103,20 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
         "Ulimits": [
             {"Name": "core", "Soft": 0, "Hard": 0},
             {"Name": "fsize", "Soft": disk, "Hard": disk},
+            {"Name": "nofile", "Soft": limits.open_files, "Hard": limits.open_files},
+            *_user_limits(plan),
         ],
         # Half, since it counts as memory: a full /tmp must leave room to remove something.
         "Tmpfs": {"/tmp": f"exec,mode=1777,size={memory // 2}"},
         "LogConfig": {"Type": "none"},
         "Mounts": _mounts(plan),
     }
+
+
+def _user_limits(plan: ContainerPlan) -> list[dict[str, object]]:
+    if plan.user_processes is None:
+        return []
+    return [{"Name": "nproc", "Soft": plan.user_processes, "Hard": plan.user_processes}]
 
 
 def _mounts(plan: ContainerPlan) -> list[EngineMount]:

@@ -8,12 +8,15 @@ from threading import Event, Lock
 from typing import assert_never
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox.disk_watch import DiskWatch, out_of_disk
 from agentbench.sandbox.docker_archive import owned_by_user
+from agentbench.sandbox.docker_beside import running_beside
 from agentbench.sandbox.docker_container import Aftermath, Container, Started
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_exec import Execution, Stop
 from agentbench.sandbox.docker_options import RESULTS, WORKSPACE
 from agentbench.sandbox.docker_snapshot import remember
+from agentbench.sandbox.docker_usage import gauge_of
 from agentbench.sandbox.interface import Command, SnapshotId
 from agentbench.scoring.evidence import CommandResult, Ending
 
@@ -38,6 +41,7 @@ class DockerSandbox:
         self._mounts = mounts
         self._cancel = cancel
         self._lock = Lock()
+        self._watch = DiskWatch(gauge_of(container), container.plan.limits)
 
     @property
     def workspace(self) -> PurePosixPath:
@@ -73,12 +77,12 @@ class DockerSandbox:
                 duration=timedelta(),
                 stderr=text,
             )
-        with self._lock:
+        with self._lock, running_beside(self._container, command.beside):
             self._container.require_alive()
             execution = Execution(command, str(command.cwd or WORKSPACE))
             started = self._container.begin(list(execution.argv), execution.env)
             with started.wire:
-                return self._attend(execution, started, command)
+                return self._watched(execution, started, command)
 
     def kill(self) -> None:
         """End every process, for good. The files stay readable.
@@ -133,10 +137,22 @@ class DockerSandbox:
         with self._engine.speak(doing):
             yield from stream
 
+    def _watched(self, execution: Execution, started: Started, command: Command) -> CommandResult:
+        self._watch.begin()
+        try:
+            result = self._attend(execution, started, command)
+        finally:
+            exceeded = self._watch.end()
+        return out_of_disk(result, exceeded)
+
+    def _is_full(self) -> bool:
+        return bool(self._watch.exceeded())
+
     def _attend(self, execution: Execution, started: Started, command: Command) -> CommandResult:
         try:
             execution.begin(started.wire)
-            stop = execution.listen(started.wire, command.timeout.total_seconds(), self._cancel)
+            seconds = command.timeout.total_seconds()
+            stop = execution.listen(started.wire, seconds, self._cancel, self._is_full)
             if stop is Stop.DEADLINE:
                 self._container.signal("TERM")
                 execution.listen(started.wire, _GRACE, self._cancel)
@@ -149,6 +165,9 @@ class DockerSandbox:
             case Stop.DEADLINE:
                 execution.listen(started.wire, _DRAIN)
                 code = None
+            case Stop.FULL:
+                execution.listen(started.wire, _DRAIN)
+                code = 137
             case Stop.MARKED:
                 code = execution.exit_code
             case Stop.CUT_OFF:

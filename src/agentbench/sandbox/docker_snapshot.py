@@ -8,15 +8,19 @@ the same with an engine elsewhere.
 
 import uuid
 from contextlib import closing, suppress
+from typing import Final
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox import podman
 from agentbench.sandbox.docker_container import Container, remove_container
 from agentbench.sandbox.docker_engine import Api, Engine, NotThereError
+from agentbench.sandbox.docker_facts import Product
 from agentbench.sandbox.docker_labels import forget_owner, labels_of
 from agentbench.sandbox.docker_options import WORKSPACE
 from agentbench.sandbox.interface import SnapshotId
 
-_REPOSITORY = "agentbench/snapshot"
+REPOSITORY: Final = "agentbench/snapshot"
+"""The name of all snapshots; the tag is the key."""
 _WIPE = f"rm -rf {WORKSPACE} && mkdir {WORKSPACE}"
 _WIPE_SECONDS = 120
 
@@ -33,11 +37,8 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
         environment = str(api.commit(container.name, pause=False)["Id"])
     try:
         with engine.speak("remember the workspace", moves_files=True) as api:
-            _make_holder(api, holder, environment, container)
-            stream, _ = api.get_archive(container.name, f"{WORKSPACE}/.", chunk_size=1 << 20)
-            with closing(stream):
-                api.put_archive(holder, str(WORKSPACE), stream)
-            api.commit(holder, _REPOSITORY, key, pause=False, changes=_changes())
+            _fill(engine, api, holder, environment, container)
+            api.commit(holder, REPOSITORY, key, pause=False, changes=_changes())
     except BaseException:
         with suppress(SandboxError), engine.speak("forget an unfinished snapshot") as api:
             remove_container(engine, holder)
@@ -46,7 +47,7 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
     remove_container(engine, holder)
     if replaced is not None:
         _remove_image(engine, replaced)
-    return SnapshotId(f"{_REPOSITORY}:{key}")
+    return SnapshotId(f"{REPOSITORY}:{key}")
 
 
 def find(engine: Engine, key: str) -> SnapshotId | None:
@@ -56,7 +57,7 @@ def find(engine: Engine, key: str) -> SnapshotId | None:
         SandboxError: the engine is lost.
     """
     found = _image_of(engine, key)
-    return None if found is None else SnapshotId(f"{_REPOSITORY}:{key}")
+    return None if found is None else SnapshotId(f"{REPOSITORY}:{key}")
 
 
 def discard(engine: Engine, snapshot: SnapshotId) -> None:
@@ -69,8 +70,23 @@ def discard(engine: Engine, snapshot: SnapshotId) -> None:
         api.remove_image(snapshot, force=True)
 
 
-def _make_holder(api: Api, name: str, image: str, origin: Container) -> None:
-    """A container without volumes whose /workspace is an empty folder of its own."""
+def _fill(engine: Engine, api: Api, holder: str, image: str, origin: Container) -> None:
+    """Make a container without volumes that has the workspace of another in its own /workspace."""
+    labels = labels_of("sandbox", origin.plan.owner)
+    stream, _ = api.get_archive(origin.name, f"{WORKSPACE}/.", chunk_size=1 << 20)
+    with closing(stream):
+        if engine.facts.product is Product.PODMAN:
+            podman.make_holder(api, holder, image, labels=labels, workspace=stream)
+            return
+        _create_holder(api, holder, image, labels)
+        if origin.plan.holds_workspace:
+            api.start(holder)
+            api.wait(holder, timeout=_WIPE_SECONDS)
+        api.put_archive(holder, str(WORKSPACE), stream)
+
+
+def _create_holder(api: Api, name: str, image: str, labels: dict[str, str]) -> None:
+    """A container whose /workspace is empty, once it has run if its image has one."""
     api.create_container(
         image,
         name=name,
@@ -78,7 +94,7 @@ def _make_holder(api: Api, name: str, image: str, origin: Container) -> None:
         entrypoint=["/bin/sh", "-c", _WIPE],
         command=[],
         network_disabled=True,
-        labels=labels_of("sandbox", origin.plan.owner),
+        labels=labels,
         host_config={
             "NetworkMode": "none",
             "CapDrop": ["ALL"],
@@ -87,20 +103,17 @@ def _make_holder(api: Api, name: str, image: str, origin: Container) -> None:
             "LogConfig": {"Type": "none"},
         },
     )
-    if origin.plan.holds_workspace:
-        api.start(name)
-        api.wait(name, timeout=_WIPE_SECONDS)
 
 
 def _changes() -> list[str]:
     labels = {**labels_of("snapshot"), **forget_owner()}
-    described = " ".join(f'{name}="{value}"' for name, value in labels.items())
-    return [f"LABEL {described}", "ENTRYPOINT []", "CMD []"]
+    # A line for each, and no quotes: Podman takes them for a part of the value.
+    return [*(f"LABEL {name}={value}" for name, value in labels.items()), "ENTRYPOINT []", "CMD []"]
 
 
 def _image_of(engine: Engine, key: str) -> str | None:
     try:
-        return engine.image(f"{_REPOSITORY}:{key}").id
+        return engine.image(f"{REPOSITORY}:{key}").id
     except NotThereError:
         return None
 

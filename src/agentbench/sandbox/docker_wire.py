@@ -5,6 +5,7 @@ The SDK's own readers wait without end, also when the engine is frozen or gone.
 
 import os
 import socket
+import ssl
 import struct
 from io import RawIOBase
 from types import TracebackType
@@ -15,6 +16,7 @@ from agentbench.sandbox.interface import Stream
 _HEADER = struct.Struct(">BxxxL")
 _STREAMS = {1: Stream.STDOUT, 2: Stream.STDERR}
 _CHUNK = 1 << 18
+_LATER = (TimeoutError, BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class Frame(NamedTuple):
@@ -25,11 +27,13 @@ class Frame(NamedTuple):
 
 
 class _Socket(Protocol):
-    """What sockets, TLS sockets and the channels of SSH have in common."""
+    """What sockets and TLS sockets have in common."""
 
     def settimeout(self, seconds: float) -> None: ...
     def recv(self, size: int) -> bytes: ...
+    def send(self, data: bytes | bytearray) -> int: ...
     def sendall(self, data: bytes) -> object: ...
+    def fileno(self) -> int: ...
     def close(self) -> None: ...
 
 
@@ -67,17 +71,32 @@ class Wire:
 
     def receive(self, patience: float) -> list[Frame]:
         """What has come, or comes within some seconds; nothing once the connection has ended."""
+        return self._receive(max(patience, 0.001))  # 0 would mean: do not wait at all
+
+    def take(self) -> list[Frame]:
+        """What has come by now."""
+        return self._receive(0)
+
+    def offer(self, data: bytes | bytearray) -> int:
+        """Hand in as many bytes as go at once; what does not is to be offered again."""
         try:
-            self._socket.settimeout(max(patience, 0.001))  # 0 would mean: do not wait at all
-            data = self._socket.recv(_CHUNK)
-        except TimeoutError:
-            return []
+            self._socket.settimeout(0)
+            return self._socket.send(data)
+        except _LATER:
+            return 0
         except OSError:
-            data = b""
-        if not data:
             self.ended = True
-        self._pending += data
-        return self._frames()
+            return 0
+
+    def fileno(self) -> int:
+        """What to wait for its readiness by."""
+        return self._socket.fileno()
+
+    @property
+    def holds_more(self) -> bool:
+        """Whether there is something to take that `fileno` does not tell of: TLS reads ahead."""
+        pending = getattr(self._socket, "pending", None)
+        return bool(pending is not None and pending())
 
     def close(self) -> None:
         """Give the connection back to the system; it may be done twice."""
@@ -89,6 +108,19 @@ class Wire:
             close = getattr(holder, "close", None)
             if close is not None:
                 close()
+
+    def _receive(self, patience: float) -> list[Frame]:
+        try:
+            self._socket.settimeout(patience)
+            data = self._socket.recv(_CHUNK)
+        except _LATER:
+            return []
+        except OSError:
+            data = b""
+        if not data:
+            self.ended = True
+        self._pending += data
+        return self._frames()
 
     def _frames(self) -> list[Frame]:
         frames: list[Frame] = []
@@ -108,7 +140,7 @@ class Wire:
 
 
 def _plain(hijacked: object) -> _Socket:
-    """Something with time-outs: TLS and SSH connections have them, raw files do not."""
+    """Something with time-outs: TLS connections have them, raw files do not."""
     if isinstance(hijacked, RawIOBase):
         return socket.socket(fileno=os.dup(hijacked.fileno()))
     return cast("_Socket", hijacked)

@@ -10,6 +10,7 @@ from threading import Condition, Event, get_ident
 from typing import Protocol
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox.disk_watch import DiskWatch, out_of_disk
 from agentbench.sandbox.interface import Command, SnapshotId
 from agentbench.sandbox.no_follow import open_below
 from agentbench.sandbox.rooms import Rooms
@@ -68,6 +69,7 @@ class FolderSandbox:
     runner: Runner
     save: Callable[[str], SnapshotId]
     cancel: Event
+    watch: DiskWatch | None  # None: it may fill the disk
     _killed: Event = field(default_factory=Event)
     _idle: Condition = field(default_factory=Condition)
     _running: list[int] = field(default_factory=list)  # threads in `run`
@@ -99,7 +101,7 @@ class FolderSandbox:
         """
         self._refuse_if_over()
         with self._counted():
-            result = self.runner.run(command, lambda: command.cancelled or self._is_over())
+            result = self._watched(command, self.watch) if self.watch else self._attended(command)
         self._refuse_if_over()
         if command.cancelled:
             raise KeyboardInterrupt
@@ -152,6 +154,20 @@ class FolderSandbox:
             return self.save(key)
         except OSError as fault:
             raise SandboxError(f"no snapshot {key}: {fault}") from fault
+
+    def _attended(self, command: Command) -> CommandResult:
+        return self.runner.run(command, lambda: command.cancelled or self._is_over())
+
+    def _watched(self, command: Command, watch: DiskWatch) -> CommandResult:
+        def must_end() -> bool:
+            return command.cancelled or self._is_over() or bool(watch.exceeded())
+
+        watch.begin()
+        try:
+            result = self.runner.run(command, must_end)
+        finally:
+            exceeded = watch.end()
+        return out_of_disk(result, exceeded)
 
     def _is_over(self) -> bool:
         return self._killed.is_set() or self.cancel.is_set()

@@ -4,13 +4,13 @@ import os
 import platform
 import shutil
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentbench.errors import SandboxError
+from agentbench.owned_folder import owned_folder
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_labels import KIND, OURS
 
@@ -99,8 +99,8 @@ def _debian(engine: Engine, progress: Progress, suite: str) -> str:
     try:
         engine.image(name)
     except NotThereError:
-        with tempfile.TemporaryDirectory() as folder:
-            archive = Path(folder, "root.tar")
+        with owned_folder("agentbench-image-") as folder:
+            archive = folder / "root.tar"
             progress(f"making a Debian {suite}; it takes about a minute")
             _bootstrap(suite, archive)
             with engine.speak(f"import {name}", moves_files=True) as api:
@@ -108,7 +108,7 @@ def _debian(engine: Engine, progress: Progress, suite: str) -> str:
                     str(archive),
                     repository="agentbench/debian",
                     tag=suite,
-                    changes=[f"LABEL {OURS}=1 {KIND}=base"],
+                    changes=[f"LABEL {OURS}=1", f"LABEL {KIND}=base"],
                 )
     return name
 

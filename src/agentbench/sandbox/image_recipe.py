@@ -5,11 +5,11 @@ import io
 import subprocess
 import sys
 import tarfile
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 
 from agentbench.errors import UnavailableError
+from agentbench.owned_folder import owned_folder
 
 _FOLDER = files("agentbench.sandbox") / "image"
 _DOWNLOAD_SECONDS = 300
@@ -30,8 +30,12 @@ def build_context(python: str) -> bytes:
         UnavailableError: pip is missing, or gets no package index.
     """
     buffer = io.BytesIO()
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=buffer, mode="w") as tar:
-        wheels = Path(folder)
+    with (
+        owned_folder("agentbench-image-") as folder,
+        tarfile.open(fileobj=buffer, mode="w") as tar,
+    ):
+        wheels = folder / "wheels"
+        wheels.mkdir()
         _download(python, wheels)
         _add(tar, "Dockerfile", (_FOLDER / "Dockerfile").read_bytes())
         for wheel in sorted(wheels.iterdir()):

@@ -200,7 +200,8 @@ def _base_image(summary: Mapping[str, object]) -> BaseImage:
     labels = summary.get("Labels")
     tags = summary.get("RepoTags")
     named: Mapping[str, str] = labels if isinstance(labels, dict) else {}
-    name = str(tags[0]) if isinstance(tags, list) else ""
+    tag = str(tags[0]) if isinstance(tags, list) else ""
+    name = tag[max(0, tag.find(REPOSITORY)) :]  # Podman puts a registry before it
     return BaseImage(
         name=name,
         python=named.get(PYTHON, name.rpartition(":")[2]),

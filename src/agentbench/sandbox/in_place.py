@@ -84,7 +84,9 @@ def _sandbox(
         python=PurePosixPath(python),
         mounts={mount.name: PurePosixPath(mount.source.resolve()) for mount in mounts},
     )
-    return FolderSandbox(rooms=rooms, view=view, runner=runner, save=_refuse, cancel=Event())
+    return FolderSandbox(
+        rooms=rooms, view=view, runner=runner, save=_refuse, cancel=Event(), watch=None
+    )
 
 
 def _refuse(key: str) -> SnapshotId:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
+from socket import socket
 from threading import Event
 from types import MappingProxyType
 from typing import NewType, Protocol
@@ -57,7 +58,9 @@ class Limits:
     cpus: float = 1.0
     memory_mib: int = 2048
     pids: int = 256
-    disk_mib: int = 4096
+    disk_mib: int = 4096  # of all that its writable places hold, and of each file by its size
+    files: int = 300_000  # files, folders and links that they hold
+    open_files: int = 16_384  # descriptors of each process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,20 @@ class ReadOnlyMount:
 
     name: str
     source: Path
+    live: bool = False  # of use only in place, since it holds a socket: else it is left out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A program in the sandbox that speaks, by its stdin and stdout, with somebody on this side.
+
+    It takes the place of a live mount that was left out, and is run where that happens only. What
+    it says comes from where the agent rules.
+    """
+
+    argv: tuple[str, ...]
+    attend: Callable[[socket], AbstractContextManager[None]]
+    """Entered before the command starts, with the program's streams, and left when it ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +100,7 @@ class Command:
     sink: OutputSink | None = None
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes a stream
     cancel: Event | None = None  # set while it runs, it ends this command, not the sandbox
+    beside: Beside | None = None  # runs as long as the command
 
     @property
     def cancelled(self) -> bool:
@@ -166,6 +184,17 @@ class SandboxProvider(Protocol):
 
     def describe(self) -> Mapping[str, str]:
         """Engine, version, isolation facts for the record; keys are stable words."""
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The folders of this machine whose disks its sandboxes fill, as far as can be seen."""
+
+    def check(self) -> None:
+        """Find out, within seconds, whether sandboxes can be made at present.
+
+        Raises:
+            SandboxError: the engine is lost, or does not answer.
+        """
 
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.

@@ -1,60 +1,129 @@
-"""What runs of bubblewrap and process that died left on this machine, and how it is removed."""
+"""What runs that died left on this machine, and how it is removed."""
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from agentbench.owned_folder import OWNER, has_owner_file, is_owned
 from agentbench.sandbox.cgroup import PREFIX as GROUP_PREFIX
 from agentbench.sandbox.cgroup import find_hierarchy, remove_group
+from agentbench.sandbox.group_owner import is_used
 from agentbench.sandbox.leftover import Leftover
-from agentbench.sandbox.process import PREFIX as ROOMS_PREFIX
-from agentbench.sandbox.rooms import is_lived_in
 from agentbench.sandbox.trees import remove_tree, size_of
+from agentbench.seals.whole_file import UNFINISHED
 
-_FOLDER, _GROUP = "folder", "cgroup"
+_FOLDER, _GROUP, _FILE = "folder", "cgroup", "file"
+_TEMPORARY = "agentbench-"  # how folders of ours among the temporary files begin
+_WRITTEN_WITHIN = 60  # seconds; a file that is being written is renamed long before
 
 
 def find_leftovers(cache_dir: Path) -> tuple[Leftover, ...]:
-    """All folders and control groups of sandboxes; those whose owner lives are in use.
+    """All folders, files and control groups of runs; those whose owner lives are in use.
 
     Args:
         cache_dir: The one that providers are connected with.
     """
-    return (*_folders(cache_dir), *_groups())
+    return tuple(_measured(leftover) for leftover in _everything(cache_dir))
+
+
+def find_dead(cache_dir: Path) -> tuple[Leftover, ...]:
+    """Those whose owner is dead, unmeasured: quick enough for the start of every run."""
+    return tuple(leftover for leftover in _everything(cache_dir) if not leftover.owner_alive)
 
 
 def remove_leftovers(leftovers: tuple[Leftover, ...]) -> tuple[Leftover, ...]:
     """Remove what no living process owns; returns what was removed."""
     dead = tuple(leftover for leftover in leftovers if not leftover.owner_alive)
-    for leftover in dead:
-        if leftover.kind == _FOLDER:
-            remove_tree(Path(leftover.id))
-        elif leftover.kind == _GROUP:
-            remove_group(Path(leftover.id))
-    return dead
+    return tuple(leftover for leftover in dead if _removed(leftover))
 
 
-def _folders(cache_dir: Path) -> Iterator[Leftover]:
-    live = cache_dir / "bubblewrap" / "live"
-    rooms = [*_inside(live), *Path(tempfile.gettempdir()).glob(f"{ROOMS_PREFIX}*")]
-    for root in sorted(rooms):
-        yield Leftover(
-            kind=_FOLDER, id=str(root), size_bytes=size_of(root), owner_alive=is_lived_in(root)
-        )
+def _removed(leftover: Leftover) -> bool:
+    path = Path(leftover.id)
+    try:
+        match leftover.kind:
+            case "folder":
+                _remove_folder(path)
+            case "cgroup":
+                remove_group(path)
+            case "file":
+                path.unlink(missing_ok=True)
+            case _:
+                return False
+    except OSError:
+        return False  # another user's, or its disk is gone; `clean` shows it again
+    return True
+
+
+def _remove_folder(folder: Path) -> None:
+    """The file that tells whose it was goes last: a kill in between leaves no riddle."""
+    with suppress(NotADirectoryError, FileNotFoundError):
+        for entry in list(os.scandir(folder)):
+            if entry.is_dir(follow_symlinks=False):
+                remove_tree(Path(entry.path))
+            elif entry.name != OWNER:
+                Path(entry.path).unlink(missing_ok=True)
+    remove_tree(folder)
+
+
+def _everything(cache_dir: Path) -> Iterator[Leftover]:
+    for folder in sorted(_folders(cache_dir)):
+        yield Leftover(kind=_FOLDER, id=str(folder), owner_alive=is_owned(folder))
+    for file in sorted(_unfinished_files(cache_dir)):
+        yield Leftover(kind=_FILE, id=str(file))
+    yield from _groups()
+
+
+def _measured(leftover: Leftover) -> Leftover:
+    if leftover.kind == _GROUP:
+        return leftover
+    path = Path(leftover.id)
+    size = size_of(path) if leftover.kind == _FOLDER else path.lstat().st_size
+    return Leftover(
+        kind=leftover.kind, id=leftover.id, size_bytes=size, owner_alive=leftover.owner_alive
+    )
+
+
+def _folders(cache_dir: Path) -> Iterator[Path]:
+    """In folders of ours, what is named like scratch; elsewhere, only what bears our mark."""
+    yield from _inside(cache_dir / "bubblewrap" / "live", "")
+    yield from (path for path in _inside(cache_dir / "mirrors", "clone-") if path.is_dir())
+    temporary = _inside(Path(tempfile.gettempdir()), _TEMPORARY)
+    prepared = (path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, ""))
+    for path in (*temporary, *prepared):
+        if has_owner_file(path):
+            yield path
+
+
+def _unfinished_files(cache_dir: Path) -> Iterator[Path]:
+    places = [cache_dir / noun / kind for noun in ("bubblewrap", "process")
+              for kind in ("snapshots/keys", "images/keys")]  # fmt: skip
+    places += _inside(cache_dir / "prepared", "")
+    places += [path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, "")]
+    for place in places:
+        for path in _inside(place, "."):
+            if path.name.endswith(UNFINISHED) and _is_old(path):
+                yield path
+
+
+def _is_old(path: Path) -> bool:
+    with suppress(OSError):
+        return time.time() - path.lstat().st_mtime > _WRITTEN_WITHIN
+    return False
 
 
 def _groups() -> Iterator[Leftover]:
     hierarchy = find_hierarchy()
     parents = set[Path]() if hierarchy is None else set(hierarchy.parents.values())
     for folder in sorted(path for parent in parents for path in parent.glob(f"{GROUP_PREFIX}*")):
-        owner = folder.name.removeprefix(GROUP_PREFIX).partition("-")[0]
-        alive = owner.isdigit() and Path("/proc", owner).exists()
-        yield Leftover(kind=_GROUP, id=str(folder), owner_alive=alive)
+        yield Leftover(kind=_GROUP, id=str(folder), owner_alive=is_used(folder))
 
 
-def _inside(folder: Path) -> list[Path]:
+def _inside(folder: Path, prefix: str) -> list[Path]:
     try:
-        return [Path(entry) for entry in os.scandir(folder)]
-    except FileNotFoundError:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.name.startswith(prefix)]
+    except (FileNotFoundError, NotADirectoryError):
         return []

@@ -17,6 +17,7 @@ from typing import Self
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.base_environment import BaseEnvironments, make_environment
+from agentbench.sandbox.disk_watch import DiskWatch
 from agentbench.sandbox.folder_sandbox import FolderSandbox, View
 from agentbench.sandbox.host_python import HostPython, host_python
 from agentbench.sandbox.interface import (
@@ -28,11 +29,13 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.sandbox.process_runner import ProcessRunner
+from agentbench.sandbox.relocation import Relocation
 from agentbench.sandbox.rooms import Rooms, furnished
 from agentbench.sandbox.sandbox_user import can_reach, sandbox_user
 from agentbench.sandbox.setup_network import ca_bundle, ca_variables, forwarded
-from agentbench.sandbox.snapshot_store import Relocation, SnapshotStore
+from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import Owner, copy_tree
+from agentbench.sandbox.usage import FolderGauge
 
 PREFIX = "agentbench-process-"
 
@@ -92,6 +95,14 @@ class ProcessProvider:
             "python": self.python.full_version,
             "user": user,
         }
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The folder of environments and snapshots, and that of open sandboxes."""
+        return (self.cache, self.live)
+
+    def check(self) -> None:
+        """Nothing can be lost but this machine itself."""
 
     def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
         """The environment of this machine's Python; made, without a network, the first time.
@@ -191,8 +202,15 @@ class ProcessProvider:
             python=PurePosixPath(self.python.executable),
             mounts={mount.name: PurePosixPath(mount.source.resolve()) for mount in mounts},
         )
-        save = _saver(self._store("snapshot"), rooms)
-        return FolderSandbox(rooms=rooms, view=view, runner=runner, save=save, cancel=cancel)
+        gauge = FolderGauge(folders=(rooms.root,), processes=tuple)
+        return FolderSandbox(
+            rooms=rooms,
+            view=view,
+            runner=runner,
+            save=_saver(self._store("snapshot"), rooms),
+            cancel=cancel,
+            watch=DiskWatch(gauge, limits),
+        )
 
     def _make_environment(self, key: str) -> None:
         with furnished(self.live, PREFIX, self.user) as rooms:

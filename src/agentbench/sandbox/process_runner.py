@@ -14,6 +14,7 @@ from pathlib import Path
 from agentbench.sandbox import keeper
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.sandbox.memory_file import memory_file
+from agentbench.sandbox.process_limits import at_most
 from agentbench.sandbox.supervise import attend
 from agentbench.sandbox.trees import Owner
 from agentbench.scoring.evidence import CommandResult
@@ -64,7 +65,8 @@ class ProcessRunner:
         if self.limits is None:
             return limits
         limits += [
-            (resource.RLIMIT_FSIZE, self.limits.disk_mib << 20),
+            (resource.RLIMIT_NOFILE, at_most(resource.RLIMIT_NOFILE, self.limits.open_files)),
+            (resource.RLIMIT_FSIZE, at_most(resource.RLIMIT_FSIZE, self.limits.disk_mib << 20)),
             (resource.RLIMIT_DATA, self.limits.memory_mib << 20),
         ]
         if self.user is not None:

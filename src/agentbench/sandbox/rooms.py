@@ -1,6 +1,5 @@
 """The private folder of one sandbox on this machine, and who owns it while it lives."""
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
@@ -8,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentbench.owned_folder import is_owned, owned
 from agentbench.sandbox.trees import Owner, remove_tree
-
-_OWNER_FILE = "owner"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,29 +62,23 @@ def furnished(parent: Path, prefix: str, owner: Owner | None) -> Iterator[Rooms]
     """
     parent.mkdir(parents=True, exist_ok=True)
     root = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    rooms = Rooms(root=root)
     try:
         root.chmod(0o711)  # the sandbox's user walks through, and sees no name
-        with (root / _OWNER_FILE).open("w") as lived_in:
-            fcntl.flock(lived_in, fcntl.LOCK_EX)
-            lived_in.write(f"{os.getpid()}\n")
-            lived_in.flush()
-            rooms = Rooms(root=root)
-            for room in rooms.all:
-                room.mkdir(mode=0o700)
-                if owner is not None:
-                    os.chown(room, owner.uid, owner.gid)
-            yield rooms
+        with owned(root):
+            try:
+                for room in rooms.all:
+                    room.mkdir(mode=0o700)
+                    if owner is not None:
+                        os.chown(room, owner.uid, owner.gid)
+                yield rooms
+            finally:  # a kill in between leaves rooms whose owner can be told to be dead
+                for room in rooms.all:
+                    remove_tree(room)
     finally:
         remove_tree(root)
 
 
 def is_lived_in(root: Path) -> bool:
     """Whether the process that made these rooms still holds its lock on them."""
-    try:
-        with (root / _OWNER_FILE).open() as owner:
-            fcntl.flock(owner, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return False
-    return False
+    return is_owned(root)

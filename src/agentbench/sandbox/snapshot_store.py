@@ -2,24 +2,43 @@
 
 A key is a small file that names the folder of its state, so a key changes hands in one rename,
 and a state that sandboxes still stand on outlives its key. Whoever uses a state holds a lock on
-it; states that no key names and nobody holds are swept away.
+it; states that no key names and nobody holds are swept away. A state bears a digest of its trees:
+one that was damaged on disk is given up when a process first looks for it.
 """
 
 import contextlib
 import fcntl
+import logging
 import os
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import SnapshotId
 from agentbench.sandbox.rooms import Rooms
 from agentbench.sandbox.trees import Owner, copy_tree, remove_tree
+from agentbench.seals.document import Sealed
+from agentbench.seals.tree import is_whole, seal_tree
+from agentbench.seals.whole_file import write_whole
 
-_SAVED_AT = "saved-at"  # the file that is locked; holds the path of the rooms that were saved
+_STATE = "state.json"
+_LOCK = "in-use"  # the file that is locked by all who make or use the state
+_UNFINISHED_SECONDS = 10  # that a new state may be without its lock; some 0.1 ms are seen
+_LOG = logging.getLogger("agentbench.cache")
+
+
+class StateFacts(Sealed):
+    """What is written beside the trees of a state."""
+
+    saved_at: str  # the path of the rooms that were saved
+    trees: str  # the digest of all below the state's folder but its own files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +59,10 @@ class State:
         return self.folder / "venv"
 
 
+class DamagedStateError(SandboxError):
+    """A state is not what was saved."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotStore:
     """The states of one back end, by key."""
@@ -53,9 +76,19 @@ class SnapshotStore:
         return SnapshotId(f"{self.prefix}:{key}")
 
     def find(self, key: str) -> SnapshotId | None:
-        """The snapshot under a key, if there is one."""
-        state = self._named_by(self._keys / key)
-        return None if state is None else self.id_of(key)
+        """The snapshot under a key, if there is one and it is whole; a damaged one is forgotten."""
+        snapshot = self.id_of(key)
+        try:
+            with self.opened(snapshot):
+                with contextlib.suppress(OSError):
+                    os.utime(self._keys / key)  # by which the least recently used is told
+                return snapshot
+        except DamagedStateError as fault:
+            _LOG.warning("%s; it is made again", fault)
+            self.discard(snapshot)
+            return None
+        except SandboxError:
+            return None
 
     def holds(self, source: str) -> bool:
         """Whether an id is one of ours (there or not)."""
@@ -76,16 +109,15 @@ class SnapshotStore:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o711)
         state = Path(tempfile.mkdtemp(dir=self._states))
-        with (state / _SAVED_AT).open("w") as held:
-            fcntl.flock(held, fcntl.LOCK_SH)
+        with self._held(state):
             state.chmod(0o711)
             for room, lower in ((rooms.workspace, None), (rooms.venv, below)):
                 (state / room.name).mkdir()
                 copy_tree(room, state / room.name, owner=self.owner, below=lower)
-            held.write(str(rooms.root))
-            held.flush()
-            self._point(key, state.name)
-        self._sweep()
+            facts = StateFacts(saved_at=str(rooms.root), trees=_seal(state))
+            write_whole(state / _STATE, facts.sealed_json().encode())
+            write_whole(self._keys / key, state.name.encode())
+        self.sweep()
         return self.id_of(key)
 
     @contextmanager
@@ -93,22 +125,58 @@ class SnapshotStore:
         """A state that stays whole while the block lasts, whatever becomes of its key.
 
         Raises:
+            DamagedStateError: it is not what was saved.
             SandboxError: the snapshot is gone.
         """
-        folder = self._named_by(self._keys / snapshot.partition(":")[2])
+        folder = self.folder_of(snapshot.partition(":")[2])
+        if folder is None:
+            raise SandboxError(f"there is no {snapshot} any more")
         with contextlib.ExitStack() as keep:
             try:
-                held = keep.enter_context(((folder or Path()) / _SAVED_AT).open())
+                held = keep.enter_context((folder / _LOCK).open())
                 fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                saved_at = held.read()
             except OSError as fault:
                 raise SandboxError(f"there is no {snapshot} any more") from fault
-            yield State(folder=folder or Path(), saved_at=saved_at)
+            yield _checked(folder, snapshot)
 
     def discard(self, snapshot: str) -> None:
         """Forget a snapshot; one that is gone is no fault."""
         (self._keys / snapshot.partition(":")[2]).unlink(missing_ok=True)
-        self._sweep()
+        self.sweep()
+
+    def known_keys(self) -> list[str]:
+        """Every key that names a state."""
+        if not self._keys.is_dir():
+            return []
+        return sorted(path.name for path in self._keys.iterdir() if self._named_by(path))
+
+    def folder_of(self, key: str) -> Path | None:
+        """Where the state under a key lies."""
+        return self._named_by(self._keys / key)
+
+    def is_held(self, key: str) -> bool:
+        """Whether a sandbox stands on the state under a key now."""
+        folder = self.folder_of(key)
+        try:
+            with ((folder or self.folder) / _LOCK).open() as held:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def used_at(self, key: str) -> float:
+        """When the state under a key was last looked for, in seconds of the epoch."""
+        return (self._keys / key).stat().st_mtime
+
+    def sweep(self) -> int:
+        """Remove the states that no key names and nobody holds; returns how many are gone."""
+        if not self._states.is_dir():
+            return 0
+        states = set(self._states.iterdir())
+        unnamed = states - {self._named_by(pointer) for pointer in self._keys.iterdir()}
+        return sum(map(_removed, unnamed))
 
     @property
     def _keys(self) -> Path:
@@ -118,40 +186,60 @@ class SnapshotStore:
     def _states(self) -> Path:
         return self.folder / "states"
 
-    def _point(self, key: str, state: str) -> None:
-        descriptor, fresh = tempfile.mkstemp(dir=self.folder)
-        with os.fdopen(descriptor, "w") as pointer:
-            pointer.write(state)
-        Path(fresh).rename(self._keys / key)
+    @contextmanager
+    def _held(self, state: Path) -> Iterator[None]:
+        """Hold a new state, from when others can see that it may be held."""
+        fresh = state / f"{_LOCK}.new"
+        with fresh.open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_SH)
+            fresh.rename(state / _LOCK)
+            yield
 
     def _named_by(self, pointer: Path) -> Path | None:
         try:
-            state = self._states / pointer.read_text()
-        except OSError:
+            state = self._states / pointer.read_bytes().decode("ascii")
+            there = state.parent == self._states and stat.S_ISREG((state / _LOCK).stat().st_mode)
+        except (OSError, ValueError):  # a damaged key
             return None
-        return state if (state / _SAVED_AT).is_file() else None
+        return state if there else None
 
-    def _sweep(self) -> None:
-        """Remove the states that no key names and nobody holds."""
-        if not self._states.is_dir():
-            return
-        states = set(self._states.iterdir())
-        for state in states - {self._named_by(pointer) for pointer in self._keys.iterdir()}:
-            with contextlib.suppress(OSError), (state / _SAVED_AT).open() as held:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+def sweep_all(cache_dir: Path) -> int:
+    """Sweep the stores of every back end that keeps states on this machine."""
+    stores = (
+        SnapshotStore(folder=cache_dir / back_end / nouns, prefix="", owner=None)
+        for back_end in ("bubblewrap", "process")
+        for nouns in ("images", "snapshots")
+    )
+    return sum(store.sweep() for store in stores)
+
+
+def _checked(folder: Path, snapshot: str) -> State:
+    try:
+        facts = StateFacts.model_validate_json((folder / _STATE).read_bytes())
+    except (OSError, ValidationError) as fault:
+        raise DamagedStateError(f"{snapshot} has no whole {_STATE}") from fault
+    if not is_whole(folder, facts.trees, without={_STATE, _LOCK}):
+        raise DamagedStateError(f"{snapshot} was changed on disk, below {folder}")
+    return State(folder=folder, saved_at=facts.saved_at)
+
+
+def _seal(folder: Path) -> str:
+    return seal_tree(folder, without={_STATE, _LOCK})
+
+
+def _removed(state: Path) -> bool:
+    """Remove a state unless somebody holds it."""
+    try:
+        with (state / _LOCK).open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_tree(state)
+            return True
+    except FileNotFoundError:  # its maker was killed, or is about to lock it
+        with contextlib.suppress(OSError):
+            if time.time() - state.stat().st_mtime > _UNFINISHED_SECONDS:
                 remove_tree(state)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relocation:
-    """Rewrites a path in text, as `copy_tree` wants it; anything with a NUL byte stays."""
-
-    old: str
-    new: str
-
-    def __call__(self, content: bytes) -> bytes:
-        """The content with every mention of the old path made the new one."""
-        old = self.old.encode()
-        if old not in content or b"\0" in content:
-            return content
-        return content.replace(old, self.new.encode())
+                return True
+    except OSError:
+        pass
+    return False

@@ -5,10 +5,12 @@ import stat
 import tarfile
 from collections.abc import Iterator
 
-from agentbench.sandbox.no_follow import FILE, FOLDER, entries_of, open_locked
+from agentbench.sandbox.deep_walk import DeepWalk
+from agentbench.sandbox.no_follow import FILE, entries_of, open_locked
 
 _CHUNK = 1 << 20
 _BLOCK = tarfile.BLOCKSIZE
+_LONGEST_PATH = 4096  # bytes: Linux' PATH_MAX
 
 UNPACK = """
 import os, sys, tarfile
@@ -39,41 +41,45 @@ for path, mode in reversed(folders):
 def tar_stream(folder: int) -> Iterator[bytes]:
     """The tree under an open folder as a plain tar, member names relative to it.
 
-    Sockets, which tar cannot hold, are left out. A hard link comes as a file of its own.
+    Sockets, which tar cannot hold, are left out. A hard link comes as a file of its own. A folder
+    whose path is longer than any program can say comes without what is in it.
     """
-    yield from _members(folder, "")
+    with DeepWalk(folder) as walk:
+        yield from _members(walk)
+        while walk.depth or walk.names:
+            if not walk.names:
+                walk.up()
+                continue
+            walk.down(walk.names.pop())
+            if len(os.fsencode(walk.path)) <= _LONGEST_PATH:
+                yield from _members(walk)
     yield b"\0" * (2 * _BLOCK)
 
 
-def _members(folder: int, prefix: str) -> Iterator[bytes]:
-    for entry in entries_of(folder):
+def _members(walk: DeepWalk) -> Iterator[bytes]:
+    """What lies in the folder that a walk is in; it is to go down into the folders next."""
+    prefix = walk.path
+    for entry in entries_of(walk.folder):
         facts = entry.stat(follow_symlinks=False)
         info = tarfile.TarInfo(prefix + entry.name)
         info.mode, info.mtime = stat.S_IMODE(facts.st_mode), int(facts.st_mtime)
         if stat.S_ISREG(facts.st_mode):
             info.size = facts.st_size
             yield _header(info)
-            yield from _content(folder, entry.name, facts.st_size)
-        elif stat.S_ISDIR(facts.st_mode):
-            info.type = tarfile.DIRTYPE
-            yield _header(info)
-            yield from _below(folder, entry.name, prefix)
+            yield from _content(walk.folder, entry.name, facts.st_size)
         elif (kind := _special(facts.st_mode)) is not None:
             info.type = kind
             if kind == tarfile.SYMTYPE:
-                info.linkname = os.readlink(entry.name, dir_fd=folder)
+                info.linkname = os.readlink(entry.name, dir_fd=walk.folder)
             yield _header(info)
-
-
-def _below(folder: int, name: str, prefix: str) -> Iterator[bytes]:
-    deeper = open_locked(name, FOLDER, folder)
-    try:
-        yield from _members(deeper, f"{prefix}{name}/")
-    finally:
-        os.close(deeper)
+            if kind == tarfile.DIRTYPE:
+                walk.names.append(entry.name)
+    walk.names.reverse()
 
 
 def _special(mode: int) -> bytes | None:
+    if stat.S_ISDIR(mode):
+        return tarfile.DIRTYPE
     if stat.S_ISLNK(mode):
         return tarfile.SYMTYPE
     if stat.S_ISFIFO(mode):

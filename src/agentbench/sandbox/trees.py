@@ -1,16 +1,18 @@
 """Copies, merges and removes trees that a stranger wrote, following no link in them."""
 
 import contextlib
+import errno
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentbench.sandbox.no_follow import FILE, FOLDER, entries_of, open_locked
+from agentbench.sandbox.deep_walk import entries_below, remove_below
+from agentbench.sandbox.no_follow import FILE, FOLDER, entries_of, open_as_it_is, open_locked
 
 _CHUNK = 1 << 20
+_DEEPEST = 200  # folders in one another that are copied: three descriptors each
 _SMALL = 1 << 20  # no script or path file is larger
 _OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides all below it
 
@@ -52,22 +54,34 @@ def copy_tree(
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a tree, locked folders too; one that is gone is no fault."""
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            shutil.rmtree(path)
-        except PermissionError:
-            _unlock(path)
-            shutil.rmtree(path)
+    """Remove a tree, locked folders too; one that is gone is no fault.
+
+    Raises:
+        OSError: something in it cannot be removed.
+    """
+    with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as keep:
+        parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        keep.callback(os.close, parent)
+        folder = open_locked(path.name, FOLDER, parent)
+        keep.callback(os.close, folder)
+        remove_below(folder)
+        os.rmdir(path.name, dir_fd=parent)
 
 
 def size_of(path: Path) -> int:
     """Bytes that the regular files of a tree hold, as far as it can be read."""
+    try:
+        folder = os.open(path, FOLDER)
+    except OSError:
+        return 0
     total = 0
-    for folder, _, names in os.walk(path):
-        for name in names:
+    try:
+        for entry in entries_below(folder, opened=open_as_it_is):
             with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118 - hot loop
+                if entry.is_file(follow_symlinks=False):
+                    total += entry.stat(follow_symlinks=False).st_size
+    finally:
+        os.close(folder)
     return total
 
 
@@ -78,8 +92,10 @@ class _Copy:
         self._owner = owner
         self._change = change
 
-    def folder(self, source: int, target: int, lower: int | None) -> None:
+    def folder(self, source: int, target: int, lower: int | None, depth: int = 0) -> None:
         """Copy what is in `source`, then link what an overlay lets through from `lower`."""
+        if depth > _DEEPEST:
+            raise OSError(errno.ENAMETOOLONG, f"more than {_DEEPEST} folders in one another")
         names = set[str]()
         for entry in entries_of(source):
             names.add(entry.name)
@@ -87,7 +103,7 @@ class _Copy:
             if stat.S_ISREG(facts.st_mode):
                 self._file(source, target, entry.name, facts)
             elif stat.S_ISDIR(facts.st_mode):
-                self._deeper(source, target, entry.name, lower)
+                self._deeper(source, target, entry.name, lower, depth)
             elif stat.S_ISLNK(facts.st_mode):
                 self._link(source, target, entry.name)
             # A device of number 0:0 is how an overlay says that a name was removed.
@@ -95,7 +111,7 @@ class _Copy:
             self._take_over(lower, target, names)
         self._finish(source, target)
 
-    def _deeper(self, source: int, target: int, name: str, lower: int | None) -> None:
+    def _deeper(self, source: int, target: int, name: str, lower: int | None, depth: int) -> None:
         os.mkdir(name, 0o700, dir_fd=target)
         with contextlib.ExitStack() as keep:
             from_folder, to_folder = _opened(name, source, keep), _opened(name, target, keep)
@@ -103,7 +119,7 @@ class _Copy:
             if lower is not None and not _is_opaque(from_folder):
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     below = _opened(name, lower, keep)
-            self.folder(from_folder, to_folder, below)
+            self.folder(from_folder, to_folder, below, depth + 1)
 
     def _take_over(self, lower: int, target: int, hidden: set[str]) -> None:
         for entry in entries_of(lower):
@@ -163,12 +179,3 @@ def _is_opaque(folder: int) -> bool:
         return os.getxattr(folder, _OPAQUE) == b"y"
     except OSError:  # it bears no such mark, or the file system knows of none
         return False
-
-
-def _unlock(path: Path) -> None:
-    """Give us the right to empty every folder of a tree."""
-    path.chmod(0o700)
-    with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                _unlock(Path(entry.path))

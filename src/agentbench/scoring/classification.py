@@ -100,7 +100,7 @@ def _outweighs(command: CommandResult, ending: AgentEnding, evidence: Evidence) 
     if command.ending is Ending.TIMED_OUT:
         return ending in _OUTWEIGHED_BY_DEADLINE
     out_of_memory = command.ending is Ending.OUT_OF_MEMORY and not evidence.ran_to_end
-    return out_of_memory or command.ending is Ending.LOST
+    return out_of_memory or command.ending in {Ending.OUT_OF_DISK, Ending.LOST}
 
 
 def _agent_reason(ending: AgentEnding, command: CommandResult | None) -> FailureReason | None:
@@ -120,6 +120,9 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
             )
         case Ending.OUT_OF_MEMORY:
             reason, detail = _from_lack_of_memory(stage, command, evidence)
+        case Ending.OUT_OF_DISK:
+            limit = f" (limit {command.exceeded})" if command.exceeded else ""
+            reason, detail = FailureReason.SANDBOX_ERROR, f"out of disk{limit}"
         case Ending.LOST:
             reason, detail = FailureReason.SANDBOX_ERROR, "the sandbox or its engine went away"
         case Ending.KILLED:
@@ -170,7 +173,7 @@ def _fault(stage: StageName, reason: FailureReason, command: CommandResult) -> F
         return Fault.AGENT
     if stage in _FETCHES and reason is FailureReason.TIMEOUT:
         return Fault.INFRASTRUCTURE
-    dead = command.ending in {Ending.OUT_OF_MEMORY, Ending.KILLED}
+    dead = command.ending in {Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK, Ending.KILLED}
     if dead or stage is StageName.BASELINE_RUN:
         return Fault.TASK
     network = network_failure(command.stderr) or network_failure(command.stdout)

@@ -23,6 +23,7 @@ class Ending(StrEnum):
     EXITED = "exited"
     TIMED_OUT = "timed_out"  # our own deadline fired
     OUT_OF_MEMORY = "out_of_memory"  # the kernel's OOM killer took a process of it
+    OUT_OF_DISK = "out_of_disk"  # we killed it: its sandbox held more than it may
     KILLED = "killed"  # a signal that was neither of these
     LOST = "lost"  # the engine or the sandbox went away: nobody knows
 
@@ -34,6 +35,9 @@ class CommandResult(Schema):
     ending: Ending
     exit_code: int | None = None
     signal: int | None = None
+    exceeded: str = Field(
+        default="", description="the limit that ended it, in words: '4096 MiB', '300000 files'"
+    )
     duration: timedelta
     stdout: str = ""
     stderr: str = ""

@@ -23,7 +23,7 @@ from agentbench.stages.blind_controls import plan_ahead
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.model_evidence import with_model
-from agentbench.stages.verification.extraction import Change, read_change
+from agentbench.stages.verification.extraction import Change, ExtractionLimits, read_change
 from agentbench.stages.verification.patch_text import render_patch
 from agentbench.stages.verification.protection import JudgedChange, Protection, protect
 from agentbench.stages.verification.suspicious import suspicious_code
@@ -90,11 +90,17 @@ def _take_out(context: StageContext, sandbox: Sandbox) -> Change:
     try:
         sandbox.kill()
         with sandbox.read_tree(sandbox.workspace) as chunks:
-            return read_change(chunks, prepared.base, prepared.content)
+            return read_change(chunks, prepared.base, prepared.content, _extracted(context))
     except SandboxError as error:
         if _still_opens(context):
             error.fault = Fault.AGENT.value
         raise
+
+
+def _extracted(context: StageContext) -> ExtractionLimits:
+    """How much is read: twice what the disk may hold, and the names of so many files."""
+    limits = context.limits
+    return ExtractionLimits(stream_bytes=(2 * limits.disk_mib << 20) + 2048 * limits.files)
 
 
 def _still_opens(context: StageContext) -> bool:

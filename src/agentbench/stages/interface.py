@@ -78,6 +78,7 @@ class StageContext:
             memory_mib=environment.memory_mib,
             pids=environment.pids,
             disk_mib=environment.disk_mib,
+            files=environment.files,
         )
 
     def scaled(self, seconds: float) -> timedelta:

@@ -1,31 +1,44 @@
 """What clone, checkout and set-up leave behind, kept so that the next attempt need not repeat it.
 
 A preparation is a snapshot of the provider, the base tree as a tar of ours, and the evidence of
-the three stages. It is keyed by everything that went into it.
+the three stages. It is keyed by everything that went into it. All of it is checked when it is
+loaded: what was damaged on disk is made again.
 """
 
 import hashlib
 import json
+import logging
+import os
 import shutil
-import tarfile
-import tempfile
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from agentbench.in_use import Use, removing, users_of
+from agentbench.owned_folder import owned_folder
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
-from agentbench.schema import Schema
 from agentbench.scoring.evidence import StageResult
+from agentbench.seals.document import Sealed
+from agentbench.seals.whole_file import write_whole
 from agentbench.stages.verification.control_memory import ControlMemory
 from agentbench.stages.verification.tree import Kind, Tree, read_tree
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import Task
 
-_FORMAT = 1  # raised whenever a preparation of an older agentbench must not be used
-_RESULTS = TypeAdapter(tuple[StageResult, ...])
+_FORMAT = 2  # raised whenever a preparation of an older agentbench must not be used
+ONCE = "once-"
+"""How the keys of preparations begin that one attempt alone may use."""
+
+_STAGES, _BASE = "stages.json", "base.tar"
 _CHUNK = 1 << 20
+_HELD = 256  # locks, each with a descriptor
+_DAMAGED = "%s was damaged on disk; it is made again"
+_LOG = logging.getLogger("agentbench.cache")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +48,9 @@ class Prepared:
     snapshot: SnapshotId
     base: Tree
     base_tar: Path
+    use: Use | None = field(
+        default=None, compare=False, repr=False
+    )  # keeps others from evicting it
 
     def content(self, path: PurePosixPath) -> bytes | None:
         """The base's content of a regular file; `None` where it has none of that path."""
@@ -46,7 +62,14 @@ class Prepared:
             return source.read(entry.size)
 
 
-class CachedBaseline(Schema):
+class KeptStages(Sealed):
+    """The evidence of the three stages, and the digest of the tar beside it."""
+
+    results: tuple[StageResult, ...]
+    base_tar: str
+
+
+class CachedBaseline(Sealed):
     """A baseline run: its evidence, and the serializer's result as JSON."""
 
     result: StageResult
@@ -82,51 +105,76 @@ def baseline_key(task: Task, preparation: str) -> str:
 
 
 class PreparationCache:
-    """Preparations and baselines below one folder of the host."""
+    """Preparations and baselines below one folder of the host; safe to use from threads.
+
+    What was loaded or kept is not evicted by anybody while an attempt has it, nor, of the last
+    few hundred, until this object or its process is gone.
+    """
 
     def __init__(self, folder: Path, provider: SandboxProvider) -> None:
         self._folder = folder / provider.name
         self._folder.mkdir(parents=True, exist_ok=True)
         self._provider = provider
+        self._uses: OrderedDict[str, Use] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """Where it all lies."""
+        return self._folder
 
     def lock_path(self, key: str) -> Path:
         """The file to hold a lock on while a preparation is made."""
         return self._folder / f"{key}.lock"
 
     def load(self, key: str) -> tuple[Prepared, tuple[StageResult, ...]] | None:
-        """A preparation and the evidence of its stages, if it is still whole."""
+        """A preparation and the evidence of its stages, if it is still whole.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
         folder = self._folder / key
         snapshot = self._provider.find(key)
         if snapshot is None:
             return None
+        use = self._use(key)
         try:
-            results = _RESULTS.validate_json((folder / "stages.json").read_bytes())
-            prepared = self._prepared(snapshot, folder / "base.tar")
-        except (OSError, ValidationError, tarfile.TarError):
-            return None  # torn, or not complete; it is made again
-        return prepared, tuple(map(_as_cached, results))
+            kept = KeptStages.model_validate_json((folder / _STAGES).read_bytes())
+            is_now = _digest_of(folder / _BASE)
+        except FileNotFoundError:
+            return None  # never completed
+        except (OSError, ValidationError):
+            _LOG.warning(_DAMAGED, folder)
+            return None
+        if is_now != kept.base_tar:
+            _LOG.warning(_DAMAGED, folder)
+            return None
+        with suppress(OSError):
+            os.utime(folder)  # by which the least recently used is told
+        return self._prepared(snapshot, folder / _BASE, use), tuple(map(_as_cached, kept.results))
 
     def keep(self, key: str, sandbox: Sandbox) -> Prepared:
         """Take a preparation out of the sandbox that set-up ended in."""
         folder = self._folder / key
-        scratch = Path(tempfile.mkdtemp(dir=self._folder, prefix=f"{key}-"))
-        try:
+        use = self._use(key)
+        with owned_folder(f"{key}-", self._folder) as scratch:
+            (scratch / "kept").mkdir()
             with (
                 sandbox.read_tree(sandbox.workspace) as chunks,
-                (scratch / "base.tar").open("wb") as target,
+                (scratch / "kept" / _BASE).open("wb") as target,
             ):
                 for chunk in chunks:
                     target.write(chunk)
             snapshot = sandbox.snapshot(key)
             shutil.rmtree(folder, ignore_errors=True)
-            scratch.rename(folder)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-        return self._prepared(snapshot, folder / "base.tar")
+            (scratch / "kept").rename(folder)
+        return self._prepared(snapshot, folder / _BASE, use)
 
     def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
         """Complete a preparation with the evidence of its stages; before that it is not loaded."""
-        _write(self._folder / key / "stages.json", _RESULTS.dump_json(tuple(results)))
+        folder = self._folder / key
+        kept = KeptStages(results=tuple(results), base_tar=_digest_of(folder / _BASE))
+        write_whole(folder / _STAGES, kept.sealed_json().encode())
 
     def forget(self, key: str) -> None:
         """Give up a preparation and free what it holds."""
@@ -134,28 +182,60 @@ class PreparationCache:
         snapshot = self._provider.find(key)
         if snapshot is not None:
             self._provider.discard(snapshot)
+        with self._lock:
+            self._uses.pop(key, None)
+        users_of(self._folder / key).unlink(missing_ok=True)
+
+    def forget_dead(self) -> int:
+        """Give up what killed runs made for one attempt only; says how many there were.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        dead = 0
+        for users in self._folder.glob(f"{ONCE}*.users"):
+            key = users.name.removesuffix(".users")
+            with removing(self._folder / key) as allowed:
+                if allowed:
+                    self.forget(key)
+                    dead += 1
+            if allowed:
+                self.lock_path(key).unlink(missing_ok=True)
+        return dead
 
     def load_baseline(self, key: str) -> CachedBaseline | None:
         """A baseline run of this machine that showed what it should."""
         path = self._folder / f"baseline-{key}.json"
         try:
             kept = CachedBaseline.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return None
         except (OSError, ValidationError):
+            _LOG.warning(_DAMAGED, path)
             return None
         return kept.model_copy(update={"result": _as_cached(kept.result)})
 
     def keep_baseline(self, key: str, baseline: CachedBaseline) -> None:
         """Keep a baseline run for later attempts at the same task."""
-        _write(self._folder / f"baseline-{key}.json", baseline.model_dump_json().encode())
+        path = self._folder / f"baseline-{key}.json"
+        write_whole(path, baseline.sealed_json().encode())
 
     def control_memory(self, key: str) -> ControlMemory:
         """What the reference solution has shown about the controls of a task."""
         return ControlMemory(self._folder / f"controls-{key}.json")
 
-    def _prepared(self, snapshot: SnapshotId, base_tar: Path) -> Prepared:
+    def _use(self, key: str) -> Use:
+        with self._lock:
+            use = self._uses.pop(key, None) or Use(self._folder / key)
+            self._uses[key] = use
+            if len(self._uses) > _HELD:
+                self._uses.popitem(last=False)
+        return use
+
+    def _prepared(self, snapshot: SnapshotId, base_tar: Path, use: Use) -> Prepared:
         with base_tar.open("rb") as source:
             base = read_tree(iter(lambda: source.read(_CHUNK), b""))
-        return Prepared(snapshot=snapshot, base=base, base_tar=base_tar)
+        return Prepared(snapshot=snapshot, base=base, base_tar=base_tar, use=use)
 
 
 def _as_cached(result: StageResult) -> StageResult:
@@ -163,7 +243,6 @@ def _as_cached(result: StageResult) -> StageResult:
     return result.model_copy(update={"cached": True, "evidence": evidence})
 
 
-def _write(path: Path, content: bytes) -> None:
-    scratch = path.with_suffix(".new")
-    scratch.write_bytes(content)
-    scratch.replace(path)
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()

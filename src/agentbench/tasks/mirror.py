@@ -1,20 +1,28 @@
 """Mirrors: bare repositories on the host, one per origin, that stages copy from.
 
 Host-side because that is where a user's credentials are; cached, and changed under a file lock.
+Each bears a digest of all its files: what was damaged on disk (git does not look at every byte,
+nor at its own settings) is made again when a process first wants it.
 """
 
 import hashlib
+import logging
 import os
 import shutil
-import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
 
 from filelock import FileLock
+from pydantic import ValidationError
 
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
+from agentbench.in_use import Use
+from agentbench.owned_folder import owned_folder
+from agentbench.seals.document import Sealed
+from agentbench.seals.tree import is_whole, seal_tree
+from agentbench.seals.whole_file import write_whole
 from agentbench.tasks.host_git import GitAnswer, git, without_credentials
 from agentbench.tasks.source import RepoSource
 
@@ -30,9 +38,17 @@ _COMMIT = (
     "The task's repository",
 )
 
+_SEAL = "agentbench.json"
+_LOG = logging.getLogger("agentbench.cache")
 
 CLONE_TIMEOUT = timedelta(minutes=30)
 """How long a clone may take; the largest public repositories need some minutes."""
+
+
+class MirrorFacts(Sealed):
+    """What is written into a mirror beside git's own files."""
+
+    tree: str  # the digest of those
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +59,7 @@ class Mirror:
     commit: str
     has_commit: bool = True  # false: the origin answered and has no such commit
     described: str | None = None  # what `git describe --tags` says, for projects that ask git
+    use: Use | None = field(default=None, compare=False, repr=False)  # against eviction
 
 
 class Mirrors:
@@ -76,39 +93,51 @@ class Mirrors:
         path = self._folder / f"files-{tree_digest(files)[:32]}.git"
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock"):
-            if not path.exists():
+            if not _is_whole(path):
                 _commit_files(files, path)
+            use = Use(path)
         answer = git(
             "rev-parse", "--verify", "refs/heads/main^{commit}", cwd=path, env=_repository(path)
         )
         if not answer.ok:
             raise GitCloneError(f"{path}: the mirror is damaged: {answer.complaint}; remove it")
-        return Mirror(path=path, commit=answer.stdout.decode().strip())
+        return Mirror(path=path, commit=answer.stdout.decode().strip(), use=use)
 
     def _of_url(self, url: str, commit: str) -> Mirror:
         path = self._folder / f"url-{hashlib.sha256(url.encode()).hexdigest()[:32]}.git"
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock"):
-            if not path.exists():
+            if not _is_whole(path):
                 self._clone(url, path)
+            use = Use(path)
             if not _has(path, commit):
-                self._fetch(url, path, commit)
+                try:
+                    self._fetch(url, path, commit)
+                finally:
+                    _seal(path)
         answer = git(
             "describe", "--tags", "--always", "--abbrev=12", commit, cwd=path, env=_repository(path)
         )
         described = answer.stdout.decode().strip() if answer.ok else None
-        return Mirror(path=path, commit=commit, has_commit=_has(path, commit), described=described)
+        return Mirror(
+            path=path,
+            commit=commit,
+            has_commit=_has(path, commit),
+            described=described,
+            use=use,
+        )
 
     def _clone(self, url: str, path: Path) -> None:
-        with tempfile.TemporaryDirectory(dir=self._folder, prefix="clone-") as scratch:
-            target = Path(scratch) / "mirror.git"
+        with owned_folder("clone-", self._folder) as scratch:
+            target = scratch / "mirror.git"
             answer = git(
                 "clone", "--mirror", "--quiet", "--template=", "--origin=origin",
                 "--", url, str(target),
-                cwd=Path(scratch), sealed=False, timeout=self._timeout, cancel=self._cancel,
+                cwd=scratch, sealed=False, timeout=self._timeout, cancel=self._cancel,
             )  # fmt: skip
             if not answer.ok:
                 raise _clone_error(url, answer)
+            _seal(target)
             target.rename(path)
 
     def _fetch(self, url: str, path: Path, commit: str) -> None:
@@ -153,8 +182,8 @@ def _is_debris(relative: Path) -> bool:
 
 def _commit_files(files: Path, path: Path) -> None:
     """Make a bare repository of one commit whose hash depends on the files alone."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix="files-") as scratch:
-        target, tree = Path(scratch) / "mirror.git", Path(scratch) / "tree"
+    with owned_folder("clone-", path.parent) as scratch:
+        target, tree = scratch / "mirror.git", scratch / "tree"
         # A copy, for git would take a folder that bears a .git for a submodule.
         shutil.copytree(files, tree, symlinks=True, ignore=shutil.ignore_patterns(*_DEBRIS))
         target.mkdir()
@@ -167,7 +196,36 @@ def _commit_files(files: Path, path: Path) -> None:
             answer = git(*arguments, cwd=cwd, env=env)
             if not answer.ok:
                 raise GitCloneError(f"{files}: {answer.complaint}")
+        _seal(target)
         target.rename(path)
+
+
+def _seal(path: Path) -> None:
+    facts = MirrorFacts(tree=seal_tree(path, without={_SEAL}))
+    write_whole(path / _SEAL, facts.sealed_json().encode())
+    (path / _SEAL).chmod(0o644)  # like the other files, whatever our umask
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a mirror is there as it was made; what is left of a damaged one is removed."""
+    if not path.exists():
+        return False
+    try:
+        facts = MirrorFacts.model_validate_json((path / _SEAL).read_bytes())
+        whole = is_whole(path, facts.tree, without={_SEAL})
+    except (OSError, ValidationError):
+        whole = False
+    if whole:
+        os.utime(path / _SEAL)  # by which the least recently used is told
+        return True
+    _LOG.warning("%s was damaged on disk, or is of an older agentbench; it is made again", path)
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise GitCloneError(
+            f"{path}: is damaged and cannot be removed ({error.strerror}); remove it"
+        ) from error
+    return False
 
 
 def _repository(path: Path) -> dict[str, str]:

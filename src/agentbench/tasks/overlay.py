@@ -5,11 +5,11 @@ the container that judges.
 """
 
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
+from agentbench.owned_folder import owned_folder
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.patched_file import PatchedFile
@@ -34,8 +34,7 @@ def overlay_of(patch: bytes, mirror: Mirror) -> Overlay:
     """
     if not patch.strip():
         return Overlay(files={})
-    with tempfile.TemporaryDirectory(prefix="agentbench-patch-") as scratch:
-        folder = Path(scratch)
+    with owned_folder("agentbench-patch-") as folder:
         (folder / "objects").mkdir()
         (folder / "patch").write_bytes(patch)
         env = {

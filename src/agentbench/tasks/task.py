@@ -21,6 +21,7 @@ class Environment(Schema):
     memory_mib: int = 2048
     pids: int = 256
     disk_mib: int = 4096
+    files: int = 300_000
 
 
 class Setup(Schema):

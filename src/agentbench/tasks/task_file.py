@@ -135,6 +135,7 @@ class EnvironmentTable(Schema):
     memory_mib: Mebibytes = 2048
     pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
     disk_mib: Mebibytes = 4096
+    files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
 
     @model_validator(mode="after")
     def _one_image(self) -> "EnvironmentTable":

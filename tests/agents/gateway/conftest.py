@@ -1,11 +1,15 @@
 """Real sandboxes for what runs in them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from agentbench.sandbox.docker import DockerProvider
+from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.process import ProcessProvider
 from tests.e2e import conftest as end_to_end
+from tests.sandbox.forwarder import forwarding
 
 bubblewrap = end_to_end.bubblewrap
 cache_dir = end_to_end.cache_dir
@@ -16,3 +20,15 @@ docker = end_to_end.docker
 def process(cache_dir: Path) -> ProcessProvider:
     """Commands without walls."""
     return ProcessProvider.connect(cache_dir=cache_dir)
+
+
+@pytest.fixture(scope="session")
+def elsewhere(docker: DockerProvider) -> Iterator[DockerProvider]:
+    """The engine as one that is reached by TCP, and so shares no files with us."""
+    engine = Engine.connect()
+    if not engine.is_local:
+        yield docker
+        return
+    path = (engine.base_url or "/var/run/docker.sock").removeprefix("unix://")
+    with forwarding(path) as port:
+        yield DockerProvider.connect(base_url=f"tcp://127.0.0.1:{port}")

@@ -1,9 +1,10 @@
 """A command in a sandbox without a network reaches its door, and nothing else."""
 
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -15,7 +16,11 @@ from tests.agents.gateway.at_the_door import door_to
 from tests.agents.gateway.unix_door import UnixDoor, echo, unix_door
 from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
 
-WALLED = ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)]
+WALLED = [
+    "bubblewrap",
+    pytest.param("docker", marks=pytest.mark.docker),
+    pytest.param("elsewhere", marks=pytest.mark.docker),
+]
 EVERYWHERE = [*WALLED, "process"]
 LIMITS = Limits(memory_mib=512, pids=64, disk_mib=512)
 MANY = """
@@ -47,6 +52,37 @@ print(listening == [door], [address for address in (("10.0.0.1", 80), ("172.17.0
 print(sorted(os.listdir(os.environ["DOOR"])))
 """
 
+FIND = """
+import os
+def is_carrier(pid):
+    try:
+        argv = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\\0")
+        return argv[3].endswith(b"/agentbench-carrier.py")
+    except (OSError, IndexError):
+        return False
+(carrier,) = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_carrier(pid)]
+"""
+ONE = """
+import os, socket, sys
+host, port = os.environ["AGENTBENCH_MODEL_URL"].removeprefix("http://").split(":")
+with socket.create_connection((host, int(port)), timeout=60) as connection:
+    try:
+        connection.sendall(b"x")
+        print("somebody" if connection.recv(1) else "nobody")
+    except ConnectionError:
+        print("nobody")
+sys.exit(7)
+"""
+MEGABYTES = """
+import os, socket, threading
+host, port = os.environ["AGENTBENCH_MODEL_URL"].removeprefix("http://").split(":")
+data = os.urandom(8 << 20)
+with socket.create_connection((host, int(port)), timeout=60) as connection:
+    sending = threading.Thread(
+        target=lambda: (connection.sendall(data), connection.shutdown(socket.SHUT_WR)))
+    sending.start()
+    print(b"".join(iter(lambda: connection.recv(1 << 16), b"")) == data + b"end")
+"""
 CLIENT = """
 import json, os, urllib.request
 body = {"model": os.environ["AGENTBENCH_MODEL"], "messages": []}
@@ -94,9 +130,16 @@ def test_two_hundred_connections_reach_the_door(back_end: SandboxProvider, door:
 @pytest.mark.parametrize("back_end", WALLED, indirect=True)
 def test_nothing_else_is_reached(back_end: SandboxProvider, door: UnixDoor) -> None:
     with opened(back_end, door) as sandbox:
-        env = {"DOOR": str(sandbox.mounted("agentbench-door"))}
-        result = run(sandbox, door, "python", "-c", ELSEWHERE, env=env)
-    assert result.stdout == f"True []\n['{door.socket.name}']\n", result.stderr
+        folder = _door_folder(sandbox)
+        result = run(sandbox, door, "python", "-c", ELSEWHERE, env={"DOOR": str(folder or "/tmp")})
+    name = door.socket.name if folder is not None else "agentbench-door.sock"
+    assert result.stdout == f"True []\n['{name}']\n", result.stderr
+
+
+def _door_folder(sandbox: Sandbox) -> PurePosixPath | None:
+    with suppress(KeyError):
+        return sandbox.mounted("agentbench-door")
+    return None
 
 
 @pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
@@ -150,3 +193,46 @@ def test_a_model_answers_in_the_sandbox_and_its_key_is_not_there(
     assert (facts.usage.input_tokens, facts.usage.output_tokens) == (30, 4)
     assert model.key not in seen.stdout
     assert door.token in seen.stdout
+
+
+@pytest.fixture
+def far(elsewhere: SandboxProvider, door: UnixDoor) -> Iterator[Sandbox]:
+    """A sandbox whose door is carried by the engine's own connection."""
+    with opened(elsewhere, door) as sandbox:
+        assert _door_folder(sandbox) is None
+        yield sandbox
+
+
+@pytest.mark.docker
+def test_an_agent_that_kills_its_carrier_has_no_model_and_no_more_comes_of_it(
+    far: Sandbox, door: UnixDoor
+) -> None:
+    before = run(far, door, "python", "-c", MANY)
+    cut = run(far, door, "python", "-c", FIND + "os.kill(carrier, 9)" + ONE)
+    after = run(far, door, "python", "-c", MANY)
+    assert before.stdout == after.stdout == "True\n"
+    assert (cut.stdout, cut.exit_code) == ("nobody\n", 7)
+
+
+@pytest.mark.docker
+def test_an_agent_that_speaks_for_its_carrier_is_not_listened_to(
+    far: Sandbox, door: UnixDoor
+) -> None:
+    speak = "open(f'/proc/{carrier}/fd/1', 'wb').write(b'rubbish' * 99)"
+    said = run(far, door, "python", "-c", FIND + speak + ONE)
+    assert (said.stdout, said.exit_code) == ("nobody\n", 7), said.stderr
+
+
+@pytest.mark.docker
+def test_what_is_left_of_a_carrier_ends_with_its_command(far: Sandbox, door: UnixDoor) -> None:
+    for _ in range(3):
+        assert run(far, door, "true").ok
+    seen = far.run(Command(argv=("sh", "-c", "cat /proc/*/cmdline"), timeout=timedelta(minutes=1)))
+    assert "agentbench-carrier" not in seen.stdout
+    assert [each.name for each in threading.enumerate() if each.name == "agentbench-beside"] == []
+
+
+@pytest.mark.docker
+def test_megabytes_pass_both_ways(far: Sandbox, door: UnixDoor) -> None:
+    result = run(far, door, "python", "-c", MEGABYTES)
+    assert result.stdout == "True\n", result.stderr

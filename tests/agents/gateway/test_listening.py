@@ -1,21 +1,14 @@
 """Sockets come and go in one loop; connections are bounded, and cut at the end."""
 
-import asyncio
 import socket
-import threading
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from agentbench.agents.gateway import listening as module
-from agentbench.agents.gateway.listening import (
-    LoopThread,
-    cut,
-    listening,
-    tcp_listener,
-    unix_listener,
-)
+from agentbench.agents.gateway.listening import cut, listening, tcp_listener, unix_listener
+from agentbench.agents.gateway.loop_thread import LoopThread
 
 HELLO = b"GET /%s HTTP/1.1\r\nhost: x\r\n\r\n"
 
@@ -136,24 +129,6 @@ def test_one_connection_too_many_is_closed(tmp_path: Path, monkeypatch: pytest.M
         assert b"/fine" in answer(clients[0])
         for client in clients:
             client.close()
-
-
-def test_a_loop_does_work_for_any_thread_and_ends() -> None:
-    loop, found = LoopThread(), []
-
-    async def work(number: int) -> int:
-        await asyncio.sleep(0)
-        return number
-
-    threads = [
-        threading.Thread(target=lambda n=n: found.append(loop.run(work(n)))) for n in range(20)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    loop.stop()
-    assert sorted(found) == list(range(20))
 
 
 def test_a_place_that_is_taken_is_told(tmp_path: Path) -> None:

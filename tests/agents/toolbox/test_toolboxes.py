@@ -146,6 +146,19 @@ def test_what_a_killed_maker_left_is_made_again(tmp_path, provider, image) -> No
     assert [each.folder for each in kept_toolboxes(tmp_path)] == [folder]
 
 
+@pytest.mark.parametrize("name", ["toolbox.json", "tools/greet"])
+def test_one_that_was_damaged_on_disk_is_installed_again(
+    tmp_path, provider, image, caplog, name
+) -> None:
+    folder = Toolboxes(tmp_path, provider).ready(GREETER, image).source.parent
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    mount = Toolboxes(tmp_path, provider).ready(GREETER, image)
+    assert "was damaged on disk; it is installed again" in caplog.text
+    assert run(provider, image, mount, "{tools}/greet").stdout.startswith("hello from ")
+
+
 def test_a_line_tells_what_is_installed_and_what_it_came_to(tmp_path, provider, image) -> None:
     said: list[str] = []
     boxes = Toolboxes(tmp_path, provider, say=said.append)

@@ -37,6 +37,11 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
             {"ending": Ending.OUT_OF_MEMORY},
             "pytest subprocess terminated with signal SIGKILL (out of memory)",
         ),
+        (
+            "crash",
+            {"ending": Ending.OUT_OF_DISK},
+            "pytest subprocess terminated with signal SIGKILL (out of disk)",
+        ),
         ("spawn", {"spawn_error": "x"}, "Failed to spawn pytest subprocess: x"),
         ("spawn", {}, "Failed to spawn pytest subprocess: the sandbox was lost"),
         (

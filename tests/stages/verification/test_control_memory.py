@@ -33,6 +33,15 @@ def test_a_torn_file_says_nothing_and_is_written_anew(tmp_path: Path, content: b
     assert ControlMemory(path).recall() == KNOWN
 
 
+def test_a_flipped_bit_anywhere_says_nothing(tmp_path: Path):
+    path = tmp_path / "controls.json"
+    ControlMemory(path).remember(KNOWN)
+    content = path.read_bytes()
+    for at in range(len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 2]) + content[at + 1 :])
+        assert ControlMemory(path).recall() == Known()
+
+
 def test_a_folder_that_is_gone_costs_only_the_memory(tmp_path: Path):
     memory = ControlMemory(tmp_path / "none" / "controls.json")
     memory.remember(KNOWN)

@@ -1,4 +1,6 @@
+import hashlib
 import tarfile
+from collections.abc import Iterator
 from pathlib import PurePosixPath as P
 
 import pytest
@@ -326,3 +328,34 @@ def test_an_unreadable_stream_is_the_callers_to_report():
 
     with pytest.raises(SandboxError):
         read_change(torn(), *base_of(tree_tar(BASE)))
+
+
+def test_a_workspace_that_is_mostly_holes_is_not_read_to_its_end():
+    def endless() -> Iterator[bytes]:
+        yield tar_of((member("pkg/a.py"), b"a = 2\n"), end=False)
+        yield member("z-sparse", size=1 << 40).tobuf()
+        while True:
+            yield b"\0" * 1024
+
+    base, content = base_of(tree_tar(BASE))
+    change = read_change(endless(), base, content, ExtractionLimits(stream_bytes=1 << 20))
+    assert change.files == {P("pkg/a.py"): plain(b"a = 2\n")}
+    assert ("extraction-limit", "the workspace") in rules(change)
+    assert "1048576 bytes" in change.findings[-1].what
+
+
+def test_hard_links_to_one_large_file_cost_no_more_than_what_is_taken_over(monkeypatch):
+    hashed, sha256 = [], hashlib.sha256
+
+    def counting(content: bytes):
+        hashed.append(len(content))
+        return sha256(content)
+
+    links = (member(f"l{n}", tarfile.LNKTYPE, linkname="big") for n in range(50))
+    tar = tar_of((member("big"), b"x" * 100), *links)
+    base, content = base_of(tree_tar(BASE))
+    monkeypatch.setattr(hashlib, "sha256", counting)
+    change = read_change([tar], base, content, ExtractionLimits(total_bytes=300))
+    taken = {path.as_posix() for path, file in change.files.items() if file is not None}
+    assert taken == {"big", "l0", "l1"}
+    assert sum(hashed) <= 400

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -17,12 +17,14 @@ from agentbench.agents.gateway.exchange import Exchange
 from agentbench.agents.gateway.exchange_log import ExchangeLog
 from agentbench.agents.gateway.forwarding import Forwarding
 from agentbench.agents.gateway.ledger import Ledger
-from agentbench.agents.gateway.listening import LoopThread, listening, unix_listener
+from agentbench.agents.gateway.listening import listening, unix_listener
+from agentbench.agents.gateway.loop_thread import LoopThread
 from agentbench.agents.gateway.prices import Prices
 from agentbench.agents.gateway.probe import probe
 from agentbench.agents.gateway.redaction import Redactor
 from agentbench.agents.gateway.upstream import Bounds, Upstream
 from agentbench.agents.model_door import ModelFacts, Wire
+from agentbench.owned_folder import owned_folder
 
 _TOKEN_BYTES = 32
 _SOCKET = "gateway.sock"
@@ -63,7 +65,8 @@ class Gateway:
         self._options = options
         self._upstream = upstream
         self._loop = loop
-        self._folder = _short_folder()
+        self._keep = ExitStack()
+        self._folder = self._keep.enter_context(_short_folder())
         self._numbers = count(1)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="agentbench-llm-log")
         self._secrets: frozenset[str] = options.endpoints.keys if options.endpoints else frozenset()
@@ -147,7 +150,7 @@ class Gateway:
     def close(self) -> None:
         """Free what it holds."""
         self._writer.shutdown()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._keep.close()
 
     @contextmanager
     def _listening(self, listener: socket, application: DoorApplication) -> Iterator[None]:
@@ -183,12 +186,14 @@ class Gateway:
             self._writer.submit(log.close).result()
 
 
-def _short_folder() -> Path:
+@contextmanager
+def _short_folder() -> Iterator[Path]:
     """A folder that others may pass through, by names that they know, but not list."""
-    base = tempfile.gettempdir()
-    folder = Path(tempfile.mkdtemp("", "agentbench-", base if len(base) < _PATH_LIMIT else "/tmp"))
-    folder.chmod(0o711)
-    return folder
+    base = Path(tempfile.gettempdir())
+    short = base if len(str(base)) < _PATH_LIMIT else Path("/tmp")
+    with owned_folder("agentbench-", short) as folder:
+        folder.chmod(0o711)
+        yield folder
 
 
 def _forget(_exchange: Exchange) -> None:

@@ -1,4 +1,4 @@
-"""Plain HTTP on sockets that come and go: uvicorn's protocol, in an event loop of its own thread.
+"""Plain HTTP on sockets that come and go: uvicorn's protocol.
 
 Each door has a socket of its own, so that whatever comes in by it is known to be of one attempt.
 """
@@ -6,11 +6,10 @@ Each door has a socket of its own, so that whatever comes in by it is known to b
 import asyncio
 import logging
 import socket
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -31,30 +30,6 @@ _BACKLOG = 1024
 # Not uvicorn's own logger: what an agent sends wrongly is no news, what we do wrongly is.
 _LOG = logging.getLogger("agentbench.gateway")
 _LOG.setLevel(logging.ERROR)
-
-_T = TypeVar("_T")
-
-
-class LoopThread:
-    """An event loop in a thread; ends with `stop`."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="agentbench-gateway", daemon=True
-        )
-        self._thread.start()
-
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Do something there, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def stop(self) -> None:
-        """End it; what still runs there is cancelled."""
-        self.run(_cancel_others())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
 
 @asynccontextmanager
@@ -145,11 +120,3 @@ async def _end(tasks: set[asyncio.Task[None]]) -> None:
         task.cancel()
     if late:
         await asyncio.wait(late)
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    with suppress(asyncio.CancelledError):
-        await asyncio.gather(*others, return_exceptions=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentbench.agents.gateway.endpoints import Endpoints
 from agentbench.agents.gateway.gateway import Gateway, GatewayOptions
-from agentbench.agents.gateway.listening import LoopThread
+from agentbench.agents.gateway.loop_thread import LoopThread
 from agentbench.agents.gateway.prices import Prices
 from agentbench.agents.gateway.recording import (
     RecordedAnswer,

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import logging
+import os
 import tarfile
 import threading
 import time
@@ -10,10 +12,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from agentbench.agents.toolbox.in_use import Use, making, removing
+from pydantic import ValidationError
+
 from agentbench.agents.toolbox.recipe import ToolRecipe
 from agentbench.agents.toolbox.unpack import UnsafeTreeError, unpack
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.in_use import Use, making, removing
 from agentbench.sandbox.interface import (
     Command,
     ImageId,
@@ -23,22 +27,26 @@ from agentbench.sandbox.interface import (
     SandboxProvider,
 )
 from agentbench.sandbox.trees import remove_tree, size_of
-from agentbench.schema import Schema
 from agentbench.scoring.evidence import CommandResult
+from agentbench.seals.document import Sealed
+from agentbench.seals.tree import is_whole, seal_tree
+from agentbench.seals.whole_file import write_whole
 
 TOOLS_MOUNT = "agentbench-tools"
 """The name by which a sandbox knows its agent's programs."""
 
 Say = Callable[[str], None]
 
-_FORMAT = 1  # raised whenever a toolbox of an older agentbench must not be used
+_FORMAT = 2  # raised whenever a toolbox of an older agentbench must not be used
 _LIMITS = Limits(cpus=4.0, memory_mib=4096, pids=512, disk_mib=8192)
 _INSTALLED_WITHIN = timedelta(minutes=20)
 _LAST_LINES = 8
 _UNFINISHED = ".new"
+_FACTS, _TOOLS = "toolbox.json", "tools"
+_LOG = logging.getLogger("agentbench.cache")
 
 
-class ToolboxFacts(Schema):
+class ToolboxFacts(Sealed):
     """What is written beside a toolbox."""
 
     name: str
@@ -46,6 +54,7 @@ class ToolboxFacts(Schema):
     image: str
     size_bytes: int
     seconds: float  # that its installation took
+    tree: str  # the digest of all that was installed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +91,11 @@ class Toolboxes:
         folder = self._folder / _key(recipe, image, self._provider)
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._lock, making(folder):
-            if not _is_whole(folder):
+            if not _is_there(folder):
                 self._make(recipe, image, folder)
             if folder not in self._uses:
                 self._uses[folder] = Use(folder)
-        return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / "tools")
+        return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / _TOOLS)
 
     def _make(self, recipe: ToolRecipe, image: ImageId, folder: Path) -> None:
         started = time.monotonic()
@@ -95,15 +104,16 @@ class Toolboxes:
         remove_tree(scratch)  # of somebody who was killed
         remove_tree(folder)
         try:
-            size = self._install(recipe, image, scratch / "tools")
+            size = self._install(recipe, image, scratch / _TOOLS)
             facts = ToolboxFacts(
                 name=recipe.name,
                 provider=self._provider.name,
                 image=image,
                 size_bytes=size,
                 seconds=round(time.monotonic() - started, 1),
+                tree=seal_tree(scratch / _TOOLS),
             )
-            (scratch / "toolbox.json").write_text(facts.model_dump_json())
+            write_whole(scratch / _FACTS, facts.sealed_json().encode())
             scratch.rename(folder)
         finally:
             remove_tree(scratch)
@@ -138,6 +148,12 @@ def kept_toolboxes(folder: Path) -> list[Toolbox]:
     return [_toolbox(each) for each in sorted(folder.iterdir()) if each.is_dir()]
 
 
+def remove_unfinished(folder: Path) -> int:
+    """Remove what is left of toolboxes whose makers were killed; says how many there were."""
+    halves = [each for each in folder.glob(f"*{_UNFINISHED}") if each.is_dir()]
+    return sum(_discarded(each) for each in halves)
+
+
 def _toolbox(folder: Path) -> Toolbox:
     with removing(_finished(folder)) as allowed:
         return Toolbox(folder=folder, size_bytes=size_of(folder), in_use=not allowed)
@@ -145,9 +161,13 @@ def _toolbox(folder: Path) -> Toolbox:
 
 def discard_toolbox(toolbox: Toolbox) -> bool:
     """Remove one, unless somebody is making or using it; says whether it is gone."""
-    with removing(_finished(toolbox.folder)) as allowed:
+    return _discarded(toolbox.folder)
+
+
+def _discarded(folder: Path) -> bool:
+    with removing(_finished(folder)) as allowed:
         if allowed:
-            remove_tree(toolbox.folder)
+            remove_tree(folder)
     return allowed
 
 
@@ -182,5 +202,17 @@ def _finished(folder: Path) -> Path:
     return folder.with_name(folder.name.removesuffix(_UNFINISHED))
 
 
-def _is_whole(folder: Path) -> bool:
-    return (folder / "toolbox.json").is_file()
+def _is_there(folder: Path) -> bool:
+    """Whether a toolbox is there, and as it was installed."""
+    try:
+        facts = ToolboxFacts.model_validate_json((folder / _FACTS).read_bytes())
+        whole = is_whole(folder / _TOOLS, facts.tree)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValidationError):
+        whole = False
+    if whole:
+        os.utime(folder)  # by which the least recently used is told
+    else:
+        _LOG.warning("%s was damaged on disk; it is installed again", folder)
+    return whole

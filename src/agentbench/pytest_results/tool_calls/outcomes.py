@@ -11,6 +11,7 @@ from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome
 SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # as JSON-RPC has them
 
 _FAILED = "pytest execution failed"
+_KILLED_FOR = {Ending.OUT_OF_MEMORY: "out of memory", Ending.OUT_OF_DISK: "out of disk"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def spawn_message(details: str) -> str:
 def signal_name(command: CommandResult) -> str | None:
     """The signal that ended a command."""
     number = command.signal
-    if number is None and command.ending is Ending.OUT_OF_MEMORY:
+    if number is None and command.ending in _KILLED_FOR:
         number = signal.SIGKILL
     if number is None:
         return None
@@ -77,7 +78,7 @@ def signal_name(command: CommandResult) -> str | None:
 
 def _death(command: CommandResult) -> str:
     name = signal_name(command)
-    why = " (out of memory)" if command.ending is Ending.OUT_OF_MEMORY else ""
+    why = f" ({_KILLED_FOR[command.ending]})" if command.ending in _KILLED_FOR else ""
     return f"exit code {command.exit_code}" if name is None else f"signal {name}{why}"
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agentbench.schema import Schema
+from agentbench.seals.document import Sealed
+from agentbench.seals.whole_file import write_whole
 from agentbench.stages.verification.blind_plan import FunctionKey, Known
 
 
-class _Kept(Schema):
+class _Kept(Sealed):
     """The file; pairs of a test file and a function."""
 
     uncertain: tuple[tuple[str, str], ...] = ()
@@ -25,7 +26,7 @@ class ControlMemory:
         self._known = Known()
 
     def recall(self) -> Known:
-        """All that is known; nothing where the file is torn."""
+        """All that is known; nothing where the file is torn or damaged."""
         if self._path is not None:
             with contextlib.suppress(OSError, ValidationError):
                 kept = _Kept.model_validate_json(self._path.read_bytes())
@@ -40,10 +41,8 @@ class ControlMemory:
         if self._path is None:
             return
         kept = _Kept(uncertain=_pairs(self._known.uncertain), useless=_pairs(self._known.useless))
-        scratch = self._path.with_suffix(".new")
         with contextlib.suppress(OSError):
-            scratch.write_bytes(kept.model_dump_json().encode())
-            scratch.replace(self._path)
+            write_whole(self._path, kept.sealed_json().encode())
 
 
 def _keys(pairs: tuple[tuple[str, str], ...]) -> frozenset[FunctionKey]:

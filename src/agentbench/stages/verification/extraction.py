@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -36,6 +36,7 @@ class ExtractionLimits:
     total_bytes: int = 128 * 1024 * 1024
     files: int = 20_000
     members: int = 500_000
+    stream_bytes: int = 16 * 1024 * 1024 * 1024  # holes of sparse files and hard links included
     path_length: int = 1_024
 
 
@@ -55,15 +56,31 @@ def read_change(
     limits: ExtractionLimits | None = None,
 ) -> Change:
     """Compare an agent's workspace with the base; refused parts become findings."""
-    reader = _Reader(base, base_content, limits if limits is not None else ExtractionLimits())
+    limits = limits if limits is not None else ExtractionLimits()
+    reader = _Reader(base, base_content, limits)
     try:
-        with open_stream(chunks) as archive:
+        with open_stream(_bounded(chunks, limits.stream_bytes)) as archive:
             for member in archive:
                 if not reader.take(archive, member):
                     break
+    except _TooLongError:
+        reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
     except tarfile.TarError as error:
         reader.give_up("unreadable-archive", f"the archive is broken: {error}")
     return reader.change()
+
+
+class _TooLongError(tarfile.TarError):
+    """A stream that goes on and on."""
+
+
+def _bounded(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    taken = 0
+    for chunk in chunks:
+        taken += len(chunk)
+        if taken > limit:
+            raise _TooLongError
+        yield chunk
 
 
 class _Reader:
@@ -191,6 +208,9 @@ class _Reader:
     ) -> None:
         target = PurePosixPath(member.linkname)
         entry = self._seen[target]
+        if entry == base or self._bytes + entry.size > self._limits.total_bytes:
+            self._note(path, entry, base, None)  # whatever it holds, nobody will look at it
+            return
         kept = self._files.get(target)
         content = kept.content if kept is not None else self._base_content(target)
         if content is None or hashlib.sha256(content).hexdigest() != entry.digest:
@@ -199,14 +219,16 @@ class _Reader:
         else:
             self._note(path, entry, base, content)
 
-    def _note(self, path: PurePosixPath, entry: Entry, base: Entry | None, content: bytes) -> None:
+    def _note(
+        self, path: PurePosixPath, entry: Entry, base: Entry | None, content: bytes | None
+    ) -> None:
         """Remember what a path is now; of a path that comes twice, the last word counts."""
         self._seen[path] = entry
         self._files.pop(path, None)
         if entry == base:
             return
-        self._bytes += len(content)
-        if self._bytes > self._limits.total_bytes:
+        self._bytes += entry.size
+        if content is None or self._bytes > self._limits.total_bytes:
             self.refuse("extraction-limit", _shown(path), "the change is too large, left out")
         else:
             self._files[path] = PatchedFile(content=content, executable=entry.executable)

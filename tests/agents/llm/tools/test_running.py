@@ -69,7 +69,12 @@ def test_a_command_that_cannot_be_given_is_refused(sandbox, given, told):
 
 
 @pytest.mark.parametrize(
-    ("ending", "said"), [(Ending.OUT_OF_MEMORY, "killed: out of memory"), (Ending.LOST, "lost")]
+    ("ending", "said"),
+    [
+        (Ending.OUT_OF_MEMORY, "killed: out of memory"),
+        (Ending.OUT_OF_DISK, "killed: out of disk (limit 64 MiB); remove something"),
+        (Ending.LOST, "lost"),
+    ],
 )
 def test_an_end_without_a_number_is_told_in_words(ending, said):
     assert called(Ended(ending), "run", command="x").text == f"[{said}, no output]"

@@ -56,6 +56,8 @@ def _how_it_ended(result: CommandResult) -> str:
             return f"killed at its deadline, after {result.duration.total_seconds():.0f} s"
         case Ending.OUT_OF_MEMORY:
             return "killed: out of memory"
+        case Ending.OUT_OF_DISK:
+            return f"killed: out of disk (limit {result.exceeded}); remove something"
         case Ending.KILLED:
             return f"killed by signal {result.signal}"
         case Ending.LOST:

@@ -41,9 +41,13 @@ def removing(thing: Path) -> Iterator[bool]:
         lock.release()
 
 
+def users_of(thing: Path) -> Path:
+    """The file that all who use a thing hold a lock on."""
+    return thing.with_name(f"{thing.name}.users")
+
+
 def _opened(thing: Path) -> int:
-    users = thing.with_name(f"{thing.name}.users")
-    return os.open(users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    return os.open(users_of(thing), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
 def _is_alone(descriptor: int) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.toolbox.in_use import Use, making, removing
+from agentbench.in_use import Use, making, removing
 
 
 @pytest.fixture

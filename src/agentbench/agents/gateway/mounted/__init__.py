@@ -1,0 +1,1 @@
+"""Programs that run inside sandboxes, with the standard library alone."""

@@ -1,0 +1,125 @@
+"""Going on with a run that was interrupted, killed, or left without its engine."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from math import inf
+from pathlib import Path
+
+from agentbench.agents.interface import Agent
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.configuration import RunConfiguration
+from agentbench.runs.options import RunOptions
+from agentbench.runs.parts import (
+    agent_of,
+    ask_model,
+    chosen_sandbox,
+    clear_up,
+    model_of,
+    plan,
+    workshop_of,
+)
+from agentbench.runs.places import default_cache_dir
+from agentbench.runs.remaining import not_done
+from agentbench.runs.run import Run
+from agentbench.runs.run_lock import alone
+from agentbench.runs.store import RunStore
+from agentbench.tasks.load import load_tasks
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task import Task
+
+
+def resume_run(
+    folder: Path,
+    *,
+    cache_dir: Path | None = None,
+    agent: Agent | None = None,
+    retry_lost: bool = False,
+    say: Callable[[str], None] = lambda _line: None,
+) -> Run:
+    """Go on with a run: finished attempts are kept, the others are made (again).
+
+    Args:
+        folder: of the run.
+        cache_dir: where mirrors and preparations are kept; the user's own by default.
+        agent: the agent itself, where the run was started with one that has no name to find it by.
+        retry_lost: make those again, too, that the infrastructure failed to the last retry.
+        say: is told what takes long before attempts.
+
+    Raises:
+        InputError: there is no such run, or a task of it has changed since.
+        UsageError: its agent cannot be found by name, or `agent` is another one, or another
+            process makes the run's attempts.
+        UnavailableError: its sandbox is not available now.
+    """
+    store = RunStore.open(folder)
+    configuration = store.configuration()
+    with alone(folder):  # or refused at once, not after everything has been looked at
+        recovered = store.recover()
+    options = RunOptions(
+        agent=_same_agent(configuration, agent) if agent is not None else configuration.agent,
+        agent_command=configuration.agent_command,
+        model=configuration.model,
+        base_url=configuration.base_url,
+        prices=_path(configuration.prices),
+        record=_path(configuration.record),
+        replay=_path(configuration.replay),
+        sandbox=configuration.sandbox,
+        use_cache=configuration.use_cache,
+        timeout_scale=configuration.timeout_scale,
+        integrity_controls=configuration.integrity_controls,
+        attempt_timeout=_span(configuration.attempt_timeout_s),
+        cache_dir=cache_dir if cache_dir is not None else default_cache_dir(),
+        say=say,
+    )
+    tasks = _reloaded(configuration, options)
+    patches = {task.id: task.answer_key.solution_patch for task in tasks}
+    tries = store.read()
+    retries = inf if retry_lost else configuration.retries
+    planned = not_done(plan(tasks, configuration), tries.records, retries=retries)
+    chosen_agent = agent_of(options, patches)
+    model = model_of(options)
+    model.check(chosen_agent)
+    chosen = chosen_sandbox(options)
+    clear_up(options, chosen.provider)
+    if planned:
+        ask_model(model, chosen_agent, probe=True)
+    return Run(
+        configuration=configuration,
+        store=store,
+        planned=planned,
+        agent=chosen_agent,
+        workshop=workshop_of(options, chosen.provider),
+        model=model,
+        warnings=(*recovered, *tries.warnings, *chosen.warnings),
+        retry_lost=retry_lost,
+        say=say,
+    )
+
+
+def _reloaded(configuration: RunConfiguration, options: RunOptions) -> tuple[Task, ...]:
+    folders = [Path(entry.folder) for entry in configuration.tasks]
+    tasks = load_tasks(folders, mirrors=Mirrors(options.cache_dir / "mirrors")).tasks
+    expected = {entry.id: entry.digest for entry in configuration.tasks}
+    changed = [task.id for task in tasks if expected.get(task.id) != task.digest]
+    if changed:
+        raise InputError(
+            f"{configuration.run_id}: changed since the run began: {', '.join(changed)}; put them "
+            "back, or start a new run"
+        )
+    return tasks
+
+
+def _same_agent(configuration: RunConfiguration, agent: Agent) -> Agent:
+    if agent.name != configuration.agent:
+        raise UsageError(
+            f"{configuration.run_id}: is a run of {configuration.agent}, not of {agent.name}"
+        )
+    return agent
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text is not None else None
+
+
+def _span(seconds: float | None) -> timedelta | None:
+    return timedelta(seconds=seconds) if seconds is not None else None

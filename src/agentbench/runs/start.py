@@ -1,0 +1,144 @@
+"""Starting a run: all that can be checked is checked before its folder is made."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from agentbench import __version__
+from agentbench.agents.interface import Agent, NeedsMounts
+from agentbench.errors import UnavailableError, UsageError
+from agentbench.runs.attempt import resolve_image
+from agentbench.runs.configuration import RunConfiguration, TaskEntry
+from agentbench.runs.host import catalogue_state, fitting_jobs, host_facts
+from agentbench.runs.options import RunOptions, check_options
+from agentbench.runs.parts import (
+    agent_of,
+    ask_model,
+    chosen_sandbox,
+    clear_up,
+    model_of,
+    plan,
+    workshop_of,
+)
+from agentbench.runs.record import RunId
+from agentbench.runs.run import Run
+from agentbench.runs.store import RunStore, new_run_id
+from agentbench.sandbox.choose import Chosen
+from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.tasks.task import Task
+
+_TRUSTED_AGENTS = frozenset({"oracle", "noop"})
+
+
+def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
+    """Check everything that can be checked before the first attempt, and make the run's folder.
+
+    Raises:
+        UsageError: an option or the agent is wrong, or the runs folder cannot be written.
+        UnavailableError: the sandbox is not available, or an image is not there.
+    """
+    check_options(options)
+    patches = {task.id: task.answer_key.solution_patch for task in tasks}
+    agent = agent_of(options, patches)
+    model = model_of(options)
+    model.check(agent)
+    chosen = chosen_sandbox(options)
+    _refuse_unsandboxed(options, chosen)
+    clear_up(options, chosen.provider)
+    ask_model(model, agent, probe=options.probe)
+    _check_images(tasks, chosen.provider)
+    _install(agent, tasks, chosen.provider)
+    configuration = _configuration(tasks, options, agent, chosen)
+    store = RunStore.create(options.runs_dir, configuration)
+    return Run(
+        configuration=configuration,
+        store=store,
+        planned=plan(tasks, configuration),
+        agent=agent,
+        workshop=workshop_of(options, chosen.provider),
+        model=model,
+        warnings=chosen.warnings,
+        say=options.say,
+    )
+
+
+def _refuse_unsandboxed(options: RunOptions, chosen: Chosen) -> None:
+    name = options.agent if isinstance(options.agent, str) else "package.module:attribute"
+    trusted = name in _TRUSTED_AGENTS or ":" in name
+    if chosen.provider.name == "process" and not trusted and not options.allow_unsandboxed:
+        raise UsageError(
+            f"--agent {name} would run without a sandbox here; start Docker or make bubblewrap "
+            "work (`agentbench doctor` says how), or accept that with --allow-unsandboxed"
+        )
+
+
+def _check_images(tasks: Sequence[Task], provider: SandboxProvider) -> None:
+    """Find missing images before any attempt; what a Dockerfile makes is made in its attempt."""
+    seen: set[str | None] = set()
+    for task in tasks:
+        image = task.environment.image
+        if image in seen or task.environment.dockerfile is not None:
+            continue
+        seen.add(image)
+        try:
+            resolve_image(task, provider)
+        except UnavailableError as error:
+            raise UnavailableError(f"{task.id}: {error}") from error
+
+
+def _install(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> None:
+    """Have the agent's own programs made before any attempt waits for them."""
+    if not isinstance(agent, NeedsMounts):
+        return
+    images = {task.environment.image: task for task in tasks if not task.environment.dockerfile}
+    for task in images.values():
+        agent.mounts(provider, resolve_image(task, provider))
+
+
+def _configuration(
+    tasks: Sequence[Task], options: RunOptions, agent: Agent, chosen: Chosen
+) -> RunConfiguration:
+    now = datetime.now(UTC)
+    commit, dirty = catalogue_state(tasks[0].folder.parent) if tasks else (None, None)
+    provider = chosen.provider
+    return RunConfiguration(
+        run_id=RunId(options.run_id) if options.run_id else new_run_id(now),
+        agentbench_version=__version__,
+        agent=agent.name,
+        agent_command=options.agent_command,
+        model=options.model,
+        base_url=options.base_url,
+        prices=_absolute(options.prices),
+        record=_absolute(options.record),
+        replay=_absolute(options.replay),
+        attempts=options.attempts,
+        jobs=options.jobs if options.jobs is not None else fitting_jobs(tasks),
+        sandbox=provider.name,
+        sandbox_reason=chosen.reason,
+        sandbox_facts=dict(provider.describe()),
+        sandbox_lacks=tuple(p.value for p in Promise if p not in provider.promises),
+        timeout_scale=options.timeout_scale,
+        retries=options.retries,
+        max_outage_s=_seconds(options.max_outage),
+        attempt_timeout_s=_seconds(options.attempt_timeout),
+        use_cache=options.use_cache,
+        max_cost_usd=options.max_cost_usd,
+        integrity_controls=options.integrity_controls,
+        shuffle_seed=options.shuffle_seed,
+        tasks=tuple(
+            TaskEntry(id=task.id, folder=str(task.folder.resolve()), digest=task.digest)
+            for task in tasks
+        ),
+        catalogue_commit=commit,
+        catalogue_dirty=dirty,
+        host=host_facts(),
+        started_at=now,
+    )
+
+
+def _absolute(path: Path | None) -> str | None:
+    return str(path.resolve()) if path is not None else None
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return span.total_seconds() if span is not None else None

@@ -1,0 +1,43 @@
+"""What all attempts of a run share, and the place of each."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Semaphore
+
+from agentbench.agents.model_door import ModelGateway
+from agentbench.runs.host import available_cpus
+from agentbench.runs.outage import CircuitBreaker
+from agentbench.runs.record import RunId
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.stages.preparation import PreparationCache
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.mirror import Mirrors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What all attempts of a run share."""
+
+    provider: SandboxProvider
+    mirrors: Mirrors
+    cache: PreparationCache
+    cancel: Event
+    timeout_scale: float = 1.0
+    use_cache: bool = True
+    gateway: ModelGateway | None = None
+    control_level: ControlLevel | None = None  # None: the task's own
+    control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
+    attempt_timeout: timedelta | None = None  # None: what all its stages may take, and some more
+    breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where one attempt leaves its files, and which attempt it is."""
+
+    folder: Path
+    run_id: RunId
+    attempt: int
+    retry_of: int | None = None
+    queued_at: float | None = None  # time.monotonic() when it could have started

@@ -1,0 +1,147 @@
+"""Ends a command whose sandbox holds more on disk than it may: there are no quotas to rely on.
+
+While a command runs, its loop asks `exceeded` again and again. Most answers cost one look at what
+the file system has left: unless that has shrunk by as much as the sandbox may still take, it
+cannot be over. Where it may be, and now and then in any case, its files are measured, a slice of
+time after the other, so that the command's output and its deadline are attended to meanwhile.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+
+from agentbench.sandbox.interface import Limits
+from agentbench.sandbox.usage import Gauge, Usage
+from agentbench.scoring.evidence import CommandResult, Ending
+
+_LOOK_EVERY = 0.1  # seconds
+_SLICE = 0.05  # seconds of measuring at one look
+_ROUTINE = 5.0  # seconds that commands run before they are measured without a suspicion
+_BLIND_ROUTINE = 2.0  # the same where nothing cheaper tells of a growth
+_SPARED = 19  # times a measure's cost that pass before the next one: it takes 5 % of the time
+_SUSPICIOUS = 4  # the same when the limit may have been passed
+_NOISE = Usage(bytes=4 << 20, files=64)  # by which a file system shrinks in any case
+_SETTLES_WITHIN = 5.0  # seconds that are measured after a command's end
+
+
+@dataclass(slots=True, kw_only=True)
+class _Measure:
+    """A measure under way."""
+
+    free: Usage | None  # on the file systems when it began
+    steps: Iterator[Usage | None]
+    began: float
+    found: Usage | None = None  # so far
+
+
+class DiskWatch:
+    """Watches one sandbox, over all its commands."""
+
+    def __init__(self, gauge: Gauge, limits: Limits) -> None:
+        """Watch what a gauge shows; nothing is measured yet."""
+        self._gauge = gauge
+        self._limits = limits
+        self._lock = Lock()
+        self._known = Usage(bytes=0, files=0)  # what the last measure found
+        self._free = gauge.free()  # when it was made
+        self._cost = 0.0  # seconds that it took
+        self._ran = 0.0  # seconds that commands have run since
+        self._looked_at = 0.0
+        self._running = 0
+        self._measure: _Measure | None = None
+        self._exceeded = ""
+
+    def begin(self) -> None:
+        """A command starts."""
+        with self._lock:
+            if not self._running:
+                self._exceeded = ""
+                self._looked_at = time.monotonic()
+            self._running += 1
+
+    def exceeded(self) -> str:
+        """The limit that the sandbox is over, in words, or nothing. To be asked all the time."""
+        now = time.monotonic()
+        if now - self._looked_at >= _LOOK_EVERY and self._lock.acquire(blocking=False):
+            try:
+                self._look(now)
+            finally:
+                self._lock.release()
+        return self._exceeded
+
+    def end(self) -> str:
+        """A command ended: the limit that the sandbox is over by it, in words, or nothing."""
+        with self._lock:
+            now = time.monotonic()
+            self._running -= 1
+            self._ran += now - self._looked_at
+            self._looked_at = now
+            # What was under way may have been killed with the command: it is begun anew. Once a
+            # command was ended for it, what is held now is what later ones may not add to.
+            was_measuring, self._measure = self._measure is not None, None
+            if self._exceeded or was_measuring or self._is_due():
+                self._go_on(now + _SETTLES_WITHIN)
+                self._measure = None
+            return self._exceeded
+
+    def _look(self, now: float) -> None:
+        self._ran += now - self._looked_at
+        self._looked_at = now
+        if not self._exceeded and (self._measure is not None or self._is_due()):
+            self._go_on(now + _SLICE)
+
+    def _is_due(self) -> bool:
+        free = self._gauge.free()
+        if free is None or self._free is None:
+            return self._ran >= max(_BLIND_ROUTINE, _SPARED * self._cost)
+        if self._may_have_passed(free):
+            return self._ran >= _SUSPICIOUS * self._cost
+        return self._ran >= max(_ROUTINE, _SPARED * self._cost)
+
+    def _may_have_passed(self, free: Usage) -> bool:
+        """Whether the file systems lost as much as the sandbox might take."""
+        assert self._free is not None
+        allowed, known = self._allowed, self._known
+        lost_bytes, lost_files = self._free.bytes - free.bytes, self._free.files - free.files
+        return lost_bytes > max(allowed.bytes - known.bytes, _NOISE.bytes) or (
+            lost_files > max(allowed.files - known.files, _NOISE.files)
+        )
+
+    @property
+    def _allowed(self) -> Usage:
+        """The limits; what is over them already may shrink or stay, not grow."""
+        return Usage(
+            bytes=max(self._limits.disk_mib << 20, self._known.bytes),
+            files=max(self._limits.files, self._known.files),
+        )
+
+    def _go_on(self, until: float) -> None:
+        """Measure until a moment; what is learned counts when the measure is whole."""
+        if self._measure is None:
+            now, free = time.monotonic(), self._gauge.free()
+            self._measure = _Measure(began=now, free=free, steps=self._gauge.measure())
+        measure = self._measure
+        for found in measure.steps:
+            if found is not None:
+                measure.found = found
+                self._exceeded = self._exceeded or self._judged(found)
+            if time.monotonic() >= until:
+                return
+        self._measure = None
+        self._cost, self._ran = time.monotonic() - measure.began, 0.0
+        if measure.found is not None:
+            self._known, self._free = measure.found, measure.free
+
+    def _judged(self, found: Usage) -> str:
+        if found.bytes > self._allowed.bytes:
+            return f"{self._limits.disk_mib} MiB"
+        return f"{self._limits.files} files" if found.files > self._allowed.files else ""
+
+
+def out_of_disk(result: CommandResult, exceeded: str) -> CommandResult:
+    """The result of a command whose sandbox went over a limit; the deadline outranks that."""
+    if not exceeded or result.ending is Ending.TIMED_OUT:
+        return result
+    facts = {"ending": Ending.OUT_OF_DISK, "signal": None, "exceeded": exceeded}
+    return result.model_copy(update=facts)

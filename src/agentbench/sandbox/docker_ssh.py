@@ -1,0 +1,200 @@
+"""A way to an engine's socket by ssh: the user's own program, with their keys and their settings.
+
+One connection carries all that is said to the engine. The SDK's own way starts a program for each
+request, and its waits have no end.
+"""
+
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+_ENGINE_SOCKET = "/var/run/docker.sock"
+_EXPECTED = "expected ssh://[user@]host[:port][/path of its socket]"
+_READY = "agentbench-ready"
+_CONNECTS_WITHIN = 30.0  # seconds
+_PATH_LIMIT = 60  # characters
+_OPTIONS = (
+    "BatchMode=yes",  # nobody is there to be asked
+    "ConnectTimeout=10",
+    "ControlMaster=no",  # one that is shared would keep our forwarding for ever
+    "ControlPath=none",
+    "ExitOnForwardFailure=yes",
+    "ServerAliveInterval=10",
+    "ServerAliveCountMax=3",
+    "StreamLocalBindUnlink=yes",
+)
+# Outlives a process of ours that is killed, for long enough to remove what that would leave.
+_SURVIVOR = """
+folder=$1; shift
+"$@"
+read -r _ _ _ parent _ < /proc/$$/stat
+[ "$parent" = "$PPID" ] || rm -rf "$folder"
+"""
+_MEANINGS = (
+    ("host key verification failed", "its key is not known here: log in once by hand (`{login}`)"),
+    ("identification has changed", "its key has changed: see to it by hand (`{login}`)"),
+    ("permission denied", "it takes no key of ours: add one to the agent (`ssh-add`)"),
+    ("could not resolve", "there is no such host: correct DOCKER_HOST"),
+    ("connection refused", "no ssh answers there: start it, or correct DOCKER_HOST"),
+    ("timed out", "no ssh answers there in time: see whether `{login}` works"),
+)
+
+
+class SshError(OSError):
+    """The host is not reached; the message says why and what to do."""
+
+
+class Tunnel:
+    """A socket on this machine that leads to an engine's on another, for as long as it is there."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = threading.Lock()
+        self._held = _Held()
+        self._ending = weakref.finalize(self, self._held.let_go)
+
+    def socket(self) -> str:
+        """The path of the socket here; the connection is made (again) if there is none.
+
+        Raises:
+            SshError: the host is not reached.
+        """
+        with self._lock:
+            if self._held.process is None or self._held.process.poll() is not None:
+                self._connect()
+            return str(self._near)
+
+    def complaint(self) -> str:
+        """The last line that ssh said, which tells why a connection through it broke."""
+        if self._held.folder is None:
+            return ""
+        return next(iter(self._said().splitlines()[-1:]), "").strip()
+
+    def close(self) -> None:
+        """End the connection; it may be done twice."""
+        self._ending()
+
+    @property
+    def _near(self) -> Path:
+        assert self._held.folder is not None  # made with the connection
+        return self._held.folder / "engine.sock"
+
+    def _connect(self) -> None:
+        self._held.end_process()
+        if self._held.folder is None:  # it stays the same, as clients know the socket by it
+            self._held.folder = _short_folder()
+        self._held.folder.mkdir(mode=0o700, exist_ok=True)
+        process = self._held.process = self._started(_Host.of(self._url))
+        assert process.stdout is not None
+        if _first_line(process.stdout) == _READY:
+            return
+        reason = self._reason(_Host.of(self._url))
+        self._held.end_process()
+        raise SshError(reason)
+
+    def _started(self, host: "_Host") -> "subprocess.Popen[bytes]":
+        program = shutil.which("ssh")
+        if program is None:
+            raise SshError("there is no `ssh` on PATH: install an OpenSSH client")
+        options = [part for option in _OPTIONS for part in ("-o", option)]
+        forward = ["-L", f"{self._near}:{host.socket}"]
+        # Its input ends when this process does, however that ends; then the other side does, too.
+        script = f"echo {_READY}; exec cat > /dev/null"
+        argv = [program, "-T", *options, *forward, *host.login, "--", host.name, script]
+        with self._near.with_name("said").open("wb") as said:
+            return subprocess.Popen(
+                ["sh", "-c", _SURVIVOR, "sh", str(self._near.parent), *argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                start_new_session=True,  # Ctrl-C is for us: containers are to be removed first
+            )
+
+    def _said(self) -> str:
+        try:
+            return self._near.with_name("said").read_text(errors="replace").strip()
+        except OSError:
+            return ""
+
+    def _reason(self, host: "_Host") -> str:
+        said, login = self._said().lower(), " ".join(["ssh", *host.login, host.name])
+        for needle, meaning in _MEANINGS:
+            if needle in said:
+                return meaning.format(login=login)
+        last = self.complaint() or f"it said nothing in {_CONNECTS_WITHIN:.0f} s"
+        return f"{last}: see whether `{login}` works"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Host:
+    """What a URL says."""
+
+    name: str
+    login: tuple[str, ...]
+    socket: str  # of the engine, there
+
+    @classmethod
+    def of(cls, url: str) -> "_Host":
+        where = urlsplit(url)
+        try:
+            user, port = where.username, where.port
+        except ValueError as fault:
+            raise SshError(_EXPECTED) from fault
+        if not where.hostname or where.hostname.startswith("-"):
+            raise SshError(_EXPECTED)
+        return cls(
+            name=where.hostname,
+            login=(*(("-l", user) if user else ()), *(("-p", str(port)) if port else ())),
+            socket=where.path or _ENGINE_SOCKET,
+        )
+
+
+class _Held:
+    """What is to be let go of in the end."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.folder: Path | None = None
+
+    def end_process(self) -> None:
+        process, self.process = self.process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def let_go(self) -> None:
+        self.end_process()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder = None
+
+
+def _short_folder() -> Path:
+    """One that a socket's name has room behind: it may have 107 characters in all."""
+    base = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp("", "ab-ssh-", base if len(base) < _PATH_LIMIT else "/tmp"))
+
+
+def _first_line(stream: IO[bytes]) -> str:
+    """What is said first, if it is said in time."""
+    said: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=lambda: said.put(stream.readline()), daemon=True).start()
+    try:
+        return said.get(timeout=_CONNECTS_WITHIN).decode(errors="replace").strip()
+    except queue.Empty:
+        return ""

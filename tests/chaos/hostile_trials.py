@@ -1,0 +1,86 @@
+"""Hostile agents, each beside an honest one: what goes wrong with an attempt, if anything does."""
+
+import os
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from agentbench import AttemptRecord, run_attempt
+from agentbench.agents.command import CommandAgent
+from tests.chaos.hostile import AGENT_SECONDS, HOSTILE_TASK, Hostile
+from tests.e2e.bench import WHOLE, Bench
+from tests.e2e.small_task import FIX, SmallTask
+
+MARGIN = 240.0  # seconds for an attempt's other stages and for what is left to remove, under load
+MARK = f"agentbench-hostile-{os.getpid()}"
+
+
+def sample(
+    commands: tuple[Hostile, ...], count: int, seed: int, bench: Bench
+) -> tuple[Hostile, ...]:
+    """So many of them, the same for one seed."""
+    drawn = random.Random(f"{seed}-{bench.provider.name}")
+    return tuple(drawn.sample(commands, count))
+
+
+def wrong(bench: Bench, commands: tuple[Hostile, ...], tmp_path: Path) -> list[str]:
+    """What went wrong with these commands."""
+    environment = f'{HOSTILE_TASK.environment}\nenv = {{ MARK = "{MARK}" }}'
+    task = replace(HOSTILE_TASK, environment=environment).write(tmp_path / "hostile")
+    honest = SmallTask().write(tmp_path / "honest")
+    _beside(bench, honest, honest, FIX, tmp_path)  # what both start from is made once
+    return [said for each in commands if (said := _tried(bench, each, task, honest, tmp_path))]
+
+
+def _tried(bench: Bench, hostile: Hostile, task: Path, honest: Path, tmp_path: Path) -> str:
+    """What went wrong with a command, if anything did."""
+    others = bench.left_over()
+    began = time.monotonic()
+    record, neighbour = _beside(bench, task, honest, hostile.line, tmp_path)
+    seconds = time.monotonic() - began
+    bench.check(record, walked=WHOLE)
+    end = _end_of(record)
+    if not end.startswith(hostile.ends):
+        return f"{hostile.name}: {end}, not {' or '.join(hostile.ends)}"
+    if not neighbour.resolved:
+        return f"{hostile.name}: its neighbour ended in {_end_of(neighbour)}"
+    if seconds > AGENT_SECONDS + MARGIN:
+        return f"{hostile.name}: {seconds:.0f} s"
+    left = [each for each in bench.left_over() if each not in others] + _marked_processes()
+    return f"{hostile.name}: left {left}" if left else ""
+
+
+def _beside(
+    bench: Bench, task: Path, honest: Path, line: str, tmp_path: Path
+) -> tuple[AttemptRecord, AttemptRecord]:
+    """Attempts by a hostile and by an honest agent, at the same time."""
+    elsewhere = replace(bench.options, runs_dir=tmp_path / "neighbours")
+    with ThreadPoolExecutor(1) as pool:
+        neighbour = pool.submit(
+            run_attempt, honest, CommandAgent(FIX), sandbox=bench.provider, options=elsewhere
+        )
+        record = run_attempt(
+            task, CommandAgent(line), sandbox=bench.provider, options=bench.options
+        )
+        return record, neighbour.result()
+
+
+def _end_of(record: AttemptRecord) -> str:
+    if record.resolved:
+        return "resolved"
+    return f"{record.failure_reason}, {record.fault}: {record.detail}"
+
+
+def _marked_processes() -> list[str]:
+    """The processes of this machine that bear our mark, but for those that are just dying."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            marked = MARK.encode() in (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if marked:
+            found.append(f"{folder.name} {(folder / 'comm').read_text().strip()}")
+    return found

@@ -1,0 +1,240 @@
+"""Any flipped bit and any cut in what lies on disk is detected and named, or does no harm."""
+
+import json
+import logging
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agentbench.runs.store import RunStore
+from agentbench.sandbox.choose import choose_provider
+from agentbench.scoring.taxonomy import FailureReason
+from agentbench.stages.preparation import PreparationCache
+from tests.chaos.damage import Damage, damage
+from tests.cli.conftest import Said, call
+from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
+from tests.tasks.origins import Origin
+
+AGENT = f'case "$(cat which.txt)" in a) {FIX};; b) {PARTIAL_FIX};; c) exit 3;; esac'
+VERDICTS: Mapping[str, FailureReason | None] = {
+    "a": None,
+    "b": FailureReason.TESTS_FAILED,
+    "c": FailureReason.TOOL_ERROR,
+}
+RUN_FILES = ("run.json", "attempts.jsonl", "attempts/*/*/record.json")
+PREPARED = ("prepared/*/*/stages.json", "prepared/*/*/base.tar", "prepared/*/baseline-*.json")
+CACHE_FILES = (
+    *PREPARED,
+    "*/snapshots/keys/*",
+    "*/snapshots/states/*/state.json",
+    "*/snapshots/states/*/workspace/**/*",
+    "*/snapshots/states/*/venv/**/*",
+    "*/images/keys/*",
+    "*/images/states/*/state.json",
+    "*/images/states/*/venv/**/*",
+    "mirrors/*/config",
+    "mirrors/*/HEAD",
+    "mirrors/*/packed-refs",
+    "mirrors/*/objects/**/*",
+    "mirrors/*/agentbench.json",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A run that nothing has damaged, and the cache that it left."""
+
+    folder: Path
+    sandbox: str
+
+    @property
+    def run(self) -> Path:
+        """Its folder."""
+        return self.folder / "runs" / "whole"
+
+    def copied(self, part: str, target: Path) -> Path:
+        """A copy of the runs or of the cache, hard links, owners and all."""
+        subprocess.run(["cp", "-a", str(self.folder / part), str(target)], check=True)
+        return target
+
+    def line(self, runs_dir: Path, *more: str) -> tuple[object, ...]:
+        """The words of another run of the same."""
+        return (
+            "run", self.folder / "tasks", "--agent", "command", "--agent-command", AGENT, "-q",
+            "--sandbox", self.sandbox, "--run-id", "whole", "--runs-dir", runs_dir,
+            "--allow-unsandboxed", "-j", "2", "--integrity-controls", "off", *more,
+        )  # fmt: skip
+
+
+def _tasks(folder: Path) -> None:
+    """Three tasks that end differently; one of them comes from a repository with a history."""
+    for which in VERDICTS:
+        SmallTask(files={**SmallTask().files, "which.txt": which}).write(folder / which)
+    origin = Origin(folder.parent / "origin")
+    shutil.copytree(folder / "b" / "repo", origin.path, dirs_exist_ok=True)
+    origin.git("add", "--all")
+    commit = origin.commit()
+    origin.git("bundle", "create", "--quiet", str(folder / "b" / "origin.bundle"), "main")
+    shutil.rmtree(folder / "b" / "repo")
+    text = (folder / "b" / "task.toml").read_text()
+    where = f'url = "origin.bundle"\ncommit = "{commit}"'
+    (folder / "b" / "task.toml").write_text(text.replace('path = "repo"', where))
+
+
+@pytest.fixture(scope="module")
+def make_whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """Makes an undisturbed run on a back end, on a cache of its own."""
+    made: dict[str, Whole] = {}
+    before = os.environ["AGENTBENCH_CACHE"]
+
+    def make(sandbox: str) -> Whole:
+        if sandbox not in made:
+            folder = tmp_path_factory.mktemp(f"whole-{sandbox}")
+            _tasks(folder / "tasks")
+            whole = Whole(folder=folder, sandbox=sandbox)
+            os.environ["AGENTBENCH_CACHE"] = str(folder / "cache")
+            try:
+                said = call(*whole.line(folder / "runs"))
+            finally:
+                os.environ["AGENTBENCH_CACHE"] = before
+            assert said.code == 0, said.stderr
+            assert _verdicts(whole.run) == VERDICTS
+            made[sandbox] = whole
+        return made[sandbox]
+
+    yield make
+    if "docker" in made:
+        _discard_snapshots(made["docker"].folder / "cache")
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_a_damaged_run_is_reported_shown_and_gone_on_with(
+    make_whole, tmp_path, monkeypatch, chaos_seed, whole
+):
+    draw = random.Random(f"{chaos_seed} runs")
+    intact = make_whole("bubblewrap")
+    monkeypatch.setenv("AGENTBENCH_CACHE", str(intact.folder / "cache"))
+    for number in range(80 if whole else 8):
+        runs = intact.copied("runs", tmp_path / f"runs-{number}")
+        done = damage(_chosen(runs / "whole", RUN_FILES, number, draw), draw)
+        _read_and_resume(intact, runs, done, f"seed {chaos_seed}, case {number}: {done}")
+        shutil.rmtree(runs)
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_a_damaged_cache_of_bubblewrap_changes_no_verdict(
+    make_whole, tmp_path, monkeypatch, caplog, chaos_seed, whole
+):
+    cases = Cases(make_whole("bubblewrap"), tmp_path, monkeypatch, caplog)
+    cases.run(CACHE_FILES, f"{chaos_seed} bubblewrap", 100 if whole else 8)
+
+
+def test_a_damaged_cache_of_plain_processes_changes_no_verdict(
+    make_whole, tmp_path, monkeypatch, caplog, chaos_seed, whole
+):
+    cases = Cases(make_whole("process"), tmp_path, monkeypatch, caplog)
+    cases.run(CACHE_FILES, f"{chaos_seed} process", 40 if whole else 1)
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker")
+def test_a_damaged_preparation_of_containers_changes_no_verdict(
+    make_whole, tmp_path, monkeypatch, caplog, chaos_seed, whole
+):
+    cases = Cases(make_whole("docker"), tmp_path, monkeypatch, caplog)
+    cases.run(PREPARED, f"{chaos_seed} docker", 20 if whole else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Runs on copies of a cache, each damaged in one place."""
+
+    intact: Whole
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture
+
+    def run(self, patterns: tuple[str, ...], seed: str, count: int) -> None:
+        """As many cases as are wanted; each pattern has its turn."""
+        draw = random.Random(seed)
+        first = draw.randrange(len(patterns))  # a small sample begins anywhere
+        for number in range(count):
+            # A place of its own, or this process would know it to be whole.
+            cache = self.intact.copied("cache", self.folder / f"cache-{number}")
+            path = _chosen(cache, patterns, first + number, draw)
+            done = damage(path, draw)
+            self._new_run(cache, done, f"seed {seed!r}, case {number}: {done}")
+            subprocess.run(["rm", "-rf", str(cache)], check=True)
+
+    def _new_run(self, cache: Path, done: Damage, case: str) -> None:
+        before = done.path.read_bytes(), done.path.stat().st_ino
+        self.monkeypatch.setenv("AGENTBENCH_CACHE", str(cache))
+        self.caplog.clear()
+        runs = self.folder / "runs"
+        with self.caplog.at_level(logging.WARNING):
+            said = call(*self.intact.line(runs, *_so_that_it_is_used(done)))
+        assert said.code == 0, f"{case}\n{said.stderr}"
+        assert _verdicts(runs / "whole") == VERDICTS, case
+        there = done.path.exists()
+        same = there and (done.path.read_bytes(), done.path.stat().st_ino) == before
+        assert not same, f"{case}\nwas left as it is"
+        if done.path.parent.name != "keys":  # a key that names nothing is no key
+            assert "made again" in self.caplog.text, case
+        shutil.rmtree(runs)
+
+
+def _so_that_it_is_used(done: Damage) -> tuple[str, ...]:
+    """What lies under a preparation is wanted only where there is none."""
+    deep = "mirrors" in done.path.parts or "images" in done.path.parts
+    return ("--no-cache",) if deep else ()
+
+
+def _read_and_resume(intact: Whole, runs: Path, done: Damage, case: str) -> None:
+    report = call("report", "whole", "--format", "json", "--runs-dir", runs)
+    assert report.code == 0, f"{case}\n{report.stderr}"
+    named = done.path.name in report.stderr
+    expected = _rows(call("report", "whole", "--format", "json", "--runs-dir", intact.run.parent))
+    assert _rows(report) == expected, f"{case}\n{report.stderr}"
+    assert named == (done.path.name == "attempts.jsonl"), f"{case}\n{report.stderr}"
+    for task in VERDICTS:
+        shown = call("show", "whole", task, "--runs-dir", runs)
+        whole = call("show", "whole", task, "--runs-dir", intact.run.parent)
+        assert shown.code == 0, f"{case}\n{shown.stderr}"
+        assert shown.stdout == whole.stdout.replace(str(intact.run.parent), str(runs)), case
+    resumed = call("resume", "whole", "--runs-dir", runs)
+    if done.path.name == "run.json":
+        assert resumed.code == 65, f"{case}\n{resumed.stderr}"
+        assert "run.json: " in resumed.stderr, case
+    else:
+        assert resumed.code == 0, f"{case}\n{resumed.stderr}"
+    assert _verdicts(runs / "whole") == VERDICTS, case
+
+
+def _rows(said: Said) -> list[object]:
+    return sorted(json.loads(said.stdout)["attempts"], key=lambda row: row["task_id"])
+
+
+def _verdicts(run: Path) -> dict[str, FailureReason | None]:
+    records = RunStore.open(run).latest().records
+    return {record.task_id: record.failure_reason for record in records}
+
+
+def _chosen(folder: Path, patterns: tuple[str, ...], number: int, draw: random.Random) -> Path:
+    """One of the files of the pattern whose turn it is."""
+    pattern = patterns[number % len(patterns)]
+    found = [path for path in folder.glob(pattern) if path.is_file() and not path.is_symlink()]
+    assert found, f"{pattern}: no such file, so nothing is tried"
+    return draw.choice(sorted(found))
+
+
+def _discard_snapshots(cache: Path) -> None:
+    provider = choose_provider("docker", cache_dir=cache).provider
+    kept = PreparationCache(cache / "prepared", provider)
+    for folder in (cache / "prepared" / "docker").glob("*/"):
+        kept.forget(folder.name)

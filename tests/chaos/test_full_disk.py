@@ -1,0 +1,110 @@
+"""A full disk is said in one line and spoils nothing; with room, the run goes on."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.disturbed import Disturbed
+from tests.chaos.small_disk import fill, make_room, small_disk
+from tests.e2e.bench import wait_until
+from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
+from tests.sandbox.second_engine import second_engine
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make a disk")
+
+_RUNS_MIB = 24
+_ENGINE_MIB = 1400
+_LONGEST = 900  # seconds, for what takes one of them on a machine that is not loaded
+
+
+@pytest.mark.usefixtures("bubblewrap")
+@pytest.mark.parametrize("left", [0, 4096, 300_000])  # for no file, one, some attempts' files
+def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
+    tmp_path: Path, environ: dict[str, str], left: int
+) -> None:
+    run = _run(tmp_path, environ, more=("--max-outage", "0"))
+    with small_disk(run.folder / "runs", mib=_RUNS_MIB) as disk:
+        with run.started() as program:
+            wait_until(lambda: _judged(run) >= 2 or program.poll() is not None, within=_LONGEST)
+            fill(disk, leave=left)
+            _, said = program.communicate(timeout=_LONGEST)
+        assert program.returncode == 69, said
+        assert "no space left on device" in said.lower()
+        assert "Traceback" not in said
+        kept = run.tries()
+        assert kept
+
+        make_room(disk)
+        ended = run.to_the_end()
+
+        assert ended.returncode == 0, ended.stderr
+        run.check()
+        assert run.tries()[: len(kept)] == kept
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_a_run_waits_for_room_and_goes_on_by_itself(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    run = _run(tmp_path, environ, more=("--max-outage", "10"))
+    with small_disk(run.folder / "runs", mib=_RUNS_MIB) as disk:
+        with run.started() as program:
+            wait_until(lambda: _judged(run) >= 2 or program.poll() is not None, within=_LONGEST)
+            fill(disk)
+            assert program.stderr is not None
+            said = _until(program, "paused: ")
+            make_room(disk)
+            _, rest = program.communicate(timeout=_LONGEST)
+        assert program.returncode == 0, rest
+        assert "no space left on device to speak of" in said
+        assert rest.count("paused: ") == 0
+        assert "going on after " in rest
+        run.check()
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker")  # the base image comes from there
+def test_a_full_disk_of_an_engine_ends_the_run_and_spoils_nothing(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    with (
+        folder_of_an_engine() as folder,
+        small_disk(folder / "disk", mib=_ENGINE_MIB) as disk,
+        second_engine(disk) as engine,
+    ):
+        give_base_image(engine.await_engine())
+        environ = {**environ, "DOCKER_HOST": engine.base_url}
+        run = _run(tmp_path, environ, sandbox="docker", attempts=1, more=("--max-outage", "0"))
+        with run.started() as program:
+            wait_until(lambda: _judged(run) >= 1 or program.poll() is not None, within=_LONGEST)
+            fill(disk)
+            _, said = program.communicate(timeout=_LONGEST)
+        assert program.returncode in {69, 75}, said  # 75: what was under way was the last
+        assert "Traceback" not in said
+        run.check_what_is_there()
+
+        make_room(disk)
+        ended = run.to_the_end()
+
+        assert ended.returncode in {0, 75}, ended.stderr
+        run.check_all_but_lost()
+
+
+def _run(folder: Path, environ: dict[str, str], **more: object) -> Disturbed:
+    given = {"sandbox": "bubblewrap", "attempts": 2, **more}
+    return Disturbed(folder=folder / "small", environ=environ, **given)
+
+
+def _judged(run: Disturbed) -> int:
+    return len(run.tries()) if (run.run / "run.json").exists() else 0
+
+
+def _until(program: "subprocess.Popen[str]", start: str) -> str:
+    """The first line that begins so."""
+    assert program.stderr is not None
+    for line in program.stderr:
+        if line.startswith(start):
+            return line
+    raise AssertionError(start)

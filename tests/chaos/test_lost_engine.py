@@ -1,0 +1,86 @@
+"""An engine that dies, stops or freezes in a run costs no verdict and convicts no agent."""
+
+import random
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.chaos.disturbed import Disturbed
+from tests.e2e.bench import wait_until
+from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
+from tests.sandbox.second_engine import SecondEngine, second_engine
+
+_LONGEST = 900  # seconds for what is left of a run
+
+
+def _stopped(engine: SecondEngine, pause: Callable[[], object]) -> None:
+    engine.end(signal.SIGTERM)
+    pause()
+    engine.begin_again()
+
+
+def _killed(engine: SecondEngine, pause: Callable[[], object]) -> None:
+    engine.end(signal.SIGKILL)
+    pause()
+    engine.begin_again()
+
+
+def _frozen(engine: SecondEngine, pause: Callable[[], object]) -> None:
+    engine.freeze()
+    pause()
+    engine.thaw()
+
+
+FAULTS = (_stopped, _killed, _frozen)
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker")  # the base image comes from there
+# The SDK leaves the socket open with which it found that nobody answers.
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
+    tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
+) -> None:
+    chance = random.Random(chaos_seed)
+    faults = 20 if whole else 2
+    with folder_of_an_engine() as folder, second_engine(folder) as engine:
+        give_base_image(engine.await_engine())
+        environ = {**environ, "DOCKER_HOST": engine.base_url}
+        run = Disturbed(
+            folder=tmp_path / "lost",
+            environ=environ,
+            sandbox="docker",
+            attempts=8 if whole else 1,
+            more=("--max-outage", "5"),
+        )
+        with run.started() as program:
+            wait_until(lambda: (run.run / "run.json").exists(), within=_LONGEST)
+            for _ in range(faults):
+                if _has_ended(program, chance.uniform(2, 12)):
+                    break
+                fault, away = chance.choice(FAULTS), round(chance.uniform(0.5, 6), 1)
+                print(f"{fault.__name__} for {away} s")  # noqa: T201 - to repeat a failure
+                fault(engine, lambda away=away: Event().wait(away))
+                engine.await_engine()
+            _, said = program.communicate(timeout=_LONGEST)
+
+        assert program.returncode in {0, 75}, said
+        assert "Traceback" not in said
+        run.check_all_but_lost()
+        again = run.to_the_end()  # the next start finds what could not be removed meanwhile
+        assert again.returncode == program.returncode, again.stderr
+        with engine.await_engine().speak("look for leftovers") as api:
+            assert api.containers(all=True) == []
+            assert not api.volumes()["Volumes"]
+
+
+def _has_ended(program: "subprocess.Popen[str]", within: float) -> bool:
+    try:
+        program.wait(timeout=within)  # the one moment that is a matter of time
+    except subprocess.TimeoutExpired:
+        return False
+    return True

@@ -1,0 +1,19 @@
+import resource
+import subprocess
+import sys
+
+_SHOWS = """
+import resource
+from agentbench.cli.open_files import allow_many_open_files
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, {hard}))
+allow_many_open_files()
+print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+def test_the_soft_limit_becomes_the_hard_one():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lower = min(hard, 512) if hard > 0 else 512
+    code = _SHOWS.format(hard=lower)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == [str(lower), str(lower)]

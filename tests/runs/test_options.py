@@ -1,0 +1,28 @@
+from datetime import timedelta
+
+import pytest
+
+from agentbench.errors import UsageError
+from agentbench.runs.options import RunOptions, check_options
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"attempts": 0}, "--attempts: 0 is not above 0"),
+        ({"jobs": 0}, "--jobs: 0 is not above 0"),
+        ({"retries": -1}, "--retries: -1 is below 0"),
+        ({"max_outage": timedelta(seconds=-1)}, "--max-outage: "),
+        ({"attempt_timeout": timedelta(0)}, "--attempt-timeout: 0:00:00 is not above 0"),
+        ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
+        ({"run_id": "../x"}, "--run-id: '../x' is no plain name"),
+    ],
+)
+def test_a_number_that_makes_no_sense_is_refused(wrong, said):
+    with pytest.raises(UsageError) as caught:
+        check_options(RunOptions(**wrong))
+    assert str(caught.value).startswith(said)
+
+
+def test_what_is_usual_makes_sense():
+    check_options(RunOptions())

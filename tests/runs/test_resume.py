@@ -1,0 +1,84 @@
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.noop import NoopAgent
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.configuration import RunEnding
+from agentbench.runs.resume import resume_run
+from agentbench.runs.start import start_run
+from agentbench.runs.store import RunStore
+from agentbench.scoring.evidence import AgentEnding
+from tests.fakes.scripted_agent import ScriptedAgent
+from tests.fakes.staging import small_task
+
+
+def ending(run) -> RunEnding | None:
+    return RunStore.open(run.store.folder).configuration().ending
+
+
+def made(run) -> list[tuple[str, int]]:
+    return [(record.task_id, record.attempt) for record in run.store.latest().records]
+
+
+def test_resuming_makes_what_was_not_finished(task, options):
+    run = start_run([task], replace(options, attempts=3))
+    with closing(run.attempts()) as records:
+        first = next(records)
+    resumed = resume_run(run.store.folder)
+    assert [item.attempt for item in resumed.planned] == [2, 3]
+    assert len(list(resumed.attempts())) == 2
+    assert made(resumed) == [(task.id, 1), (task.id, 2), (task.id, 3)]
+    assert resumed.store.read().records[0] == first
+    assert ending(resumed) is RunEnding.FINISHED
+    assert resume_run(run.store.folder).planned == ()
+
+
+def test_an_attempt_that_ctrl_c_cut_off_is_made_again_and_kept(task, options):
+    run = start_run([task], options)
+    run.cancel()
+    list(run.attempts())
+    resumed = resume_run(run.store.folder)
+    (record,) = resumed.attempts()
+    assert record.retry_of == 1
+    assert len(resumed.store.read().records) == 2
+
+
+def test_a_run_that_goes_on_says_so_until_it_ends(task, options):
+    run = start_run([task], options)
+    run.cancel()
+    list(run.attempts())
+    resumed = resume_run(run.store.folder)
+    with closing(resumed.attempts()) as records:
+        next(records)
+        assert ending(resumed) is None
+
+
+def test_an_agent_that_was_handed_in_is_handed_in_again(task, options):
+    done = AgentOutcome(ending=AgentEnding.SUBMITTED)
+    agent = ScriptedAgent(lambda _given: done, name="mine")
+    run = start_run([task], replace(options, agent=agent))
+    with pytest.raises(UsageError, match="no such agent"):
+        resume_run(run.store.folder)
+    with pytest.raises(UsageError, match="is a run of mine, not of noop"):
+        resume_run(run.store.folder, agent=NoopAgent())
+    (record,) = resume_run(run.store.folder, agent=agent).attempts()
+    assert record.agent == "mine"
+
+
+def test_a_task_that_changed_since_is_not_resumed(tmp_path, options):
+    task = small_task(tmp_path / "small")
+    run = start_run([task], options)
+    (tmp_path / "small" / "instruction.md").write_text("another bug\n")
+    with pytest.raises(InputError, match="changed since the run began: small"):
+        resume_run(run.store.folder)
+
+
+def test_a_torn_record_is_told_when_a_run_is_resumed(task, options):
+    run = start_run([task], options)
+    (run.store.folder / "attempts.jsonl").write_text('{"torn')
+    resumed = resume_run(run.store.folder)
+    assert "set aside" in resumed.warnings[0]
+    assert len(resumed.planned) == 1
