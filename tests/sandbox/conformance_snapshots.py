@@ -1,5 +1,6 @@
 """Remembering a state: what comes back, for whom, and until when."""
 
+import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -19,7 +20,7 @@ script = pathlib.Path(sys.prefix, "bin", "things")
 script.write_text(f"#!{sys.executable}\\nfrom things import main\\nmain()\\n")
 script.chmod(0o755)
 """
-KEY = "conformance-0123abcd"
+KEY = f"conformance-{uuid.uuid4().hex[:8]}"  # other workers' suites share the engine
 
 
 class SnapshotConformance(Conformance):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.transport import UnixHTTPAdapter
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker_address import find_address
@@ -25,6 +26,8 @@ _PING_SECONDS = 5
 _FIRST_SECONDS = 20  # for the first answer: a host that is not there takes as long
 _SHORT_SECONDS = 60  # for a request that moves nothing; exec streams have waits of their own
 _LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
+_BY_SOCKET = "http+docker://"  # how the SDK writes the address of a socket of this machine
+_KEPT_ADDRESSES = 4
 
 
 class NotThereError(SandboxError):
@@ -177,6 +180,7 @@ class Engine:
         if client is None:
             tls = self.address.tls(os.environ)
             client = Api(base_url=url, version=self._version, timeout=seconds, tls=tls or False)
+            _keep_few_connections(client)
             if tls is not None:  # or REQUESTS_CA_BUNDLE would take the place of the engine's CA
                 client.trust_env = False
             self._clients.by_patience[seconds] = client
@@ -191,6 +195,19 @@ class Engine:
             return str(fault)
         said = self._tunnel.complaint() if self._tunnel is not None else ""
         return f"{said}: is its socket there, and may you use it?" if said else explain(fault)
+
+
+def _keep_few_connections(client: Api) -> None:
+    """Have it close what it will not use again.
+
+    At a socket the SDK takes every address it asks for a server of its own, and keeps the
+    connections to the last 25 of them; the number that it can be told counts for ssh alone.
+    """
+    socket_adapter = client.adapters.get(_BY_SOCKET)
+    if isinstance(socket_adapter, UnixHTTPAdapter):
+        path, seconds = socket_adapter.socket_path, socket_adapter.timeout
+        few = UnixHTTPAdapter(f"http+unix://{path}", seconds, pool_connections=_KEPT_ADDRESSES)
+        client.mount(_BY_SOCKET, few)
 
 
 def _explain(fault: Exception) -> str:
