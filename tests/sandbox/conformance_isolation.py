@@ -127,6 +127,22 @@ class IsolationConformance(Conformance):
                 assert not sh(sandbox, f"rm -f {tools}/deep/a.txt").ok
         assert (file.read_text(), (folder / "deep" / "a.txt").exists()) == ("a file", True)
 
+    def test_a_mount_is_read_although_its_folder_lets_nobody_through(
+        self, provider: SandboxProvider, image: ImageId, tmp_path: Path
+    ) -> None:
+        home = tmp_path / "home"  # as root's is
+        (home / "folder").mkdir(parents=True)
+        (home / "folder" / "a.txt").write_text("in a folder")
+        (home / "file.txt").write_text("a file")
+        home.chmod(0o700)
+        mounts = [
+            ReadOnlyMount(name="tools", source=home / "folder"),
+            ReadOnlyMount(name="note", source=home / "file.txt"),
+        ]
+        with provider.open(image, limits=LIMITS, network=False, mounts=mounts) as sandbox:
+            tools, note = sandbox.mounted("tools"), sandbox.mounted("note")
+            assert sh(sandbox, f"cat {tools}/a.txt {note}").stdout == "in a foldera file"
+
     def test_a_mount_that_was_not_asked_for_is_a_key_error(self, sandbox: Sandbox) -> None:
         with pytest.raises(KeyError):
             sandbox.mounted("nothing")

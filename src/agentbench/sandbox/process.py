@@ -28,6 +28,7 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SnapshotId,
 )
+from agentbench.sandbox.process_mounts import places_of
 from agentbench.sandbox.process_runner import ProcessRunner
 from agentbench.sandbox.relocation import Relocation
 from agentbench.sandbox.rooms import Rooms, furnished
@@ -134,10 +135,10 @@ class ProcessProvider:
             try:
                 rooms = keep.enter_context(furnished(self.live, PREFIX, self.user))
                 self._fill(source, rooms)
+                environment = self._network_environment() if network else {}
+                sandbox = self._sandbox(rooms, limits, environment, mounts, cancel or Event())
             except OSError as fault:
                 raise SandboxError(f"no sandbox could be made: {fault}") from fault
-            environment = self._network_environment() if network else {}
-            sandbox = self._sandbox(rooms, limits, environment, mounts, cancel or Event())
             keep.callback(sandbox.kill)
             yield sandbox
 
@@ -200,7 +201,7 @@ class ProcessProvider:
             home=PurePosixPath(rooms.home),
             tmp=PurePosixPath(rooms.tmp),
             python=PurePosixPath(self.python.executable),
-            mounts={mount.name: PurePosixPath(mount.source.resolve()) for mount in mounts},
+            mounts=places_of(mounts, rooms.root / "mounts", self.user),
         )
         gauge = FolderGauge(folders=(rooms.root,), processes=tuple)
         return FolderSandbox(
