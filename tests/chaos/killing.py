@@ -9,7 +9,7 @@ from agentbench.sandbox.docker_engine import Engine
 from tests.chaos.disturbed import Disturbed, mounts_below
 from tests.e2e.leftovers import left_in_engine, left_on_machine
 
-_KILLS_OF_A_RUN = 5
+_KILLS_OF_A_RUN = 10
 
 
 class Disturbing(NamedTuple):
