@@ -1,6 +1,7 @@
 import os
 import subprocess
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -51,6 +52,22 @@ def test_the_machine_sees_nothing_of_it(stage: MountStage, tmp_path: Path) -> No
 def test_a_source_that_is_missing_is_an_error(stage: MountStage, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         stage.show(tmp_path / "missing")
+
+
+def test_what_is_collected_in_its_thread_does_not_wait_for_itself(
+    stage: MountStage, tmp_path: Path
+) -> None:
+    shown = stage.show(tmp_path)
+
+    def start() -> "subprocess.Popen[bytes]":
+        stage.hide(shown)  # as the collector does when it closes a sandbox in the midst of this
+        return subprocess.Popen(("true",))
+
+    started: list[subprocess.Popen[bytes]] = []
+    beside = Thread(target=lambda: started.append(stage.start(start)), daemon=True)
+    beside.start()
+    beside.join(timeout=10)
+    assert [child.wait() for child in started] == [0]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root has one")
