@@ -25,6 +25,7 @@ $(VENV)/bin/python:
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml
 	@echo "installing agentbench into $(VENV) …"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(VENV)/bin/python -m compileall -q src # as pip does with what it copies: starts are shorter
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

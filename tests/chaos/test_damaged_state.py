@@ -120,7 +120,7 @@ def test_a_damaged_run_is_reported_shown_and_gone_on_with(
     draw = random.Random(f"{chaos_seed} runs")
     intact = make_whole("bubblewrap")
     monkeypatch.setenv("AGENTBENCH_CACHE", str(intact.folder / "cache"))
-    for number in range(80 if whole else 8):
+    for number in range(80 if whole else 4):
         runs = intact.copied("runs", tmp_path / f"runs-{number}")
         done = damage(_chosen(runs / "whole", RUN_FILES, number, draw), draw)
         _read_and_resume(intact, runs, done, f"seed {chaos_seed}, case {number}: {done}")
@@ -132,7 +132,7 @@ def test_a_damaged_cache_of_bubblewrap_changes_no_verdict(
     make_whole, tmp_path, monkeypatch, caplog, chaos_seed, whole
 ):
     cases = Cases(make_whole("bubblewrap"), tmp_path, monkeypatch, caplog)
-    cases.run(CACHE_FILES, f"{chaos_seed} bubblewrap", 100 if whole else 8)
+    cases.run(CACHE_FILES, f"{chaos_seed} bubblewrap", 100 if whole else 3)
 
 
 def test_a_damaged_cache_of_plain_processes_changes_no_verdict(

@@ -14,7 +14,7 @@ from tests.chaos.hostile import HOSTILE
 from tests.chaos.hostile_trials import sample, wrong
 from tests.e2e.bench import Bench
 
-SAMPLE, SAMPLE_UNWALLED = 6, 3  # commands a back end, where not all are wanted
+SAMPLE, SAMPLE_UNWALLED = 3, 2  # commands a back end, where not all are wanted
 ROOMY = 3 << 30  # bytes by which other programs of this machine may change memory and disk
 
 

@@ -15,7 +15,7 @@ def test_a_killed_run_goes_on_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(f"{chaos_seed} bubblewrap")
-    kills, attempts = (50, 4) if whole else (3, 2)
+    kills, attempts = (50, 4) if whole else (2, 1)
     kill_and_go_on(Disturbing(tmp_path, environ, "bubblewrap", attempts), chance, kills)
 
 
