@@ -17,7 +17,6 @@ from agentbench.runs.schedule import was_interrupted
 from agentbench.runs.workshop import Place
 from agentbench.scoring.evidence import AgentEnding, StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.stages.preparation import preparation_key
 from agentbench.tasks.task import Environment
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import small_task
@@ -170,7 +169,7 @@ def test_a_run_that_was_cancelled_makes_interrupted_records(task, workshop, plac
 
 def test_ctrl_c_ends_the_waiting_for_anothers_preparation(task, workshop, place, tmp_path):
     shop = workshop(folder=tmp_path)
-    key = preparation_key(task, resolve_image(task, shop.provider), shop.provider)
+    key = shop.cache.key(task, resolve_image(task, shop.provider))
     with FileLock(shop.cache.lock_path(key)), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(walk, task, NoopAgent(), shop, place())
         assert not waiting.done()

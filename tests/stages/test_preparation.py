@@ -212,6 +212,14 @@ def test_what_comes_after_is_not_in_the_key_of_a_preparation(task, provider):
     assert preparation_key(other, image, provider) == preparation_key(task, image, provider)
 
 
+def test_caches_that_share_an_engine_do_not_share_snapshots(task, provider, tmp_path):
+    image = provider.resolve_image(None)
+    first, second = (PreparationCache(tmp_path / name, provider) for name in ("a", "b"))
+    assert first.key(task, image) != second.key(task, image)
+    again = PreparationCache(tmp_path / "b" / ".." / "a", provider)
+    assert again.key(task, image) == first.key(task, image)
+
+
 def test_every_ingredient_of_a_baseline_is_in_its_key(task):
     def key(preparation="p", answer=None, problem=None, environment=None):
         changed = task.model_copy(

@@ -34,7 +34,6 @@ from agentbench.stages.preparation import (
     CachedBaseline,
     Prepared,
     baseline_key,
-    preparation_key,
 )
 from agentbench.tasks.task import Task
 
@@ -240,7 +239,7 @@ class _Walker:
             self._resolve_image()
             image, cache = self.context.image, self._workshop.cache
             assert image is not None
-            self._key = preparation_key(self._task, image, self._workshop.provider)
+            self._key = cache.key(self._task, image)
         except (UnavailableError, SandboxError, OSError):
             yield  # git_clone will meet the same, and record it
             return

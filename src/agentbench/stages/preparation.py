@@ -123,6 +123,15 @@ class PreparationCache:
         """Where it all lies."""
         return self._folder
 
+    def key(self, task: Task, image: ImageId) -> str:
+        """Names a preparation in this cache alone.
+
+        Caches that share an engine share no snapshots: what one evicts may be in use in another.
+        """
+        where = os.fsencode(self._folder.resolve())
+        what = preparation_key(task, image, self._provider).encode()
+        return hashlib.sha256(where + b"\0" + what).hexdigest()[:32]
+
     def lock_path(self, key: str) -> Path:
         """The file to hold a lock on while a preparation is made."""
         return self._folder / f"{key}.lock"
