@@ -1,3 +1,6 @@
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,63 +13,66 @@ pytestmark = pytest.mark.skipif(sandbox_user() is None, reason="only root can be
 
 
 @pytest.fixture
-def ours(tmp_path: Path) -> Path:
-    (tmp_path / "folder" / "deep").mkdir(parents=True)
-    (tmp_path / "folder" / "deep" / "a.txt").write_text("in a folder")
-    (tmp_path / "file.txt").write_text("a file")
-    return tmp_path
+def ours() -> Iterator[Path]:
+    """A folder of ours that lets others through, as pytest's own does not."""
+    with tempfile.TemporaryDirectory(prefix="agentbench-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "tools" / "deep").mkdir(parents=True)
+        (folder / "tools" / "deep" / "a.txt").write_text("in a folder")
+        (folder / "tools" / "run").write_text("a program")
+        (folder / "tools" / "run").chmod(0o700)
+        (folder / "note").write_text("a file")
+        yield folder
 
 
-def found(ours: Path, copies: Path, **more) -> dict[str, Path]:
-    mounts = [
-        ReadOnlyMount(name="tools", source=ours / "folder", **more),
-        ReadOnlyMount(name="note", source=ours / "file.txt", **more),
-    ]
-    places = places_of(mounts, copies, sandbox_user())
+def found(ours: Path, *, user=None, live: bool = False) -> dict[str, Path]:
+    names = ("tools", "note")
+    mounts = [ReadOnlyMount(name=name, source=ours / name, live=live) for name in names]
+    places = places_of(mounts, ours / "copies", user)
     return {name: Path(place) for name, place in places.items()}
 
 
-def test_what_another_user_cannot_reach_is_copied_for_that_user(ours, tmp_path):
-    (ours / "folder").chmod(0o700)
-    (ours / "file.txt").chmod(0o600)
-    copies = tmp_path / "copies"
-    places = found(ours, copies)
-    assert places == {"tools": copies / "tools", "note": copies / "note"}
-    assert (places["tools"] / "deep" / "a.txt").read_text() == "in a folder"
-    assert places["note"].read_text() == "a file"
-    user = sandbox_user()
-    assert user is not None
-    assert {place.stat().st_uid for place in places.values()} == {user.uid}
-    assert (places["tools"] / "deep" / "a.txt").stat().st_uid == user.uid
+def in_place(ours: Path) -> dict[str, Path]:
+    return {name: (ours / name).resolve() for name in ("tools", "note")}
 
 
-def test_what_is_behind_a_locked_folder_is_copied(ours, tmp_path):
-    locked = tmp_path / "locked"
-    (ours / "folder").rename(locked)
-    home = tmp_path / "home"
-    home.mkdir()
-    locked.rename(home / "folder")
-    home.chmod(0o700)
-    mount = ReadOnlyMount(name="tools", source=home / "folder")
-    place = Path(places_of([mount], tmp_path / "copies", sandbox_user())["tools"])
-    assert place == tmp_path / "copies" / "tools"
+def copied(ours: Path) -> dict[str, Path]:
+    return {name: ours / "copies" / name for name in ("tools", "note")}
 
 
-def test_what_only_works_in_place_stays_there(ours, tmp_path):
-    (ours / "folder").chmod(0o700)
-    places = found(ours, tmp_path / "copies", live=True)
-    assert places["tools"] == (ours / "folder").resolve()
-    assert not (tmp_path / "copies").exists()
+def test_what_another_user_can_read_is_seen_in_place(ours):
+    assert found(ours, user=sandbox_user()) == in_place(ours)
+    assert not (ours / "copies").exists()
 
 
-def test_ourselves_we_read_all_in_place(ours, tmp_path):
-    (ours / "folder").chmod(0o700)
-    mount = ReadOnlyMount(name="tools", source=ours / "folder")
-    places = places_of([mount], tmp_path / "copies", None)
-    assert Path(places["tools"]) == (ours / "folder").resolve()
+def test_what_another_user_cannot_read_is_copied_and_stays_ours(ours):
+    (ours / "tools").chmod(0o700)
+    (ours / "tools" / "deep" / "a.txt").chmod(0o600)
+    (ours / "note").chmod(0o600)
+    places = found(ours, user=sandbox_user())
+    assert places == copied(ours)
+    text, program = places["tools"] / "deep" / "a.txt", places["tools"] / "run"
+    assert (text.read_text(), places["note"].read_text()) == ("in a folder", "a file")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (text, program, text.parent)}
+    assert modes == {"a.txt": 0o644, "run": 0o755, "deep": 0o755}
+    assert {path.stat().st_uid for path in (text, program, *places.values())} == {os.geteuid()}
 
 
-def test_what_others_can_read_is_seen_in_place():
-    mount = ReadOnlyMount(name="shell", source=Path("/bin/sh"))
-    places = places_of([mount], Path("/nowhere"), sandbox_user())
-    assert Path(places["shell"]) == Path("/bin/sh").resolve()
+def test_what_is_behind_a_folder_that_lets_nobody_through_is_copied(ours):
+    home = ours / "home"
+    home.mkdir(mode=0o700)
+    (ours / "tools").rename(home / "tools")
+    mount = ReadOnlyMount(name="tools", source=home / "tools")
+    [place] = places_of([mount], ours / "copies", sandbox_user()).values()
+    assert Path(place) == ours / "copies" / "tools"
+
+
+def test_what_only_works_in_place_stays_there(ours):
+    (ours / "tools").chmod(0o700)
+    assert found(ours, user=sandbox_user(), live=True) == in_place(ours)
+
+
+def test_ourselves_we_read_all_in_place(ours):
+    (ours / "tools").chmod(0o700)
+    assert found(ours) == in_place(ours)

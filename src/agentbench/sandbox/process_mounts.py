@@ -1,6 +1,5 @@
 """Our files for commands of another user: seen in place where that user gets, else copied."""
 
-import os
 import shutil
 import stat
 from collections.abc import Iterable, Mapping
@@ -37,17 +36,22 @@ def _place_of(mount: ReadOnlyMount, copies: Path, user: Owner | None) -> Path:
     target = copies / mount.name
     if source.is_dir():
         target.mkdir()
-        copy_tree(source, target, owner=user)
+        copy_tree(source, target)
     else:
         shutil.copyfile(source, target)
-        os.chown(target, user.uid, user.gid)
-        target.chmod(0o400)
+    _open_to_readers(target)
     return target
 
 
 def _is_readable(source: Path, user: Owner) -> bool:
     """Whether a user gets to a source and may read it, going by its top."""
-    mode = source.stat().st_mode
-    if stat.S_ISDIR(mode):
-        return bool(mode & stat.S_IROTH) and can_reach(user, source)
-    return bool(mode & stat.S_IROTH) and can_reach(user, source.parent)
+    folder = source if source.is_dir() else source.parent
+    return bool(source.stat().st_mode & stat.S_IROTH) and can_reach(user, folder)
+
+
+def _open_to_readers(copy: Path) -> None:
+    """Let all read a copy that stays ours: a mount is no place for commands to write to."""
+    for path in (copy, *copy.rglob("*")):
+        if not path.is_symlink():
+            program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
+            path.chmod(0o755 if program else 0o644)
