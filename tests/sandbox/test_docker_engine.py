@@ -156,6 +156,20 @@ def _provider_of(second: SecondEngine) -> DockerProvider:
     return DockerProvider(engine)
 
 
+def descriptors() -> int:
+    """How many this process holds."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.docker
+def test_few_connections_are_kept_however_much_is_asked(engine: Engine) -> None:
+    before = descriptors()
+    for number in range(30):
+        with pytest.raises(NotThereError), engine.speak("look") as api:
+            api.inspect_container(f"agentbench-test-none-{number}")
+    assert descriptors() - before <= 8
+
+
 @pytest.mark.docker
 def test_the_connections_of_a_thread_go_with_it(engine: Engine) -> None:
     def speak() -> None:
@@ -167,7 +181,7 @@ def test_the_connections_of_a_thread_go_with_it(engine: Engine) -> None:
             thread = Thread(target=speak)
             thread.start()
             thread.join()
-        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+        return descriptors()
 
     gc.disable()  # which would close them some day, too
     try:
