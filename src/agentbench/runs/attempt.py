@@ -239,12 +239,12 @@ class _Walker:
             self._resolve_image()
             image, cache = self.context.image, self._workshop.cache
             assert image is not None
-            self._key = cache.key(self._task, image)
+            used = self._workshop.use_cache
+            self._key = cache.key(self._task, image) if used else f"{ONCE}{uuid4().hex}"
         except (UnavailableError, SandboxError, OSError):
             yield  # git_clone will meet the same, and record it
             return
-        if not self._workshop.use_cache:
-            self._key = f"{ONCE}{uuid4().hex}"
+        if not used:
             yield
             return
         with self._locked(self._key):

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
+from agentbench.identity_file import identity
 from agentbench.in_use import Use, removing, users_of
 from agentbench.owned_folder import owned_folder
 from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
@@ -34,7 +35,7 @@ _FORMAT = 2  # raised whenever a preparation of an older agentbench must not be 
 ONCE = "once-"
 """How the keys of preparations begin that one attempt alone may use."""
 
-_STAGES, _BASE = "stages.json", "base.tar"
+_STAGES, _BASE, _IDENTITY = "stages.json", "base.tar", "cache-id"
 _CHUNK = 1 << 20
 _HELD = 256  # locks, each with a descriptor
 _DAMAGED = "%s was damaged on disk; it is made again"
@@ -127,10 +128,13 @@ class PreparationCache:
         """Names a preparation in this cache alone.
 
         Caches that share an engine share no snapshots: what one evicts may be in use in another.
+        A cache that was moved keeps its own.
+
+        Raises:
+            OSError: the cache cannot be written.
         """
-        where = os.fsencode(self._folder.resolve())
-        what = preparation_key(task, image, self._provider).encode()
-        return hashlib.sha256(where + b"\0" + what).hexdigest()[:32]
+        parts = identity(self._folder / _IDENTITY), preparation_key(task, image, self._provider)
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
 
     def lock_path(self, key: str) -> Path:
         """The file to hold a lock on while a preparation is made."""
