@@ -2,6 +2,7 @@ import json
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from filelock import FileLock
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
-from agentbench.errors import UnavailableError
+from agentbench.errors import SandboxError, UnavailableError
 from agentbench.runs.attempt import resolve_image, walk
 from agentbench.runs.event_log import EventKind, read_events
 from agentbench.runs.schedule import was_interrupted
@@ -140,6 +141,71 @@ def test_an_engine_that_is_away_is_a_record_and_no_exception(task, workshop, pla
         Fault.INFRASTRUCTURE,
     )
     assert [stage.name for stage in record.stages] == [StageName.GIT_CLONE]
+
+
+class LostWhen(UnreliableProvider):
+    """An engine that is lost once in the moment that is named."""
+
+    def __init__(self, inner, moment: str) -> None:
+        super().__init__(inner)
+        self.moment = moment
+
+    @contextmanager
+    def open(self, *args, **more):
+        with super().open(*args, **more) as sandbox:
+            yield sandbox
+        self._lose("a sandbox is removed")
+
+    def find(self, key):
+        self._lose("a preparation is looked for")
+        return super().find(key)
+
+    def discard(self, snapshot):
+        self._lose("a snapshot is discarded")
+        super().discard(snapshot)
+
+    def _lose(self, moment: str) -> None:
+        if moment == self.moment:
+            self.moment = ""
+            raise SandboxError("the engine does not answer any more")
+
+
+def test_an_engine_lost_when_the_task_is_prepared_fails_no_attempt(
+    task, provider, workshop, place, tmp_path, caplog
+):
+    shop = workshop(LostWhen(provider, "a sandbox is removed"), folder=tmp_path)
+    assert walk(task, oracle(task), shop, place(1)).resolved
+    assert "left behind" in caplog.text
+    assert cached(walk(task, oracle(task), shop, place(2))) == [*PREPARED, StageName.BASELINE_RUN]
+
+
+def test_an_engine_lost_when_a_preparation_is_looked_for_is_no_exception(
+    task, provider, workshop, place, tmp_path
+):
+    lost = LostWhen(provider, "a preparation is looked for")
+    record = walk(task, oracle(task), workshop(lost, folder=tmp_path), place())
+    assert record.resolved
+    assert lost.moment == ""
+    assert cached(record) == []
+
+
+def test_an_engine_lost_when_all_is_over_fails_no_attempt(
+    task, provider, workshop, place, tmp_path, caplog
+):
+    lost = LostWhen(provider, "a snapshot is discarded")
+    shop = workshop(lost, folder=tmp_path, use_cache=False)
+    assert walk(task, oracle(task), shop, place()).resolved
+    assert "left behind" in caplog.text
+
+
+def test_a_cache_that_takes_nothing_fails_no_attempt(task, workshop, place, tmp_path, caplog):
+    shop = workshop(folder=tmp_path)
+    assert walk(task, oracle(task), shop, place(1)).resolved
+    (kept,) = shop.cache.folder.glob("baseline-*.json")
+    kept.unlink()
+    kept.mkdir()
+    assert walk(task, oracle(task), shop, place(2)).resolved
+    assert "the cache takes nothing" in caplog.text
 
 
 def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop, place):

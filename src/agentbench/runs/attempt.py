@@ -1,8 +1,9 @@
 """One attempt: walk the pipeline once, judge what came of it, make the record."""
 
+import logging
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -42,6 +43,8 @@ _OWN_SECONDS = 900.0  # that we may take beside the stages' own commands
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _JUDGED = frozenset({StageName.BASELINE_RUN, StageName.FINAL_TEST})
 _KEPT_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
+
+_LOG = logging.getLogger("agentbench.cache")
 
 
 def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptRecord:
@@ -150,7 +153,7 @@ class _Walker:
     def prepare(self) -> bool:
         """The stages before any agent, or what was kept of them; false when one fails."""
         preparing = [stage for stage in PIPELINE if stage.name in PREPARATION]
-        with self._prepared(), ExitStack() as resources:
+        with self._prepared(), _removed_or_left() as resources:
             limit = self._workshop.attempt_timeout or usual_time_limit(self.context)
             self._cutoff.begin(limit)  # not while others prepare the task
             self.context.resources = resources
@@ -235,24 +238,25 @@ class _Walker:
     @contextmanager
     def _prepared(self) -> Iterator[None]:
         """Hold the preparation's lock; whoever comes second finds it made."""
-        try:
-            self._resolve_image()
-            image, cache = self.context.image, self._workshop.cache
-            assert image is not None
-            used = self._workshop.use_cache
-            self._key = cache.key(self._task, image) if used else f"{ONCE}{uuid4().hex}"
-        except (UnavailableError, SandboxError, OSError):
-            yield  # git_clone will meet the same, and record it
-            return
-        if not used:
+        with ExitStack() as held:
+            # git_clone will meet what goes wrong here as well, and record it.
+            with suppress(UnavailableError, SandboxError, OSError):
+                self._recall_preparation(held)
             yield
+
+    def _recall_preparation(self, held: ExitStack) -> None:
+        self._resolve_image()
+        image, cache = self.context.image, self._workshop.cache
+        assert image is not None
+        if not self._workshop.use_cache:
+            self._key = f"{ONCE}{uuid4().hex}"
             return
-        with self._locked(self._key):
-            found = cache.load(self._key)
-            if found is not None:
-                self.context.prepared, results = found
-                self._results.extend(results)
-            yield
+        self._key = cache.key(self._task, image)
+        held.enter_context(self._locked(self._key))
+        found = cache.load(self._key)
+        if found is not None:
+            self.context.prepared, results = found
+            self._results.extend(results)
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
@@ -275,12 +279,14 @@ class _Walker:
 
     def _forget_preparation(self) -> None:
         if not self._workshop.use_cache and self._key is not None:
-            self._workshop.cache.forget(self._key)
+            with _left_to_the_next_start():
+                self._workshop.cache.forget(self._key)
 
     def _complete_preparation(self) -> None:
         fresh = [result for result in self._results if not result.cached]
         if self._workshop.use_cache and self._key is not None and len(fresh) == len(PREPARATION):
-            self._workshop.cache.keep_results(self._key, fresh)
+            with _made_again_later():
+                self._workshop.cache.keep_results(self._key, fresh)
 
     def _open_door(self) -> AbstractContextManager[ModelDoor]:
         gateway, place = self._workshop.gateway, self._place
@@ -309,7 +315,8 @@ class _Walker:
         report = self._place.folder / "baseline.json"
         if self._workshop.use_cache and self._key is not None and report.is_file():
             kept = CachedBaseline(result=result, report=report.read_bytes())
-            self._workshop.cache.keep_baseline(baseline_key(self._task, self._key), kept)
+            with _made_again_later():
+                self._workshop.cache.keep_baseline(baseline_key(self._task, self._key), kept)
 
     def _save(self, name: str, content: bytes) -> None:
         def write() -> None:
@@ -317,6 +324,32 @@ class _Walker:
                 (self._place.folder / name).write_bytes(content)
 
         self._workshop.breaker.written(write)
+
+
+@contextmanager
+def _removed_or_left() -> Iterator[ExitStack]:
+    """For sandboxes that have done their work: that one cannot be removed fails no attempt."""
+    with ExitStack() as resources:
+        yield resources
+        with _left_to_the_next_start():
+            resources.pop_all().close()
+
+
+@contextmanager
+def _left_to_the_next_start() -> Iterator[None]:
+    try:
+        yield
+    except (SandboxError, OSError) as fault:
+        _LOG.warning("a sandbox or its state is left behind (%s); the next start removes it", fault)
+
+
+@contextmanager
+def _made_again_later() -> Iterator[None]:
+    """What cannot be kept for later attempts is made again for them; this one goes on."""
+    try:
+        yield
+    except OSError as fault:
+        _LOG.warning("the cache takes nothing (%s); the task is prepared again next time", fault)
 
 
 def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
