@@ -8,6 +8,7 @@ from math import inf
 from agentbench.agents.interface import Agent
 from agentbench.agents.model_door import ModelGateway
 from agentbench.runs.configuration import RunConfiguration, RunEnding
+from agentbench.runs.freed_memory import giving_back
 from agentbench.runs.model_setting import ModelSetting
 from agentbench.runs.needs import needs_of
 from agentbench.runs.outage import CircuitBreaker
@@ -61,7 +62,8 @@ class Run:
         try:
             with self.model.opened(self.agent, probe=False) as gateway:
                 workshop = replace(self.workshop, gateway=gateway, breaker=self._breaker(gateway))
-                yield from run_attempts(planned, self.agent, workshop, self.store, schedule)
+                made = run_attempts(planned, self.agent, workshop, self.store, schedule)
+                yield from giving_back(made)
             if not self.workshop.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:

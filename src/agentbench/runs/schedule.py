@@ -1,7 +1,7 @@
 """Many attempts: several at a time, infrastructure failures retried, every record kept."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
@@ -53,7 +53,7 @@ def run_attempts(
     workshop: Workshop,
     store: RunStore,
     schedule: Schedule,
-) -> Iterator[AttemptRecord]:
+) -> Generator[AttemptRecord, None, None]:
     """Make every planned attempt; yields each one's last record as it ends.
 
     Stops starting attempts when the run is cancelled or has spent its money. Closing the
