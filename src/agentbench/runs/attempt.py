@@ -1,6 +1,5 @@
 """One attempt: walk the pipeline once, judge what came of it, make the record."""
 
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -13,6 +12,7 @@ from filelock import FileLock, Timeout
 from agentbench.agents.interface import Agent
 from agentbench.agents.model_door import ModelDoor
 from agentbench.errors import AttemptTimeoutError, SandboxError, StorageError, UnavailableError
+from agentbench.runs.afterwards import left_to_the_next_start, made_again_later, removed_or_left
 from agentbench.runs.cutoff import Cutoff
 from agentbench.runs.event_log import EventLog
 from agentbench.runs.record import AttemptRecord, RunId
@@ -43,8 +43,6 @@ _OWN_SECONDS = 900.0  # that we may take beside the stages' own commands
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _JUDGED = frozenset({StageName.BASELINE_RUN, StageName.FINAL_TEST})
 _KEPT_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
-
-_LOG = logging.getLogger("agentbench.cache")
 
 
 def walk(task: Task, agent: Agent, workshop: Workshop, place: Place) -> AttemptRecord:
@@ -153,7 +151,7 @@ class _Walker:
     def prepare(self) -> bool:
         """The stages before any agent, or what was kept of them; false when one fails."""
         preparing = [stage for stage in PIPELINE if stage.name in PREPARATION]
-        with self._prepared(), _removed_or_left() as resources:
+        with self._prepared(), removed_or_left() as resources:
             limit = self._workshop.attempt_timeout or usual_time_limit(self.context)
             self._cutoff.begin(limit)  # not while others prepare the task
             self.context.resources = resources
@@ -279,13 +277,13 @@ class _Walker:
 
     def _forget_preparation(self) -> None:
         if not self._workshop.use_cache and self._key is not None:
-            with _left_to_the_next_start():
+            with left_to_the_next_start():
                 self._workshop.cache.forget(self._key)
 
     def _complete_preparation(self) -> None:
         fresh = [result for result in self._results if not result.cached]
         if self._workshop.use_cache and self._key is not None and len(fresh) == len(PREPARATION):
-            with _made_again_later():
+            with made_again_later():
                 self._workshop.cache.keep_results(self._key, fresh)
 
     def _open_door(self) -> AbstractContextManager[ModelDoor]:
@@ -315,7 +313,7 @@ class _Walker:
         report = self._place.folder / "baseline.json"
         if self._workshop.use_cache and self._key is not None and report.is_file():
             kept = CachedBaseline(result=result, report=report.read_bytes())
-            with _made_again_later():
+            with made_again_later():
                 self._workshop.cache.keep_baseline(baseline_key(self._task, self._key), kept)
 
     def _save(self, name: str, content: bytes) -> None:
@@ -324,32 +322,6 @@ class _Walker:
                 (self._place.folder / name).write_bytes(content)
 
         self._workshop.breaker.written(write)
-
-
-@contextmanager
-def _removed_or_left() -> Iterator[ExitStack]:
-    """For sandboxes that have done their work: that one cannot be removed fails no attempt."""
-    with ExitStack() as resources:
-        yield resources
-        with _left_to_the_next_start():
-            resources.pop_all().close()
-
-
-@contextmanager
-def _left_to_the_next_start() -> Iterator[None]:
-    try:
-        yield
-    except (SandboxError, OSError) as fault:
-        _LOG.warning("a sandbox or its state is left behind (%s); the next start removes it", fault)
-
-
-@contextmanager
-def _made_again_later() -> Iterator[None]:
-    """What cannot be kept for later attempts is made again for them; this one goes on."""
-    try:
-        yield
-    except OSError as fault:
-        _LOG.warning("the cache takes nothing (%s); the task is prepared again next time", fault)
 
 
 def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
