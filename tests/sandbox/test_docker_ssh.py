@@ -25,7 +25,14 @@ from tests.sandbox.ssh_server import SshServer, missing_programs, ssh_server
 
 __all__ = ["engine", "image"]
 
-pytestmark = pytest.mark.docker
+pytestmark = [
+    pytest.mark.docker,
+    # Where a tunnel is gone the SDK cannot connect, and leaves its socket to the collector.
+    pytest.mark.filterwarnings(
+        "ignore:.*unclosed .socket.socket fd=.*family=1:pytest.PytestUnraisableExceptionWarning",
+        "ignore:.*in. .socket.socket fd=.*family=1:pytest.PytestUnraisableExceptionWarning",
+    ),
+]
 
 SOON = 60.0  # seconds; a refusal takes one or two
 
@@ -122,6 +129,28 @@ def test_the_connection_ends_with_a_process_that_is_killed(url: str) -> None:
         program.kill()
     deadline = time.monotonic() + SOON
     while path.parent.exists():  # what is left of it goes once its ssh has ended
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_process_that_dies_just_after_its_connection_leaves_nothing_either(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "left"
+    folder.mkdir()
+    script = (
+        "import subprocess, sys, time; from agentbench.sandbox.docker_ssh import _SURVIVOR; "
+        f"subprocess.run(['sh', '-c', _SURVIVOR, 'sh', {str(folder)!r}, 'true'], check=True); "
+        "print('ended', flush=True); sys.stdin.read()"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], stdin=pipe, stdout=pipe) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"ended\n"
+        assert folder.is_dir()
+        program.kill()
+    deadline = time.monotonic() + SOON
+    while folder.exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
