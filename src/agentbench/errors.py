@@ -11,6 +11,7 @@ in when the exception escapes from one of its stages (docs/failure_taxonomy.md, 
     │   └── OutageError           what attempts need was away for longer than anybody waits
     └── AttemptError         70   ends one attempt, never the run
         ├── SandboxError     69   the engine or the container is lost
+        │   └── DoesNotFitError       what was to be written is more than a sandbox may hold
         ├── AttemptTimeoutError   its time as a whole is over
         ├── GitCloneError         the repository cannot be had
         │   └── GitCloneTimeoutError  its host does not answer in time
@@ -73,6 +74,10 @@ class SandboxError(AttemptError):
 
     exit_code = 69  # where it was no attempt that met it, but the start of a run
     failure_reason = "SANDBOX_ERROR"
+
+
+class DoesNotFitError(SandboxError):
+    """What was to be written into a sandbox is more than it may hold; nothing is lost."""
 
 
 class AttemptTimeoutError(AttemptError):

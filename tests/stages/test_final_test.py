@@ -3,12 +3,13 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.errors import SandboxError
+from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
+from agentbench.scoring.taxonomy import Fault
 from agentbench.stages.verification.protection import JudgedChange
 from agentbench.tasks.patched_file import PatchedFile
 from tests.e2e.small_task import FIXED, LISTED
-from tests.fakes.staging import go
+from tests.fakes.staging import go, small_task
 
 FIX = {P("basket.py"): PatchedFile(content=FIXED.encode(), executable=False)}
 
@@ -50,6 +51,19 @@ def test_a_program_that_was_removed_is_gone(attempt_by):
         evidence = go(context, "final_test")
     assert evidence.report is not None
     assert evidence.report.outcome is PytestOutcome.COLLECTION_ERROR
+
+
+def test_more_files_than_a_sandbox_may_hold_are_the_agents_doing(attempt_by, tmp_path):
+    # Its own sandbox is measured now and then, so that an agent may get away with more.
+    task = small_task(tmp_path / "tight", environment="files = 1000")
+    nothing = PatchedFile(content=b"", executable=False)
+    with attempt_by(task=task) as context:
+        context.change = judged({P(f"many/{number}"): nothing for number in range(5_000)})
+        with pytest.raises(
+            DoesNotFitError, match=r"cannot be written: .*limit 1000 files"
+        ) as caught:
+            go(context, "final_test")
+    assert caught.value.fault == Fault.AGENT.value
 
 
 def test_it_starts_from_before_the_agent_each_time(attempt_by):

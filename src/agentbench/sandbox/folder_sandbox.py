@@ -9,13 +9,13 @@ from pathlib import Path, PurePosixPath
 from threading import Condition, Event, get_ident
 from typing import Protocol
 
-from agentbench.errors import SandboxError
+from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.sandbox.disk_watch import DiskWatch, out_of_disk
 from agentbench.sandbox.interface import Command, SnapshotId
 from agentbench.sandbox.no_follow import open_below
 from agentbench.sandbox.rooms import Rooms
 from agentbench.sandbox.tree_tar import UNPACK, tar_stream
-from agentbench.scoring.evidence import CommandResult
+from agentbench.scoring.evidence import CommandResult, Ending
 
 _UNPACKS_WITHIN = timedelta(minutes=10)
 _DIES_WITHIN = 10.0  # seconds
@@ -135,13 +135,17 @@ class FolderSandbox:
         """Unpack a plain tar under a folder, as the sandbox's own user.
 
         Raises:
-            SandboxError: it does not fit, leads elsewhere, or the sandbox was killed.
+            DoesNotFitError: it is more than the sandbox may hold.
+            SandboxError: it leads elsewhere, or the sandbox was killed.
         """
         argv = (str(self.view.python), "-I", "-S", "-c", UNPACK, str(path))
         result = self.run(Command(argv=argv, timeout=_UNPACKS_WITHIN, stdin=tar))
         if not result.ok:
             why = (result.stderr.strip() or result.ending).splitlines()[-1]
-            raise SandboxError(f"{path} cannot be written: {why}")
+            is_much = result.ending is Ending.OUT_OF_DISK
+            kind = DoesNotFitError if is_much else SandboxError
+            limit = f" (limit {result.exceeded})" if is_much else ""
+            raise kind(f"{path} cannot be written: {why}{limit}")
 
     def snapshot(self, key: str) -> SnapshotId:
         """Remember the workspace and the environment under a key.

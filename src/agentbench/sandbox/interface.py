@@ -157,7 +157,8 @@ class Sandbox(Protocol):
         """Unpack a plain tar under a folder; all members will belong to the sandbox's user.
 
         Raises:
-            SandboxError: the sandbox is lost, or the tree does not fit on its disk.
+            DoesNotFitError: it is more than the sandbox may hold, where that is seen at once.
+            SandboxError: the sandbox is lost, or its disk is full.
         """
 
     def snapshot(self, key: str) -> SnapshotId:

@@ -2,10 +2,13 @@
 
 import time
 
+from agentbench.errors import DoesNotFitError
 from agentbench.pytest_results.run import reporter_mounts
 from agentbench.pytest_results.tools import execute_tests
+from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of
+from agentbench.scoring.taxonomy import Fault
 from agentbench.stages.baseline_run import expected_tests
 from agentbench.stages.blind_controls import BlindControls, blind_controls
 from agentbench.stages.blind_runs import Files
@@ -13,6 +16,7 @@ from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_evidence, judged_request
 from agentbench.stages.verification.controls import Controls, control_findings
+from agentbench.stages.verification.protection import JudgedChange
 from agentbench.stages.workspace import write_files
 
 
@@ -44,12 +48,27 @@ def _run(context: StageContext, hidden: Files) -> Evidence:
         mounts=reporter_mounts(),
         cancel=context.cancel,
     ) as sandbox:
-        changed = change.files if change is not None else {}
-        emptied = change.emptied if change is not None else ()
-        write_files(sandbox, {**changed, **hidden}, emptied=emptied)
+        _write(sandbox, change, hidden)
         run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     return judged_evidence(context, Evidence(command=run.command, report=run.facts))
+
+
+def _write(sandbox: Sandbox, change: JudgedChange | None, hidden: Files) -> None:
+    """Write the agent's change, and the hidden tests over it.
+
+    Raises:
+        DoesNotFitError: by the fault of an agent that left more than a sandbox may hold.
+        SandboxError: the sandbox is lost or refuses the files.
+    """
+    changed = change.files if change is not None else {}
+    emptied = change.emptied if change is not None else ()
+    try:
+        write_files(sandbox, {**changed, **hidden}, emptied=emptied)
+    except DoesNotFitError as error:
+        if changed:
+            error.fault = Fault.AGENT.value
+        raise
 
 
 def _controlled(context: StageContext, final: Evidence, controls: BlindControls) -> Controls:
