@@ -57,6 +57,7 @@ lint: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m agentbench.report.taxonomy_page > docs/failure_taxonomy.md
 	$(VENV)/bin/python -m agentbench.report.schemas docs/schema
+	$(VENV)/bin/python benchmarks/performance_page.py > docs/performance.md
 
 wheel: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .

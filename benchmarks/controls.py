@@ -1,46 +1,48 @@
 """What blind controls cost: judging the shipped tasks' reference solutions with and without them.
 
 Judging is the final_test stage: the final test itself and, with controls, the two blind runs
-beside it. The levels take turns in one run, so the ratios hold although seconds drift. The first,
-unmeasured round prepares the tasks. Run: python benchmarks/controls.py [ROUNDS] [SANDBOX ...]
+beside it. The levels take turns; a first, unmeasured turn prepares the tasks.
+Run: python benchmarks/controls.py [--sandbox NAME ...] [--rounds N] [--json FILE]
 """
 
-import statistics
-import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+
+from measuring import Measure, arguments, show, take_turns
 
 from agentbench import RunOptions, run_tasks
 from agentbench.scoring.evidence import StageName
 from agentbench.tasks.control_level import ControlLevel
 
 _TASKS = Path(__file__).parents[1] / "tasks"
+_SANDBOXES = ("docker", "bubblewrap")
 
 
 def main() -> None:
-    """Take turns and print medians and ratios."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    for sandbox in sys.argv[2:] or ("docker", "bubblewrap"):
+    """Take turns and show medians and ratios."""
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--sandbox", nargs="+", default=_SANDBOXES, metavar="NAME", help="(default: both)"
+    )
+    options = parser.parse_args()
+    measures: list[Measure] = []
+    for sandbox in options.sandbox:
         with tempfile.TemporaryDirectory(prefix="agentbench-controls-") as scratch:
-            _measure(sandbox, rounds, Path(scratch))
+            measures += _measured(sandbox, options.rounds, Path(scratch))
+    tasks = len(list(_TASKS.glob("*/task.toml")))
+    show("controls", measures, options, facts={"tasks, one attempt at a time": tasks})
 
 
-def _measure(sandbox: str, rounds: int, place: Path) -> None:
-    seconds: dict[ControlLevel, list[float]] = {level: [] for level in ControlLevel}
-    _judging_seconds(sandbox, ControlLevel.FULL, place)
-    for _ in range(rounds):
-        for level in ControlLevel:
-            seconds[level].append(_judging_seconds(sandbox, level, place))
-    print(f"{sandbox}: {rounds} rounds, all shipped tasks, one attempt at a time")
-    for level, taken in seconds.items():
-        ratios = [one / off for one, off in zip(taken, seconds[ControlLevel.OFF], strict=True)]
-        print(
-            f"  {level:<7} {statistics.median(taken):6.2f} s judging"
-            f"  {statistics.median(ratios):5.2f} x ({min(ratios):.2f}-{max(ratios):.2f})"
-        )
+def _measured(sandbox: str, rounds: int, place: Path) -> list[Measure]:
+    judging = partial(_judging_seconds, sandbox, place)
+    judging(ControlLevel.FULL)
+    names = {level: f"{sandbox}, controls {level}" for level in ControlLevel}
+    variants = {name: partial(judging, level) for level, name in names.items()}
+    return take_turns(variants, rounds, against=names[ControlLevel.OFF])
 
 
-def _judging_seconds(sandbox: str, level: ControlLevel, place: Path) -> float:
+def _judging_seconds(sandbox: str, place: Path, level: ControlLevel) -> float:
     options = RunOptions(
         jobs=1,
         runs_dir=place / "runs",

@@ -1,10 +1,10 @@
 """The gateway against direct access: added latency, many streams at a time, and what has no end.
 
 Direct requests and requests through a door are made in turns, to one scripted server, streamed and
-not: median and 99th percentile of each, and what the gateway adds. Then 200 streams at a time;
-then a client that sends 1 GB, a server that never ends, one that resets: peak memory, the answer,
-what is recorded. The gateway runs in a process of its own.
-Run: python benchmarks/gateway.py [ROUNDS] [STREAMS]
+not: the median of each round, and what the gateway adds. Then 200 streams at a time; then a client
+that sends 1 GB, a server that never ends, one that resets: peak memory, the answer, what is
+recorded. The gateway runs in a process of its own.
+Run: python benchmarks/gateway.py [--requests N] [--streams N] [--rounds N] [--json FILE]
 """
 
 import contextlib
@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
+from measuring import MIB, Measure, arguments, compared, show
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the scripted model is the tests' own
 
@@ -36,7 +37,6 @@ from tests.fakes.scripted_model import (
     Tokens,
 )
 
-_MIB = 1024 * 1024
 _PATH = "/v1/chat/completions"
 _TEXT = "a line of an answer, such as models write them, again and again. " * 4
 _TURNS = [{"role": "user", "content": "x" * 4000}] * 10  # 40 KB of conversation
@@ -107,10 +107,10 @@ class Gateway:
         """Let the peak be what is used now."""
         Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
 
-    def end(self) -> str:
-        """Stop it; what it says of its use."""
+    def end(self) -> None:
+        """Stop it."""
         self._process.send_signal(signal.SIGINT)
-        return self._process.communicate(timeout=60)[1].strip()
+        self._process.communicate(timeout=60)
 
 
 @contextmanager
@@ -122,19 +122,23 @@ def _open(script: Callable[[Asked], Answer]) -> Iterator[tuple[ScriptedModel, Ga
             try:
                 yield server, gateway, log
             finally:
-                print(f"  gateway: {gateway.end().splitlines()[-1]}")
+                gateway.end()
 
 
 def main() -> None:
-    """Measure and print."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    streams = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    _latency(rounds)
-    _many(streams)
-    _without_end()
+    """Measure and show."""
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--requests", type=int, default=100, metavar="N", help="of each kind in a round"
+    )
+    parser.add_argument("--streams", type=int, default=200, metavar="N", help="at a time")
+    options = parser.parse_args()
+    measures = _latency(options.rounds, options.requests)
+    notes = [_many(options.streams), *_without_end()]
+    show("gateway", measures, options, notes=notes, facts={"requests a round": options.requests})
 
 
-def _latency(rounds: int) -> None:
+def _latency(rounds: int, requests: int) -> list[Measure]:
     def script(_asked: Asked) -> Answer:
         return Say(_TEXT, Tokens(1000, 100))
 
@@ -145,26 +149,28 @@ def _latency(rounds: int) -> None:
             "whole answer": (direct.whole, through.whole),
             "first piece of a stream": (direct.first_piece, through.first_piece),
         }
-        for what, (one, other) in ways.items():
-            pairs = [(one(), other()) for _ in range(rounds + 20)][20:]
-            _compare(what, *zip(*pairs, strict=True))
+        for one, other in ways.values():
+            for _ in range(20):  # connections, caches
+                one(), other()
+        return [row for what, way in ways.items() for row in _pairs(what, *way, rounds, requests)]
 
 
-def _compare(what: str, direct: tuple[float, ...], through: tuple[float, ...]) -> None:
-    added = [b - a for a, b in zip(direct, through, strict=True)]
-    print(
-        f"{what:<24} direct {_ms(direct)}, through {_ms(through)}: "
-        f"{statistics.median(through) / statistics.median(direct):.2f} x; added {_ms(added)}"
-    )
+def _pairs(
+    what: str, one: Callable[[], float], other: Callable[[], float], rounds: int, requests: int
+) -> list[Measure]:
+    taken = [[(1000 * one(), 1000 * other()) for _ in range(requests)] for _ in range(rounds)]
+    direct = [statistics.median(pair[0] for pair in pairs) for pairs in taken]
+    through = [statistics.median(pair[1] for pair in pairs) for pairs in taken]
+    added = [statistics.median(pair[1] - pair[0] for pair in pairs) for pairs in taken]
+    name = f"{what}, direct"
+    return [
+        compared(name, direct, direct, unit="ms", against=name),
+        compared(f"{what}, through the gateway", through, direct, unit="ms", against=name),
+        Measure(name=f"{what}, added", unit="ms", values=tuple(added)),
+    ]
 
 
-def _ms(times: tuple[float, ...] | list[float]) -> str:
-    ordered = sorted(times)
-    last = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
-    return f"{statistics.median(ordered) * 1000:.2f} ms (p99 {last * 1000:.2f})"
-
-
-def _many(count: int) -> None:
+def _many(count: int) -> str:
     """Streams that are all open before any of them goes on."""
     go = threading.Event()
 
@@ -193,15 +199,15 @@ def _many(count: int) -> None:
         for thread in threads:
             thread.join()
         whole = sum(text.endswith("data: [DONE]\n\n") for text in texts)
-        print(
-            f"{count} streams at a time: {whole} whole, {len(errors)} errors; all open after "
-            f"{opened:.2f} s, all done after {time.perf_counter() - started:.2f} s; "
-            f"peak memory {gateway.peak_memory / _MIB:.0f} MiB"
-        )
         assert (whole, errors, server.told.input) == (count, [], 1000 * count)
+        return (
+            f"{count} streams at a time: all whole; all open after {opened:.2f} s, all done after "
+            f"{time.perf_counter() - started:.2f} s; "
+            f"peak memory {gateway.peak_memory / MIB:.0f} MiB"
+        )
 
 
-def _without_end() -> None:
+def _without_end() -> Iterator[str]:
     answers: list[Answer] = [Say("ok")]
 
     with _open(lambda _asked: answers[0]) as (_, gateway, log):
@@ -221,12 +227,12 @@ def _without_end() -> None:
             started = time.perf_counter()
             outcome = ask()
             took = time.perf_counter() - started
-            more = max(gateway.peak_memory - before, 0) / _MIB
-            print(f"{what}: {outcome}, after {took:.2f} s; peak memory +{more:.0f} MiB")
+            more = max(gateway.peak_memory - before, 0) / MIB
+            yield f"{what}: {outcome}, after {took:.2f} s; peak memory +{more:.0f} MiB"
         answers[0] = Say("ok")
         assert through.whole()
         time.sleep(0.5)
-        print(f"  recorded: {_recorded(log)}")
+        yield f"recorded: {'; '.join(_recorded(log))}"
 
 
 def _send_huge(through: Way) -> str:

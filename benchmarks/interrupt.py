@@ -2,51 +2,53 @@
 
 By then every record is on disk and nothing is left of any attempt: both are looked at. Beside it,
 in the same round, how long the SDK takes to remove as many plain containers, from as many threads:
-what the engine itself needs. Run: python benchmarks/interrupt.py [ATTEMPTS] [ROUNDS]
+what the engine itself needs. Run: python benchmarks/interrupt.py [--attempts N] [--rounds N]
 """
 
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import docker
+from measuring import arguments, show, take_turns, timed
 
 _ROOT = Path(__file__).parents[1]
 _TASK = _ROOT / "tasks" / "lru-expiry"
 _AGENT = "echo at work; sleep 600"
-_TARGET = 5.0  # seconds
+_RAW = "raw removal"
 
 
 def main() -> None:
-    """Take turns and print medians, the worst, and the ratio to the engine's own time."""
-    attempts = int(sys.argv[1]) if len(sys.argv) > 1 else 8
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    """Take turns and show medians, the worst, and the ratios to the engine's own time."""
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--attempts", type=int, default=8, metavar="N", help="under way at a time (default 8)"
+    )
+    options = parser.parse_args()
     client = docker.from_env()
     image = client.images.list("agentbench/python")[0].id
-    taken: dict[str, list[float]] = {"raw removal": [], "docker": [], "bubblewrap": []}
     with tempfile.TemporaryDirectory(prefix="agentbench-interrupt-") as scratch:
-        for number in range(rounds):
-            taken["raw removal"].append(_raw_removal(client, image, attempts))
-            for name in ("docker", "bubblewrap"):
-                taken[name].append(_interrupted(name, attempts, Path(scratch), number))
-    raw = statistics.median(taken["raw removal"])
-    print(f"{attempts} attempts at a time, {rounds} rounds: median, worst, ratio of medians")
-    for name, seconds in taken.items():
-        median = statistics.median(seconds)
-        print(f"{name:<14} {median:6.2f} s  {max(seconds):6.2f} s  {median / raw:5.2f} x")
-    worst = max(*taken["docker"], *taken["bubblewrap"])
-    print(f"worst of both back ends: {worst:.2f} s (target: within {_TARGET:.0f})")
+        interrupted = partial(_interrupted, options.attempts, Path(scratch), count())
+        variants = {
+            _RAW: partial(_raw_removal, client, image, options.attempts),
+            "one press, docker": partial(interrupted, "docker"),
+            "one press, bubblewrap": partial(interrupted, "bubblewrap"),
+        }
+        measures = take_turns(variants, options.rounds)
+    facts = {"attempts under way": options.attempts, "engine": str(client.version()["Version"])}
+    show("interrupt", measures, options, facts=facts)
 
 
-def _interrupted(sandbox: str, attempts: int, place: Path, number: int) -> float:
-    run = place / "runs" / f"{sandbox}-{number}"
+def _interrupted(attempts: int, place: Path, numbers: "count[int]", sandbox: str) -> float:
+    run = place / "runs" / f"{sandbox}-{next(numbers)}"
     command = [
         sys.executable, "-m", "agentbench", "run", str(_TASK), "--sandbox", sandbox,
         "--agent", "command", "--agent-command", _AGENT, "-k", str(attempts), "-j", str(attempts),
@@ -75,15 +77,13 @@ def _interrupted(sandbox: str, attempts: int, place: Path, number: int) -> float
     return seconds
 
 
-def _raw_removal(client: "docker.DockerClient", image: str, count: int) -> float:
+def _raw_removal(client: "docker.DockerClient", image: str, attempts: int) -> float:
     def start(_number: int) -> "docker.models.containers.Container":
         return client.containers.run(image, ["sleep", "600"], detach=True, init=True)
 
-    with ThreadPoolExecutor(count) as pool:
-        containers = list(pool.map(start, range(count)))
-        began = time.perf_counter()
-        list(pool.map(lambda container: container.remove(force=True), containers))
-        return time.perf_counter() - began
+    with ThreadPoolExecutor(attempts) as pool:
+        containers = list(pool.map(start, range(attempts)))
+        return timed(lambda: list(pool.map(lambda each: each.remove(force=True), containers)))()
 
 
 if __name__ == "__main__":

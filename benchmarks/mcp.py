@@ -3,7 +3,8 @@
 Start to first answer and latency of a call that runs nothing: ratios to the empty server, in turns.
 A call that runs pytest: ratio to pytest alone on the same suite. Then a suite of 10,000 tests (size
 of the answer), one of 100,000 (seconds, peak memory against the bytes of pytest's own JSON report),
-a deadline and a cancel. Run: python benchmarks/mcp.py [ROUNDS] [TESTS_OF_THE_LARGEST_SUITE]
+a deadline and a cancel.
+Run: python benchmarks/mcp.py [--largest TESTS] [--rounds N] [--json FILE]
 """
 
 import json
@@ -13,10 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+
+from measuring import MIB, Measure, arguments, compared, show, timed
 
 _EMPTY = """
 import anyio
@@ -53,7 +56,6 @@ _START = {
     "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "0"},
 }
-_MIB = 1024 * 1024
 
 
 class Wire:
@@ -110,15 +112,18 @@ def _ours(root: Path) -> list[str]:
 
 
 def main() -> None:
-    """Measure and print."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-    largest = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
+    """Measure and show."""
+    parser = arguments(__doc__, rounds=9)
+    parser.add_argument(
+        "--largest", type=int, default=100_000, metavar="TESTS", help="of the largest suite"
+    )
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="agentbench-mcp-benchmark-") as scratch:
         place = Path(scratch)
-        _start_and_latency(place, rounds)
-        _many(place, 10_000)
-        _many(place, largest)
-        _deadline_and_cancel(place)
+        measures = _start_and_latency(place, options.rounds)
+        notes = [*_many(place, 10_000), *_many(place, options.largest)]
+        notes += _deadline_and_cancel(place)
+    show("mcp", measures, options, notes=notes)
 
 
 def _suite(place: Path, name: str, text: str) -> Path:
@@ -128,25 +133,34 @@ def _suite(place: Path, name: str, text: str) -> Path:
     return root
 
 
-def _start_and_latency(place: Path, rounds: int) -> None:
+def _start_and_latency(place: Path, rounds: int) -> list[Measure]:
     root = _suite(place, "small", _SMALL)
-    commands = {"empty": [sys.executable, "-c", _EMPTY], "ours": _ours(root)}
-    starts: dict[str, list[float]] = {name: [] for name in commands}
-    calls: dict[str, list[float]] = {name: [] for name in (*commands, "pytest", "execute")}
+    taken: dict[str, list[float]] = {
+        name: []
+        for what in ("start to first answer", "a call that runs nothing")
+        for name in (f"{what}, the empty server", f"{what}, agentbench mcp")
+    } | {"one test, pytest alone": [], "one test, execute_tests": []}
+    servers = {"the empty server": [sys.executable, "-c", _EMPTY], "agentbench mcp": _ours(root)}
     for _ in range(rounds):
-        for name, command in commands.items():
+        for name, command in servers.items():
             started = time.perf_counter()
             with _wire(command) as wire:
-                starts[name].append(time.perf_counter() - started)
-                _call(wire, "explain_failure", exit_code=1)
-                for _ in range(30):
-                    calls[name].append(_timed(partial(_call, wire, "explain_failure", exit_code=1)))
-                if name == "ours":
-                    calls["execute"].append(_timed(partial(_call, wire, "execute_tests")))
-        calls["pytest"].append(_timed(partial(_pytest_alone, root)))
-    _compare("start to first answer", starts["ours"], starts["empty"], "the empty server")
-    _compare("a call that runs nothing", calls["ours"], calls["empty"], "the empty server")
-    _compare("a call that runs one test", calls["execute"], calls["pytest"], "pytest alone")
+                taken[f"start to first answer, {name}"].append(time.perf_counter() - started)
+                call = timed(partial(_call, wire, "explain_failure", exit_code=1))
+                call()
+                latency = statistics.median(call() for _ in range(30))
+                taken[f"a call that runs nothing, {name}"].append(latency)
+                if name == "agentbench mcp":
+                    execute = timed(partial(_call, wire, "execute_tests"))
+                    taken["one test, execute_tests"].append(execute())
+        taken["one test, pytest alone"].append(timed(partial(_pytest_alone, root))())
+    milliseconds = {name: [1000 * each for each in values] for name, values in taken.items()}
+    names = list(milliseconds)
+    return [
+        compared(name, milliseconds[name], milliseconds[base], unit="ms", against=base)
+        for base, other in zip(names[::2], names[1::2], strict=True)
+        for name in (base, other)
+    ]
 
 
 def _call(wire: Wire, tool: str, **arguments: object) -> tuple[dict[str, object], int]:
@@ -158,11 +172,11 @@ def _pytest_alone(root: Path, *options: str) -> None:
     subprocess.run(command, cwd=root, check=True, stdout=subprocess.DEVNULL)
 
 
-def _many(place: Path, count: int) -> None:
+def _many(place: Path, count: int) -> Iterator[str]:
     root = _suite(place, f"many-{count}", _MANY.format(count))
     report = place / f"{count}.json"
     options = ("--json-report", f"--json-report-file={report}", f"--junitxml={place}/{count}.xml")
-    alone = _timed(partial(_pytest_alone, root, *options))
+    alone = timed(partial(_pytest_alone, root, *options))()
     with _wire(_ours(root)) as wire:
         idle = wire.peak_memory
         started = time.perf_counter()
@@ -173,16 +187,19 @@ def _many(place: Path, count: int) -> None:
     assert envelope["summary"]["passed"] == count, envelope["message"]
     assert size <= 64 * 1024, size
     told = report.stat().st_size
-    print(f"{count} tests: answer {size} bytes; left out: {', '.join(envelope['omitted'])}")
-    print(f"  {took:.1f} s, pytest with the same reports alone {alone:.1f} s: {took / alone:.2f} x")
-    print(
-        f"  peak memory of the server {peak / _MIB:.0f} MiB (idle {idle / _MIB:.0f}); report "
-        f"{told / _MIB:.1f} MiB: {peak / told:.2f} x, without the idle server "
-        f"{(peak - idle) / told:.2f} x"
+    yield f"{count:,} tests: answer {size} bytes; left out: {', '.join(envelope['omitted'])}"
+    yield (
+        f"{count:,} tests: {took:.1f} s, pytest with the same reports alone {alone:.1f} s: "
+        f"{took / alone:.2f} x"
+    )
+    yield (
+        f"{count:,} tests: peak memory of the server {peak / MIB:.0f} MiB (idle "
+        f"{idle / MIB:.0f}); report {told / MIB:.1f} MiB: {peak / told:.2f} x, without the idle "
+        f"server {(peak - idle) / told:.2f} x"
     )
 
 
-def _deadline_and_cancel(place: Path) -> None:
+def _deadline_and_cancel(place: Path) -> Iterator[str]:
     root = _suite(place, "hanging", _HANGING)
     with _wire(_ours(root)) as wire:
         started = time.perf_counter()
@@ -190,7 +207,7 @@ def _deadline_and_cancel(place: Path) -> None:
         took = time.perf_counter() - started
         envelope = answer["result"]["structuredContent"]
         outcomes = [case["outcome"] for case in envelope["tests"]]
-        print(f"deadline of 2 s: answer after {took:.2f} s, tests {outcomes}, left {_left(root)}")
+        yield f"deadline of 2 s: answer after {took:.2f} s, tests {outcomes}, left {_left(root)}"
         (root / "pids").unlink(missing_ok=True)
         wire.say("tools/call", {"name": "execute_tests", "arguments": {}}, id="cancelled")
         while not (root / "pids").exists():
@@ -199,23 +216,12 @@ def _deadline_and_cancel(place: Path) -> None:
         cancelled = time.perf_counter()
         while _left(root):
             time.sleep(0.005)
-        print(f"cancel: no process left after {time.perf_counter() - cancelled:.2f} s")
+        yield f"cancel: no process left after {time.perf_counter() - cancelled:.2f} s"
 
 
 def _left(root: Path) -> int:
     pids = (root / "pids").read_text().split() if (root / "pids").exists() else []
     return sum(Path("/proc", pid).exists() for pid in pids)
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-def _compare(what: str, ours: list[float], theirs: list[float], whose: str) -> None:
-    own, other = statistics.median(ours) * 1000, statistics.median(theirs) * 1000
-    print(f"{what:<28} {own:8.1f} ms, {whose} {other:8.1f} ms: {own / other:.2f} x")
 
 
 if __name__ == "__main__":

@@ -1,85 +1,133 @@
-"""Overhead: agentbench against the cheapest raw chain of Docker calls on the same task.
+"""Overhead: whole agentbench runs against the cheapest raw chain of Docker calls on the same task.
 
-The raw chain makes one container, puts the repository with fix and hidden tests into it, runs
-pytest and removes it: no baseline, no fresh container, no report. agentbench does all its six
-stages, whole command, once cold (nothing prepared) and then warm. Both take turns in one run, so
-the ratios hold although seconds drift. Run: python benchmarks/overhead.py [TASK] [ROUNDS]
+The raw chain (raw_chain.py) makes one container for an attempt, puts the repository with fix and
+hidden tests into it, runs pytest and removes it. agentbench does what a verdict takes: the agent's
+container, the fresh one of the final test, blind controls, a record. All are whole commands from
+the start of the interpreter to its end, warm (the task was prepared before), and take turns.
+Beside them: as many containers and pytest runs as such a verdict takes, without a harness.
+Run: python benchmarks/overhead.py [--task DIR] [--rounds N] [--json FILE]
 """
 
+import argparse
 import io
-import os
-import statistics
+import json
 import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
+from measuring import MIB, Measure, arguments, child, compared, show
 
 _ROOT = Path(__file__).parents[1]
-_IMAGE = "agentbench/python"
+_SIZES = ((1, 1), (8, 4))  # attempts, and how many at a time
+_WAYS = (("docker", "off"), ("docker", "full"), ("bubblewrap", "off"), ("bubblewrap", "full"))
+_PREPARING = ("git_clone", "git_checkout", "setup", "baseline_run")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What is measured, and where its files are."""
+
+    task: Path
+    place: Path
+    archive: Path
+
+    def raw(self, attempts: int, jobs: int, *, containers: int = 1) -> list[str]:
+        """The command of the raw chain."""
+        chain = Path(__file__).with_name("raw_chain.py")
+        numbers = (attempts, jobs, containers)
+        return [sys.executable, str(chain), str(self.archive), *map(str, numbers)]
+
+    def tests_alone(self, runs: int, jobs: int) -> list[str]:
+        """The command of so many of the task's own pytest runs, in no sandbox at all."""
+        program = Path(__file__).with_name("raw_tests.py")
+        return [sys.executable, str(program), str(self.archive), str(runs), str(jobs)]
+
+    def agentbench(self, way: tuple[str, str], attempts: int, jobs: int) -> list[str]:
+        """The command of a run, which fails if an attempt is not resolved."""
+        sandbox, controls = way
+        return [
+            sys.executable, "-m", "agentbench", "run", str(self.task), "--sandbox", sandbox,
+            "--integrity-controls", controls, "-k", str(attempts), "-j", str(jobs),
+            "--runs-dir", str(self.place / "runs"), "--quiet", "--fail-under", "1",
+        ]  # fmt: skip
+
+    @property
+    def env(self) -> dict[str, str]:
+        """A cache of its own."""
+        return {"AGENTBENCH_CACHE": str(self.place / "cache")}
 
 
 def main() -> None:
-    """Take turns and print medians and ratios."""
-    task = Path(sys.argv[1]) if len(sys.argv) > 1 else _ROOT / "tasks" / "lru-expiry"
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 7
-    client = docker.from_env()
-    image = client.images.list(_IMAGE)[0].id
-    archive = _archive(task)
-    taken: dict[str, list[float]] = {"raw chain": [], "docker": [], "bubblewrap": []}
+    """Take turns and show medians and ratios."""
+    parser = arguments(__doc__)
+    parser.add_argument("--task", type=Path, default=_ROOT / "tasks" / "lru-expiry")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="agentbench-overhead-") as scratch:
         place = Path(scratch)
-        cold = {name: _timed(_agentbench(task, name, place)) for name in ("docker", "bubblewrap")}
-        for _ in range(rounds):
-            taken["raw chain"].append(_timed(lambda: _raw_chain(client, image, archive, task)))
-            for name in ("docker", "bubblewrap"):
-                taken[name].append(_timed(_agentbench(task, name, place)))
-    raw = statistics.median(taken["raw chain"])
-    print(f"task {task.name}, {rounds} rounds, medians of whole commands")
-    print(f"{'raw chain, one container':<34} {raw:6.2f} s   1.00 x")
-    for name in ("docker", "bubblewrap"):
-        warm = statistics.median(taken[name])
-        print(f"{'agentbench, warm, ' + name:<34} {warm:6.2f} s  {warm / raw:5.2f} x")
-        print(f"{'agentbench, cold, ' + name:<34} {cold[name]:6.2f} s  {cold[name] / raw:5.2f} x")
+        archive = place / "repo.tar"
+        archive.write_bytes(_archive(options.task))
+        bench = Bench(task=options.task, place=place, archive=archive)
+        for way in (("docker", "full"), ("bubblewrap", "full")):
+            child(bench.agentbench(way, 1, 1), env=bench.env)  # prepares the task
+        measures = [row for size in _SIZES for row in _measured(bench, *size, options)]
+        again = float(_prepared_again(place))
+    measures += [
+        Measure(name="preparing stages done by warm runs", unit="", values=(again,)),
+        Measure(name="containers left at the end", unit="", values=(float(_left()),)),
+    ]
+    facts = {"task": options.task.name, "engine": _engine()}
+    show("overhead", measures, options, facts=facts)
 
 
-def _timed(work: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+def _measured(bench: Bench, attempts: int, jobs: int, options: argparse.Namespace) -> list[Measure]:
+    size = f"{attempts} attempt" if attempts == 1 else f"{attempts} attempts, {jobs} at a time"
+    raw = f"raw chain, {size}"
+    commands = {
+        raw: bench.raw(attempts, jobs),
+        f"engine alone, 2 containers each, {size}": bench.raw(attempts, jobs, containers=2),
+        f"engine alone, 4 containers each, {size}": bench.raw(attempts, jobs, containers=4),
+        f"pytest alone, 3 runs each, {size}": bench.tests_alone(3 * attempts, 3 * jobs),
+    }
+    for way in _WAYS:
+        name = f"{way[0]}, controls {way[1]}, {size}"
+        commands[name] = bench.agentbench(way, attempts, jobs)
+    taken = {name: [] for name in commands}
+    for number in range(options.rounds):
+        names = list(commands)
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            taken[name].append(child(commands[name], env=bench.env))
+    base = [each.seconds for each in taken[raw]]
+    rows = [
+        compared(name, [each.seconds for each in runs], base, unit="s", against=raw)
+        for name, runs in taken.items()
+    ]
+    memory = {name: [each.peak_bytes / MIB for each in runs] for name, runs in taken.items()}
+    return rows + [
+        compared(f"{name}, peak memory", peaks, memory[raw], unit="MB", against=raw)
+        for name, peaks in memory.items()
+    ]
 
 
-def _raw_chain(client: "docker.DockerClient", image: str, archive: bytes, task: Path) -> None:
-    command = ["python", "-m", "pytest", "-q", "tests"]
-    container = client.containers.run(
-        image, ["sleep", "600"], detach=True, network_mode="none", init=True, user="1000:1000",
-        labels={"agentbench-benchmark": task.name},
-    )  # fmt: skip
-    try:
-        container.put_archive("/tmp", archive)
-        code, output = container.exec_run(command, workdir="/tmp/repo")
-        if code != 0:
-            raise SystemExit(f"the raw chain's tests exited {code}:\n{output.decode()}")
-    finally:
-        container.remove(force=True)
+def _prepared_again(place: Path) -> int:
+    """Stages before the agent that a run did itself, but for the first two runs, which had to."""
+    runs = sorted((place / "runs").iterdir(), key=lambda run: run.stat().st_ctime_ns)[2:]
+    lines = (line for run in runs for line in (run / "attempts.jsonl").read_text().splitlines())
+    stages = (stage for line in lines for stage in json.loads(line)["stages"])
+    return sum(stage["name"] in _PREPARING and not stage["cached"] for stage in stages)
 
 
-def _agentbench(task: Path, sandbox: str, place: Path) -> Callable[[], None]:
-    def run() -> None:
-        subprocess.run(
-            [sys.executable, "-m", "agentbench", "run", str(task), "--sandbox", sandbox,
-             "--runs-dir", str(place / "runs"), "--quiet", "--fail-under", "1"],
-            check=True,
-            env={**os.environ, "AGENTBENCH_CACHE": str(place / "cache")},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+def _left() -> int:
+    """Containers of ours that are there when all is over."""
+    return len(docker.from_env().containers.list(all=True, filters={"label": "agentbench"}))
 
-    return run
+
+def _engine() -> str:
+    return str(docker.from_env().version()["Version"])
 
 
 def _archive(task: Path) -> bytes:
@@ -92,11 +140,12 @@ def _archive(task: Path) -> bytes:
             subprocess.run(["git", "apply", str(source)], check=True, cwd=repo)
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
-            tar.add(repo, "repo", filter=_owned)
+            tar.add(repo, "repo", filter=owned)
         return buffer.getvalue()
 
 
-def _owned(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def owned(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The same file, as one of the user that containers run as."""
     member.uid = member.gid = 1000
     return member
 

@@ -1,43 +1,63 @@
-"""Start-up: how long `agentbench --help` and `import agentbench.scoring` take.
+"""Start-up: how long help, tab completion and `import agentbench.scoring` take.
 
-Medians of whole processes, taken in turns with the interpreter alone, so that the ratio holds
-on a machine whose speed drifts. Run: python benchmarks/startup.py
+Whole processes, in turns with the interpreter alone. Milliseconds are the processor's: on an idle
+machine they are those of the clock, and on a busy one they are still the program's own. Of what is
+promised the clock's are told, too. Run: python benchmarks/startup.py
 """
 
-import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
 
-_ROUNDS = 25
-_COMMANDS = {
-    "python -c pass": (sys.executable, "-c", "pass"),
-    "agentbench --help": (sys.executable, "-m", "agentbench", "--help"),
-    "import agentbench.scoring": (sys.executable, "-c", "import agentbench.scoring"),
-    "import pydantic": (sys.executable, "-c", "import pydantic"),
+from measuring import Child, Measure, arguments, child, compared, show
+
+from agentbench.cli.commands import SHORT_HELP
+
+_BARE = "python -c pass"
+_HELP = "agentbench --help"
+_SCORING = "import agentbench.scoring"
+_PROGRAM = (sys.executable, "-m", "agentbench")
+_COMMANDS: dict[str, Sequence[str]] = {
+    _BARE: (sys.executable, "-c", "pass"),
+    _HELP: (*_PROGRAM, "--help"),
+    _SCORING: (sys.executable, "-c", "import agentbench.scoring"),
+    **{f"agentbench {name} --help": (*_PROGRAM, name, "--help") for name in SHORT_HELP},
 }
+_TYPED = {"agentbench re": 1, "agentbench run --sa": 2}  # and Tab
 
 
 def main() -> None:
-    """Time every command in turns and print medians, ratios and the targets."""
-    seconds: dict[str, list[float]] = {name: [] for name in _COMMANDS}
-    for _ in range(_ROUNDS):
+    """Run every command in turns."""
+    options = arguments(__doc__, rounds=15).parse_args()
+    taken: dict[str, list[Child]] = {}
+    for _ in range(options.rounds):
         for name, argv in _COMMANDS.items():
-            seconds[name].append(_timed(argv))
-    medians = {name: 1000 * statistics.median(taken) for name, taken in seconds.items()}
-    bare = medians["python -c pass"]
-    for name, median in medians.items():
-        print(f"{name:<28} {median:7.1f} ms  {median / bare:5.2f} x of the bare interpreter")
-    net = medians["import agentbench.scoring"] - bare
-    print(f"import of agentbench.scoring alone: {net:.1f} ms (target: below 60)")
-    print(f"agentbench --help: {medians['agentbench --help']:.1f} ms (target: below 150)")
+            taken.setdefault(name, []).append(child(argv))
+        for line, word in _TYPED.items():
+            taken.setdefault(f"{line}<Tab>", []).append(_completed(line, word))
+    bare = [each.processor_s for each in taken[_BARE]]
+    measures = [
+        _measure(name, [each.processor_s for each in children], bare)
+        for name, children in taken.items()
+    ]
+    net = [each.processor_s - own for each, own in zip(taken[_SCORING], bare, strict=True)]
+    clock = {name: [each.seconds for each in taken[name]] for name in (_BARE, _HELP, _SCORING)}
+    bare_clock = clock[_BARE]
+    measures += [
+        _measure(f"{_SCORING}, without the interpreter", net, bare),
+        *(_measure(f"{name}, by the clock", own, bare_clock) for name, own in clock.items()),
+    ]
+    show("startup", measures, options)
 
 
-def _timed(argv: Sequence[str]) -> float:
-    started = time.perf_counter()
-    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - started
+def _completed(line: str, word: int) -> Child:
+    """What a shell asks for when Tab is pressed at the end of a line."""
+    asked = {"_AGENTBENCH_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(word)}
+    return child(_PROGRAM, env=asked)
+
+
+def _measure(name: str, seconds: Sequence[float], bare: Sequence[float]) -> Measure:
+    own, base = ([1000 * value for value in values] for values in (seconds, bare))
+    return compared(name, own, base, unit="ms", against=_BARE)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,14 @@ import pytest
 def run(tmp_path):
     """Run the program in a folder of its own."""
 
-    def run(*arguments, program=("-m", "agentbench")):
+    def run(*arguments, program=("-m", "agentbench"), stdout=subprocess.PIPE):
         env = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100"}
         return subprocess.run(
             [sys.executable, *program, *arguments],
             cwd=tmp_path,
             env=env,
-            capture_output=True,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
@@ -121,3 +122,64 @@ def test_ctrl_c_while_the_command_line_is_imported_is_130_too(run, tmp_path):
     done = run(program=("-c", program.format(raised="KeyboardInterrupt")))
     assert (done.returncode, done.stderr) == (130, "")
     assert list(tmp_path.glob("agentbench-bug-*")) == []
+
+
+END = """\
+import atexit, sys, threading, time
+from agentbench.__main__ import program
+import agentbench.cli.app
+
+def ended(name):
+    print(name, "ended")
+
+def run(prog_name):
+    atexit.register(ended, "exit handler")
+    threading.Thread(target=lambda: (time.sleep(0.3), ended("thread"))).start()
+    sys.stdout.write("last words ")
+    {ending}
+
+agentbench.cli.app.app = run
+program()
+"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [
+        ("pass", 0),
+        ("sys.exit()", 0),
+        ("sys.exit(0)", 0),
+        ("sys.exit(75)", 75),
+        ("sys.exit('a complaint')", 1),
+        ("raise ValueError('a bug')", 70),
+    ],
+)
+def test_the_end_is_quick_and_nothing_is_cut_off(run, ending, code):
+    done = run(program=("-c", END.format(ending=ending)))
+    assert done.returncode == code
+    assert done.stdout == "last words thread ended\nexit handler ended\n"
+    if code == 1:
+        assert done.stderr == "a complaint\n"
+
+
+UNWRITTEN = """\
+import sys
+from agentbench.__main__ import program
+import agentbench.cli.app
+
+def run(prog_name):
+    sys.stdout.write("last words")
+    sys.exit(0)
+
+agentbench.cli.app.app = run
+program()
+"""
+
+
+def test_last_words_that_cannot_be_written_are_no_success(run, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    with Path("/dev/full").open("w") as full:
+        done = run(program=("-c", UNWRITTEN), stdout=full)
+    assert done.returncode == 120  # the interpreter's own
+    assert "No space left" in done.stderr
+    assert run(program=("-c", UNWRITTEN)).returncode == 0

@@ -1,12 +1,44 @@
 """`agentbench` and `python -m agentbench`: the program, with its exit codes."""
 
+import atexit
+import os
 import sys
 from types import TracebackType
 
 from agentbench.errors import AgentbenchError
+from agentbench.garbage import look_seldom
 
 _BUG = 70
 _INTERRUPTED = 130
+
+
+def program() -> None:
+    """`main`, and then an end at once.
+
+    Taking an interpreter apart object by object is a tenth of a second for nothing. All that ends a
+    program properly comes first: its threads, what is to be done at exit, what is still unwritten.
+    """
+    look_seldom()
+    # What others install beside us has no say in what a record is checked by; nor is it looked for.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    codes: list[int] = []
+    atexit.register(_end_at_once, codes)  # the first to be registered, so the last to be called
+    try:
+        main()
+    except SystemExit as ending:
+        if ending.code is None or isinstance(ending.code, int):
+            codes.append(ending.code or 0)
+        raise
+
+
+def _end_at_once(codes: list[int]) -> None:
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # the interpreter says so, with its own exit code
+    if codes:
+        os._exit(codes[0])
 
 
 def main() -> None:
@@ -53,4 +85,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from agentbench.file_lock import FileLock, LockHeldError
 
 
 class Use:
@@ -30,7 +30,7 @@ def removing(thing: Path) -> Iterator[bool]:
     lock = making(thing)
     try:
         lock.acquire(timeout=0)
-    except Timeout:
+    except LockHeldError:
         yield False
         return
     descriptor = _opened(thing)

@@ -1,7 +1,7 @@
 import pytest
-from filelock import FileLock
 
 from agentbench.cli.cached import CachedState, cached_states, forget
+from agentbench.file_lock import FileLock
 from agentbench.sandbox.choose import choose_provider
 from agentbench.stages.preparation import PreparationCache
 from tests.scoring.strategies import Evidence, stage

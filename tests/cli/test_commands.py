@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -47,3 +48,56 @@ def test_help_imports_no_command():
 
 def test_a_command_that_is_misspelt_is_recognised(cli):
     assert "Did you mean 'validate'?" in cli("validat").stderr
+
+
+HEAVY = {
+    "asyncio", "anthropic", "docker", "git", "httpx2", "mcp", "msgspec", "multiprocessing",
+    "openai", "pydantic", "ray", "rich", "scipy", "tomlkit", "uvicorn",
+}  # fmt: skip
+
+
+def imported(*arguments: str, **env: str) -> tuple[str, set[str]]:
+    """What the program prints, and the modules that it has imported by its end."""
+    program = (
+        "import atexit, sys; sys.argv = ['agentbench', *sys.argv[1:]];"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
+        "from agentbench.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    return done.stdout, set(done.stderr.split())
+
+
+def test_help_imports_nothing_that_is_heavy():
+    said, modules = imported("--help")
+    assert "rescore" in said
+    assert "agentbench.cli.app" in modules
+    assert not modules & HEAVY
+    assert not {f"agentbench.cli.{name}" for name in SHORT_HELP} & modules
+
+
+def test_completing_a_command_imports_no_command():
+    said, modules = imported(
+        _AGENTBENCH_COMPLETE="complete_bash", COMP_WORDS="agentbench re", COMP_CWORD="1"
+    )
+    assert said.split() == ["resume", "rescore", "report"]
+    assert not modules & (HEAVY - {"rich", "pydantic"})  # typer takes them
+    assert not {f"agentbench.cli.{name}" for name in SHORT_HELP} & modules
+
+
+@pytest.mark.parametrize("name", SHORT_HELP)
+def test_help_of_a_command_imports_nothing_that_only_its_work_needs(name):
+    said, modules = imported(name, "--help")
+    assert f"agentbench {name}" in said
+    assert not modules & (HEAVY - {"pydantic"})  # typer takes pydantic to make options
+
+
+@pytest.mark.parametrize("name", ["agentbench.scoring", "agentbench"])
+def test_an_import_of_the_library_is_light(name):
+    program = f"import sys, {name}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+    assert not set(done.stdout.split()) & HEAVY

@@ -12,9 +12,9 @@ from agentbench.runs.store import RunStore
 _LONGEST = 900  # seconds; many times what it takes on a machine that is not loaded
 _BEGIN = """
 import sys
-from agentbench.__main__ import main
+from agentbench.__main__ import program
 sys.stderr.write("begun\\n")
-main()
+program()
 """
 
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from agentbench.agents.interface import Agent
 from agentbench.agents.noop import NoopAgent
+from agentbench.aside import Aside
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.runs.places import default_cache_dir
 from agentbench.sandbox.choose import choose_provider
@@ -81,8 +82,11 @@ def staged(
 
     with ExitStack() as resources:
         resources.callback(cache.forget, key)
-        yield StageContext(
+        aside = Aside()
+        resources.callback(aside.finish)
+        context = StageContext(
             task=task,
+            aside=aside,
             agent=agent or NoopAgent(),
             provider=provider,
             mirrors=mirrors(),
@@ -95,6 +99,8 @@ def staged(
             image=provider.resolve_image(None),
             prepared=prepared,
         )
+        resources.callback(context.drop_what_is_ahead)
+        yield context
 
 
 def go(context: StageContext, *names: str) -> Evidence:

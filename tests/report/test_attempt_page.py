@@ -8,7 +8,7 @@ from agentbench.report.harmless import harmless
 from agentbench.runs.record import AgentRecord, PatchRecord, StageRecord, UsageRecord
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, Severity
 from agentbench.scoring.verdict import CaseChange
-from agentbench.stages.verification.protection import Dropped
+from agentbench.stages.verification.dropped import Dropped
 from tests.runs.records import failed, lost, records, resolved
 from tests.scoring.strategies import NOON
 

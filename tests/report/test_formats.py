@@ -10,6 +10,7 @@ from rich.console import Console
 
 from agentbench.report.formats import Format, document, print_table, render
 from agentbench.report.rows import HEADER, rows_of
+from agentbench.report.summary import Summary
 from agentbench.runs.record import AttemptRecord
 from tests.runs.records import failed, records, resolved
 
@@ -34,7 +35,7 @@ def test_json_holds_every_record_whole(attempts):
 
 
 def test_json_has_both_rates_with_their_intervals():
-    summary = document([resolved(), failed()])["summary"]
+    summary = document(Summary.of([resolved(), failed()]))
     assert summary["overall"]["rate"] == summary["judged"]["rate"] == 0.5
     low, high = summary["overall"]["interval_95"]
     assert (round(low, 3), round(high, 3)) == (0.095, 0.905)
@@ -117,3 +118,13 @@ def test_a_long_id_of_a_run_takes_no_room_from_the_others():
     print_table(pair, Console(file=buffer, width=80, color_system=None))
     assert "TESTS_FAILED" in buffer.getvalue()
     assert "resolved" in buffer.getvalue()
+
+
+def test_a_table_of_very_many_rows_is_plain_lines_of_the_same_columns():
+    attempts = [resolved(task_id=f"task-{number:04}") for number in range(2000)]
+    attempts.append(failed(task_id="task-long-name"))
+    head, first, *_, last = render(attempts, Format.TABLE).splitlines()
+    assert head.split() == ["task", "verdict", "reason", "tests", "seconds", "detail"]
+    assert first.split() == ["task-0000", "resolved", "1", "fixed", "1.0"]
+    assert last.startswith("task-long-name  failed")
+    assert head.index("verdict") == first.index("resolved") == last.index("failed")

@@ -1,5 +1,7 @@
 """Records and configurations, single ones and all kinds of them for property tests."""
 
+import hashlib
+import json
 from datetime import timedelta
 
 from hypothesis import strategies as st
@@ -21,6 +23,13 @@ from tests.scoring import strategies
 
 RUN = RunId("20260102T120000-abcd")
 ENVIRONMENT = EnvironmentRecord(sandbox="process", cpus=1, memory_mib=64, pids=8, disk_mib=64)
+
+
+def sealed_as(record: AttemptRecord, **odd: object) -> bytes:
+    """A record's line with other fields than its schema allows, under a digest that holds."""
+    text = json.dumps(json.loads(record.model_dump_json()) | odd, separators=(",", ":"))
+    head = f"{text[:-1]},".encode()
+    return b'%b"digest":"sha256:%b"}\n' % (head, hashlib.sha256(head).hexdigest().encode())
 
 
 def configuration(**more) -> RunConfiguration:

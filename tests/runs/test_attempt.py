@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from filelock import FileLock
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.file_lock import FileLock
 from agentbench.runs.attempt import resolve_image, walk
 from agentbench.runs.event_log import EventKind, read_events
 from agentbench.runs.schedule import was_interrupted

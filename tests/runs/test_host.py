@@ -1,17 +1,13 @@
 import os
 import subprocess
 
-import pytest
-
 from agentbench.runs.host import (
     available_cpus,
     available_memory_mib,
     catalogue_state,
-    fitting_jobs,
+    cores_for_attempts,
     host_facts,
 )
-from agentbench.tasks.task import Environment
-from tests.fakes.staging import small_task
 
 
 def test_the_machine_is_described_in_words():
@@ -30,21 +26,14 @@ def test_only_the_cores_that_this_process_may_use_count():
         os.sched_setaffinity(0, allowed)
 
 
-@pytest.fixture
-def task(tmp_path):
-    return small_task(tmp_path / "small")
-
-
-def test_jobs_fit_the_cores_and_the_memory(task):
-    def with_memory(mib: int):
-        return task.model_copy(update={"environment": Environment(memory_mib=mib)})
-
+def test_the_memory_that_is_free_is_known():
     memory = available_memory_mib()
     assert memory is not None
     assert memory > 0
-    assert fitting_jobs([with_memory(1)]) == 2 * available_cpus()
-    assert fitting_jobs([with_memory(1), with_memory(memory * 2)]) == 1
-    assert fitting_jobs([]) >= 1
+
+
+def test_each_core_has_two_attempts():
+    assert cores_for_attempts() == 2 * available_cpus()
 
 
 def test_the_commit_of_the_catalogue_is_told_and_whether_it_was_changed(tmp_path):

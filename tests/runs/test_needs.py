@@ -3,7 +3,13 @@ from datetime import timedelta
 import pytest
 
 from agentbench.errors import SandboxError, UnavailableError, UsageError
-from agentbench.runs.needs import engine_fault, model_fault, needs_of, room_fault
+from agentbench.runs.needs import (
+    engine_fault,
+    model_fault,
+    needs_of,
+    needs_of_driver,
+    room_fault,
+)
 from tests.fakes.unreliable_provider import UnreliableProvider
 
 EVERYTHING = 1 << 60  # bytes
@@ -31,6 +37,19 @@ def test_an_engine_that_is_away_is_a_fault():
 
 def test_a_disk_with_room_is_none(tmp_path):
     assert room_fault((tmp_path, tmp_path / "not" / "yet"), 1) is None
+
+
+def test_a_run_made_elsewhere_needs_room_for_its_records_alone(tmp_path):
+    (need,) = needs_of_driver(tmp_path, None, None)
+    assert need.fault() is None
+    assert need.patience == timedelta(minutes=1)
+    assert not need.costly
+
+
+def test_a_run_made_elsewhere_asks_its_model_from_here(tmp_path):
+    room, model = needs_of_driver(tmp_path, Gateway(), timedelta(seconds=7))
+    assert (room.costly, model.costly) == (False, True)
+    assert room.patience == model.patience == timedelta(seconds=7)
 
 
 def test_a_full_disk_is_named(tmp_path, monkeypatch):

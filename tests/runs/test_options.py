@@ -1,8 +1,10 @@
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from agentbench.errors import UsageError
+from agentbench.runs.executor_name import ExecutorName
 from agentbench.runs.options import RunOptions, check_options
 
 
@@ -22,6 +24,13 @@ def test_a_number_that_makes_no_sense_is_refused(wrong, said):
     with pytest.raises(UsageError) as caught:
         check_options(RunOptions(**wrong))
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("option", ["record", "replay"])
+def test_a_cluster_s_attempts_share_no_recording_and_that_is_said(option):
+    with pytest.raises(UsageError, match="the one gateway of one machine"):
+        check_options(RunOptions(executor=ExecutorName.RAY, **{option: Path("answers")}))
+    check_options(RunOptions(executor=ExecutorName.RAY, model="openai/x"))
 
 
 def test_what_is_usual_makes_sense():

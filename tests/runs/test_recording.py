@@ -9,8 +9,9 @@ from agentbench.runs.recording import AttemptIdentity, make_record
 from agentbench.runs.rescore import rescore
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
 from agentbench.scoring.verdict import judge
-from agentbench.stages.baseline_run import expected_tests
-from agentbench.stages.verification.protection import Dropped, JudgedChange
+from agentbench.stages.expected_tests import expected_tests
+from agentbench.stages.verification.dropped import Dropped
+from agentbench.stages.verification.protection import JudgedChange
 from tests.fakes.staging import staged
 from tests.runs.records import RUN
 from tests.scoring.strategies import NOON, A, attempt, case, command, ran, stage

@@ -1,5 +1,5 @@
 from agentbench.runs.reading import read_run
-from agentbench.runs.recovery import cut_off, written_again
+from agentbench.runs.recovery import cut_off
 from agentbench.runs.store import RunStore
 from tests.runs.records import configuration, failed, resolved
 
@@ -17,7 +17,7 @@ def test_only_the_last_word_of_an_attempt_is_written_again(tmp_path):
     (store.folder / "attempts.jsonl").write_bytes(lines[1])  # of the retry
     reading = read_run(store.folder)
     assert [kept.path.parent for kept in reading.adopted] == [folders[0], folders[2]]
-    assert [kept.path.parent for kept in written_again(reading)] == [folders[2]]
+    assert [kept.path.parent for kept in reading.last_words()] == [folders[2]]
 
 
 def test_odd_folders_and_earlier_tries_are_no_attempts_that_were_cut_off(tmp_path):

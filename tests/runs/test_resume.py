@@ -33,12 +33,12 @@ def test_resuming_makes_what_was_not_finished(task, options):
     assert made(resumed) == [(task.id, 1), (task.id, 2), (task.id, 3)]
     assert resumed.store.read().records[0] == first
     assert ending(resumed) is RunEnding.FINISHED
-    assert resume_run(run.store.folder).planned == ()
+    assert len(resume_run(run.store.folder).planned) == 0
 
 
 def test_an_attempt_that_ctrl_c_cut_off_is_made_again_and_kept(task, options):
-    run = start_run([task], options)
-    run.cancel()
+    agent = ScriptedAgent(lambda _given: run.cancel(), name="noop")
+    run = start_run([task], replace(options, agent=agent))
     list(run.attempts())
     resumed = resume_run(run.store.folder)
     (record,) = resumed.attempts()

@@ -7,11 +7,16 @@ import pytest
 from agentbench.agents.interface import AgentOutcome, Usage
 from agentbench.agents.noop import NoopAgent
 from agentbench.errors import OutageError
+from agentbench.runs.capacity import Capacity
+from agentbench.runs.executors.local import LocalExecutor
 from agentbench.runs.outage import CircuitBreaker, Need
-from agentbench.runs.schedule import Planned, Schedule, run_attempts, was_interrupted
+from agentbench.runs.plan import Planned
+from agentbench.runs.schedule import Schedule, back_off, run_attempts, was_interrupted
 from agentbench.runs.store import RunStore
+from agentbench.runs.tries import LocalTries
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.task import Environment
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.unreliable_provider import UnreliableProvider
 from tests.runs.records import RUN, configuration, failed, interrupted, lost, resolved
@@ -44,15 +49,24 @@ def planned(task, count: int = 1) -> list[Planned]:
     return [Planned(task=task, attempt=number) for number in range(1, count + 1)]
 
 
-def schedule(**more) -> Schedule:
-    return Schedule(**{"run_id": RUN, "jobs": 1, "retries": 0, **more})
+def made(planned, agent, shop, store, **more):
+    """The records of attempts in threads, retried at once."""
+    given = {
+        "jobs": 1,
+        "retries": 0,
+        "capacity": Capacity(cpus=99, memory_mib=1 << 20),
+        "cancel": shop.cancel,
+        "back_off": lambda _tries: 0.0,
+        **more,
+    }
+    tries = LocalTries(run_id=RUN, agent=agent, workshop=shop, store=store)
+    executor = LocalExecutor(tries.make, jobs=given["jobs"])
+    return run_attempts(planned, executor, Schedule(**given))
 
 
 def test_an_attempt_is_yielded_when_it_is_on_disk(task, workshop, store):
     started = []
-    records = run_attempts(
-        planned(task, 2), NoopAgent(), workshop(), store, schedule(on_start=started.append)
-    )
+    records = made(planned(task, 2), NoopAgent(), workshop(), store, on_start=started.append)
     seen = []
     for record in records:
         seen.append(record)
@@ -62,43 +76,95 @@ def test_an_attempt_is_yielded_when_it_is_on_disk(task, workshop, store):
 
 
 def test_what_the_infrastructure_failed_is_made_again(task, workshop, store, provider):
-    cancel = Clockless()
-    unreliable = UnreliableProvider(provider, refusals=2)
-    shop = workshop(unreliable, cancel=cancel, use_cache=False)
-    (record,) = run_attempts(planned(task), NoopAgent(), shop, store, schedule(retries=5))
+    shop = workshop(UnreliableProvider(provider, refusals=2), use_cache=False)
+    waits = []
+    (record,) = made(
+        planned(task),
+        NoopAgent(),
+        shop,
+        store,
+        retries=5,
+        back_off=lambda tries: waits.append(tries) or 0.0,
+    )
     assert record.failure_reason is FailureReason.TESTS_FAILED
     assert record.retry_of == 2
     tries = store.read().records
     assert [each.failure_reason for each in tries[:2]] == [FailureReason.SANDBOX_ERROR] * 2
     assert len(tries) == 3
-    assert len(cancel.waits) == 2
-    assert all(0 <= seconds <= 30 for seconds in cancel.waits)
+    assert waits == [1, 2]
+
+
+def test_the_wait_for_a_retry_grows_to_half_a_minute():
+    assert all(0 <= back_off(tries) <= min(30, 2 ** (tries - 1)) for tries in range(1, 50))
 
 
 def test_retries_are_used_up(task, workshop, store):
-    cancel = Clockless()
-    shop = workshop(UnreliableProvider(), cancel=cancel)
-    (record,) = run_attempts(planned(task), NoopAgent(), shop, store, schedule(retries=2))
+    shop = workshop(UnreliableProvider())
+    (record,) = made(planned(task), NoopAgent(), shop, store, retries=2)
     assert record.fault is Fault.INFRASTRUCTURE
     assert record.retry_of == 2
-    assert len(cancel.waits) == 2
+
+
+def test_others_are_made_while_one_waits_for_its_retry(task, workshop, store, provider):
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.01
+        return now[0]
+
+    shop = workshop(UnreliableProvider(provider, refusals=1), use_cache=False)
+    records = made(
+        planned(task, 2),
+        NoopAgent(),
+        shop,
+        store,
+        retries=1,
+        back_off=lambda _tries: 0.04,
+        clock=clock,
+    )
+    assert [(record.attempt, record.retry_of) for record in records] == [(2, None), (1, 1)]
 
 
 def test_what_the_agent_failed_is_not_made_again(task, workshop, store):
-    cancel = Clockless()
-    shop = workshop(cancel=cancel)
-    (record,) = run_attempts(planned(task), NoopAgent(), shop, store, schedule(retries=5))
+    (record,) = made(planned(task), NoopAgent(), workshop(), store, retries=5)
     assert record.fault is Fault.AGENT
-    assert cancel.waits == []
     assert len(store.read().records) == 1
 
 
 def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
-    cancel = Clockless(cancels_at=1)
-    shop = workshop(UnreliableProvider(), cancel=cancel)
-    (record,) = run_attempts(planned(task, 3), NoopAgent(), shop, store, schedule(retries=9))
-    assert was_interrupted(record)
-    assert len(cancel.waits) == 1
+    shop = workshop(UnreliableProvider())
+
+    def cancels(_tries: int) -> float:
+        shop.cancel.set()
+        return 3600.0
+
+    (record,) = made(planned(task, 3), NoopAgent(), shop, store, retries=9, back_off=cancels)
+    assert record.fault is Fault.INFRASTRUCTURE
+    assert len(store.read().records) == 1
+
+
+def test_an_attempt_that_there_is_no_room_for_waits(task, workshop, store):
+    big = task.model_copy(update={"environment": Environment(cpus=2)})
+    running, most, lock = [0], [0], threading.Lock()
+
+    def work(_given):
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        with lock:
+            running[0] -= 1
+        return DONE
+
+    records = made(
+        planned(big, 3),
+        ScriptedAgent(work),
+        workshop(),
+        store,
+        jobs=3,
+        capacity=Capacity(cpus=3, memory_mib=1 << 20),
+    )
+    assert len(list(records)) == 3
+    assert most == [1]
 
 
 def test_no_more_attempts_run_at_a_time_than_jobs(task, workshop, store):
@@ -115,19 +181,17 @@ def test_no_more_attempts_run_at_a_time_than_jobs(task, workshop, store):
             running.pop()
         return DONE
 
-    records = list(
-        run_attempts(planned(task, 4), ScriptedAgent(work), workshop(), store, schedule(jobs=2))
-    )
+    records = list(made(planned(task, 4), ScriptedAgent(work), workshop(), store, jobs=2))
     assert most == [2]
     assert [record.agent_run.ending for record in records] == [AgentEnding.SUBMITTED] * 4
 
 
-@pytest.mark.parametrize(("limit", "made"), [(0.0, 1), (1.0, 1), (1.5, 2), (None, 3)])
-def test_no_attempt_is_started_once_the_money_is_spent(task, workshop, store, limit, made):
+@pytest.mark.parametrize(("limit", "expected"), [(0.0, 0), (1.0, 1), (1.5, 2), (None, 3)])
+def test_no_attempt_is_started_once_the_money_is_spent(task, workshop, store, limit, expected):
     outcome = AgentOutcome(ending=AgentEnding.SUBMITTED, usage=Usage(cost_usd=1.0))
     agent = ScriptedAgent(lambda _given: outcome)
-    records = run_attempts(planned(task, 3), agent, workshop(), store, schedule(max_cost_usd=limit))
-    assert len(list(records)) == made
+    records = made(planned(task, 3), agent, workshop(), store, max_cost_usd=limit)
+    assert len(list(records)) == expected
 
 
 def test_closing_the_iterator_cuts_off_what_is_under_way(task, workshop, store):
@@ -142,7 +206,7 @@ def test_closing_the_iterator_cuts_off_what_is_under_way(task, workshop, store):
         return DONE
 
     shop = workshop()
-    records = run_attempts(planned(task, 9), ScriptedAgent(work), shop, store, schedule(jobs=2))
+    records = made(planned(task, 9), ScriptedAgent(work), shop, store, jobs=2)
     with closing(records):
         assert next(records).agent_run is not None
     assert shop.cancel.is_set()
@@ -154,15 +218,11 @@ def test_closing_the_iterator_cuts_off_what_is_under_way(task, workshop, store):
 def test_after_ctrl_c_nothing_is_started(task, workshop, store):
     shop = workshop()
     shop.cancel.set()
-    records = list(
-        run_attempts(planned(task, 5), NoopAgent(), shop, store, schedule(jobs=2, retries=3))
-    )
-    assert len(records) == 2
-    assert all(map(was_interrupted, records))
+    assert list(made(planned(task, 5), NoopAgent(), shop, store, jobs=2, retries=3)) == []
 
 
 def test_nothing_planned_is_nothing_done(workshop, store):
-    assert list(run_attempts([], NoopAgent(), workshop(), store, schedule())) == []
+    assert list(made([], NoopAgent(), workshop(), store)) == []
 
 
 def test_only_our_own_ctrl_c_interrupts():
@@ -173,22 +233,20 @@ def test_only_our_own_ctrl_c_interrupts():
 
 def test_nothing_is_tried_while_something_is_away(task, workshop, store):
     engine = iter(["the engine is away", "still away", None])
-    made = []
+    said = []
     need = Need(fault=lambda: next(engine, None), patience=timedelta(minutes=1))
-    breaker = CircuitBreaker([need], cancel=Clockless(), say=made.append)
-    (record,) = run_attempts(
-        planned(task), NoopAgent(), workshop(breaker=breaker), store, schedule()
-    )
+    breaker = CircuitBreaker([need], cancel=Clockless(), say=said.append)
+    (record,) = made(planned(task), NoopAgent(), workshop(breaker=breaker), store)
     assert record.failure_reason is FailureReason.TESTS_FAILED
     assert len(store.read().records) == 1
-    assert len(made) == 2
+    assert len(said) == 2
 
 
 def test_what_stays_away_ends_the_run_and_burns_no_try(task, workshop, store):
     need = Need(fault=lambda: "the engine is away", patience=timedelta(0))
     shop = workshop(breaker=CircuitBreaker([need], cancel=Clockless()))
     with pytest.raises(OutageError, match="the engine is away"):
-        list(run_attempts(planned(task, 3), NoopAgent(), shop, store, schedule(retries=5)))
+        list(made(planned(task, 3), NoopAgent(), shop, store, retries=5))
     assert store.read().records == ()
 
 
@@ -202,5 +260,5 @@ def test_a_model_is_asked_again_after_an_attempt_that_the_infrastructure_failed(
         cancel=Clockless(),
         breaker=CircuitBreaker([need], cancel=Clockless()),
     )
-    list(run_attempts(planned(task), NoopAgent(), shop, store, schedule(retries=2)))
+    list(made(planned(task), NoopAgent(), shop, store, retries=2))
     assert len(asked) == 2

@@ -142,8 +142,12 @@ def test_a_line_is_on_the_disk_before_append_returns(store, monkeypatch):
     append(store, resolved())
     attempts, task = store.folder / "attempts", store.folder / "attempts" / "one"
     # The names of the new folders, the record and its name, the line and its name.
-    in_order = [task, attempts, store.folder, task / "1/record.json", task / "1"]
+    in_order = [store.folder, attempts, task, task / "1/record.json", task / "1"]
     in_order += [store.folder / "attempts.jsonl", store.folder]
+    assert synced == [identity(path.stat()) for path in in_order]
+    synced.clear()
+    append(store, resolved(attempt=2))
+    in_order = [task, task / "2/record.json", task / "2", store.folder / "attempts.jsonl"]
     assert synced == [identity(path.stat()) for path in in_order]
 
 

@@ -1,6 +1,8 @@
 """A container that others meddle with, and its removal."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Event
 
 import pytest
 
@@ -49,6 +51,47 @@ def test_a_container_that_does_not_answer_is_started_anew(
         command = Command(argv=argv, timeout=timedelta(seconds=1), sink=meddle)
         assert sandbox.run(command).ending is Ending.TIMED_OUT
         assert sh(sandbox, "cat file").stdout == "kept\n"
+
+
+def is_running(engine: Engine) -> bool:
+    (name,) = containers_in(engine)
+    with engine.speak("look") as api:
+        return bool(api.inspect_container(name)["State"]["Running"])
+
+
+def test_where_nobody_lives_killing_is_left_to_the_removal(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        assert sh(sandbox, "echo kept > file; setsid sleep 1000 & exit 0").ok
+        sandbox.kill()
+        assert is_running(engine)
+        with pytest.raises(SandboxError, match="was killed"):
+            sh(sandbox, "true")
+        with sandbox.read_tree(sandbox.workspace) as chunks:
+            assert b"kept" in b"".join(chunks)
+    assert left_in(engine) == frozenset()
+
+
+def test_a_command_that_runs_is_killed_with_its_container(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    up = Event()
+
+    def note(_stream: object, _data: bytes) -> None:
+        up.set()
+
+    command = Command(argv=("sh", "-c", "echo up; sleep 1000"), timeout=PATIENCE, sink=note)
+    with (
+        ThreadPoolExecutor(1) as pool,
+        provider.open(image, limits=LIMITS, network=False) as sandbox,
+    ):
+        running = pool.submit(sandbox.run, command)
+        assert up.wait(60)
+        sandbox.kill()
+        assert not is_running(engine)
+        with pytest.raises(SandboxError):
+            running.result()
 
 
 def test_removing_what_is_not_there_is_no_fault(engine: Engine) -> None:

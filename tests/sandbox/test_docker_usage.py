@@ -88,7 +88,7 @@ def test_folders_that_are_not_here_are_asked_for_inside(
 
 
 def test_a_container_that_does_not_run_says_nothing(container: Container) -> None:
-    container.kill()
+    container.kill(idle=False)
     assert list(InsideGauge(container=container).measure()) == []
 
 

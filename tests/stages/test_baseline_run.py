@@ -2,7 +2,7 @@ import json
 
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.stages.baseline_run import expected_tests
+from agentbench.stages.expected_tests import expected_tests
 from tests.e2e.small_task import HIDDEN, LISTED
 from tests.fakes.staging import go, prepare, small_task, staged
 

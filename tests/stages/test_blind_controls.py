@@ -6,7 +6,7 @@ import pytest
 
 from agentbench.scoring.evidence import Severity
 from agentbench.stages.blind_controls import BlindControls
-from agentbench.stages.verification.blind_plan import FunctionKey
+from agentbench.stages.verification.known import FunctionKey
 from agentbench.stages.verification.protection import JudgedChange
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.patched_file import PatchedFile

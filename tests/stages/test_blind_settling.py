@@ -15,8 +15,9 @@ from agentbench.scoring.evidence import (
     ReportSource,
 )
 from agentbench.stages.blind_settling import Settling
-from agentbench.stages.verification.blind_plan import BlindPlan, BlindTests, Known
+from agentbench.stages.verification.blind_plan import BlindPlan, BlindTests
 from agentbench.stages.verification.control_memory import ControlMemory
+from agentbench.stages.verification.known import Known
 
 IDS = tuple(NodeId(f"t.py::test_{n}") for n in range(2))
 SOURCE = "".join(f"def test_{n}():\n    assert f() == {n + 5}\n" for n in range(2))

@@ -4,20 +4,19 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, ModelDoor
 from agentbench.agents.llm_extra import CLIENTS, require
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
-from agentbench.agents.presets.agent import PresetAgent
-from agentbench.agents.presets.load import find_preset, shipped_presets
-from agentbench.agents.toolbox.toolboxes import Say
 from agentbench.errors import UsageError
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _GROUP = "agentbench.agents"
 # What the body of somebody's module may well raise; anything else is shown with its traceback.
@@ -67,7 +66,7 @@ def choose_agent(
     patches: Mapping[TaskId, bytes],
     command: str | None = None,
     toolboxes: Path | None = None,
-    say: Say = lambda _line: None,
+    say: Callable[[str], None] = lambda _line: None,
 ) -> Agent:
     """The agent of a name: built in, a preset, an entry point, or `package.module:attribute`.
 
@@ -87,10 +86,16 @@ def choose_agent(
         raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
     if (built_in := _built_in(name, patches, command)) is not None:
         return built_in
+    from agentbench.agents.presets.load import find_preset  # built-in agents need none of it
+
     if (preset := find_preset(name)) is not None:
+        from agentbench.agents.presets.agent import PresetAgent
+
         if toolboxes is None:
             raise ValueError("toolboxes: a preset needs a folder to keep its programs in")
         return PresetAgent(preset, name=name, toolboxes=toolboxes, say=say)
+    from importlib.metadata import entry_points
+
     for point in entry_points(group=_GROUP, name=name):
         return _as_agent(point.name, _loaded(point))
     if ":" in name:
@@ -103,6 +108,10 @@ def choose_agent(
 
 def available_agents() -> Mapping[str, str]:
     """Every agent that can be named here, with a line about each."""
+    from importlib.metadata import entry_points
+
+    from agentbench.agents.presets.load import shipped_presets
+
     own = {point.name: f"from {point.value}" for point in entry_points(group=_GROUP)}
     presets = {preset.name: preset.about for preset in shipped_presets()}
     return {**BUILT_IN, **presets, **own}
@@ -125,6 +134,8 @@ def _built_in(name: str, patches: Mapping[TaskId, bytes], command: str | None) -
 def _command_agent(command: str | None) -> Agent:
     if command is None or not command.strip():
         raise UsageError("--agent command needs --agent-command '…'")
+    from agentbench.agents.command import CommandAgent  # brings the carrier of a model's door
+
     return CommandAgent(command)
 
 
@@ -153,7 +164,7 @@ def _imported(path: str) -> object:
     return value
 
 
-def _loaded(point: EntryPoint) -> object:
+def _loaded(point: "EntryPoint") -> object:
     try:
         value: object = point.load()
     except _IMPORT_FAILURES as error:

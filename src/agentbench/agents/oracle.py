@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
-from agentbench.sandbox.archive import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem, TaskId
@@ -30,10 +29,10 @@ class OracleAgent:
             return AgentOutcome(
                 ending=AgentEnding.TOOL_ERROR, detail="the task has no solution.patch"
             )
-        sandbox.write_tree(sandbox.results, tar_of_file("solution.patch", patch))
         result = sandbox.run(
             Command(
-                argv=("git", "apply", "--whitespace=nowarn", f"{sandbox.results}/solution.patch"),
+                argv=("git", "apply", "--whitespace=nowarn", "-"),
+                stdin=patch,
                 timeout=budget.remaining(),
             )
         )

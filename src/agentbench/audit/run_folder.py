@@ -8,9 +8,10 @@ from pathlib import Path
 
 from agentbench.errors import InputError
 from agentbench.runs.configuration import RunConfiguration
-from agentbench.runs.reading import ReadRecords, place_of, read_lines
+from agentbench.runs.headline import Headline
+from agentbench.runs.lines import read_lines
 from agentbench.runs.record import AttemptRecord
-from agentbench.runs.store import RunStore
+from agentbench.runs.store import ReadRecords, RunStore
 
 _CONFIGURATION_BYTES = 64 * 1024 * 1024
 _LINE_BYTES = 512 * 1024 * 1024  # the longest that is parsed; a run of 100,000 tests has 30 MiB
@@ -47,7 +48,7 @@ class RunFolder:
 
     def place_of(self, record: AttemptRecord) -> str:
         """An attempt's own folder, relative to the run's; a made-up id may lead anywhere."""
-        return f"attempts/{place_of(record)}"
+        return f"attempts/{Headline.of(record).place}"
 
 
 def open_run(folder: Path) -> RunFolder:

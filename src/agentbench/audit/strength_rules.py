@@ -8,10 +8,11 @@ from agentbench.audit.rule import Seen
 from agentbench.audit.task_facts import Files, TaskFacts
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import Severity
+from agentbench.stages.verification.dropped import Dropped
 from agentbench.stages.verification.extraction import Change
-from agentbench.stages.verification.mutation import expected_values, functions_by_tests
+from agentbench.stages.verification.mutation.engine import expected_values, functions_by_tests
 from agentbench.stages.verification.mutation.functions import FoundFunction
-from agentbench.stages.verification.protection import Dropped, Protection, protect
+from agentbench.stages.verification.protection import Protection, protect
 from agentbench.stages.verification.tree import Entry, Kind, Tree
 from agentbench.tasks.control_level import ControlLevel
 

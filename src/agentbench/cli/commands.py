@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:  # names that typer keeps to itself, and does not use at run time
     from typer._click import Command, Context, HelpFormatter
+    from typer._click.shell_completion import CompletionItem
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -44,10 +45,18 @@ class LazyCommands(TyperGroup):
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """List the commands, none of which is imported for it."""
+        self._names_alone().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
+        """Complete a command's name, for which none is imported either."""
+        named = self._names_alone()
+        return named.shell_complete(typer.Context(named, parent=ctx.parent), incomplete)
+
+    def _names_alone(self) -> TyperGroup:
         named: dict[str, Command] = {
             name: TyperCommand(name, help=line) for name, line in SHORT_HELP.items()
         }
-        TyperGroup(commands=named, rich_markup_mode=None).format_commands(ctx, formatter)
+        return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
 
 
 class _OnDemand(MutableMapping[str, "Command"]):

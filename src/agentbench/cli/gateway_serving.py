@@ -22,6 +22,7 @@ from agentbench.agents.gateway.running import running
 from agentbench.agents.model_door import ModelFacts
 from agentbench.cli.exit_codes import ExitCode
 from agentbench.errors import UsageError
+from agentbench.garbage import look_as_usual
 from agentbench.report.harmless import harmless
 
 _LOOKS_EVERY_S = 0.2
@@ -69,6 +70,7 @@ def serve(plan: GatewayPlan, *, as_json: bool) -> None:
             with _door(gateway, listener, plan) as door:
                 try:
                     _announce(door, _address(listener), as_json=as_json)
+                    look_as_usual()
                     _wait()
                 finally:
                     facts = door.facts()

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agentbench.runs.executor_name import ExecutorName
 from agentbench.tasks.control_level import ControlLevel
 
 
@@ -25,6 +26,10 @@ Sandbox = Annotated[
     SandboxName,
     typer.Option("--sandbox", help="What attempts run in; auto takes the strongest there is."),
 ]
+Executor = Annotated[
+    ExecutorName,
+    typer.Option("--executor", help="ray: the attempts run on the nodes of a Ray cluster."),
+]
 RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where results go.")]
 RunName = Annotated[
     str, typer.Argument(help="A run's folder, its id, or 'last'.", metavar="RUN", show_default=True)
@@ -38,6 +43,15 @@ Jobs = Annotated[
 ]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Ignore environment snapshots and cached baselines.")
+]
+Registry = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        help="Share prepared tasks with other machines by this image registry, HOST[:PORT][/PATH].",
+        envvar="AGENTBENCH_REGISTRY",
+        show_envvar=True,
+    ),
 ]
 Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks whose id fits this glob.")]
 Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks that bear this tag.")]

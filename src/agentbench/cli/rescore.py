@@ -28,13 +28,16 @@ def rescore(
 
     del debug  # read by the program itself
     store = RunStore.open(find_run(run, runs_dir))
-    read = store.latest()
-    for warning in read.warnings:
+    reading = store.reading(whole=True)
+    for warning in reading.warnings():
         typer.echo(f"warning: {warning}", err=True)
-    pairs = [(record, judged_again(record)) for record in read.records]
-    changed = [(before, after) for before, after in pairs if before != after]
-    if as_json:
-        rows = [
+    latest = reading.latest()
+    changed: list[dict[str, object]] = []
+    for before in reading.records(latest):
+        after = judged_again(before)
+        if after == before:
+            continue
+        changed.append(
             {
                 "task_id": before.task_id,
                 "attempt": before.attempt,
@@ -43,14 +46,13 @@ def rescore(
                 "resolved_before": before.resolved,
                 "resolved_after": after.resolved,
             }
-            for before, after in changed
-        ]
-        typer.echo(json.dumps({"judged": len(pairs), "changed": rows}, indent=1))
-    else:
-        for before, after in changed:
-            was, now = before.failure_reason or "resolved", after.failure_reason or "resolved"
-            typer.echo(f"{before.task_id} attempt {before.attempt}: {was} -> {now}")
-        typer.echo(f"{len(changed)} of {len(pairs)} verdicts change", err=True)
-    if write:
-        for _, after in changed:
+        )
+        if write:  # behind all that is still to be read
             store.append(after, store.rescored_folder(after))
+    if as_json:
+        typer.echo(json.dumps({"judged": len(latest), "changed": changed}, indent=1))
+        return
+    for row in changed:
+        was, now = row["before"] or "resolved", row["after"] or "resolved"
+        typer.echo(f"{row['task_id']} attempt {row['attempt']}: {was} -> {now}")
+    typer.echo(f"{len(changed)} of {len(latest)} verdicts change", err=True)

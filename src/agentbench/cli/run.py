@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from agentbench.cli import options
+from agentbench.runs.executor_name import ExecutorName
 
 if TYPE_CHECKING:
     from agentbench.runs.configuration import RunConfiguration
@@ -24,6 +25,7 @@ def run(
     replay: options.Replay = None,
     attempts: options.Attempts = 1,
     jobs: options.Jobs = "auto",
+    executor: options.Executor = ExecutorName.LOCAL,
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     runs_dir: options.RunsDir = Path("runs"),
     run_id: options.RunId = None,
@@ -35,6 +37,7 @@ def run(
     max_outage: options.MaxOutage = None,
     attempt_timeout: options.AttemptTimeout = None,
     no_cache: options.NoCache = False,
+    registry: options.Registry = None,
     timeout_scale: options.TimeoutScale = 1.0,
     max_cost: options.MaxCost = None,
     fail_under: options.FailUnder = None,
@@ -63,8 +66,9 @@ def run(
         agent=agent, agent_command=agent_command,
         model=model, base_url=base_url, prices=prices, probe=not no_probe,
         record=record, replay=replay,
-        attempts=attempts, jobs=number_of_jobs(jobs), sandbox=sandbox.value,
+        attempts=attempts, jobs=number_of_jobs(jobs), executor=executor, sandbox=sandbox.value,
         runs_dir=runs_dir, run_id=run_id, retries=retries, use_cache=not no_cache,
+        registry=registry,
         max_outage=None if max_outage is None else timedelta(minutes=max_outage),
         attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
         timeout_scale=timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,

@@ -13,6 +13,7 @@ import typer
 
 from agentbench import __version__
 from agentbench.cli.exit_codes import ExitCode
+from agentbench.garbage import look_as_usual
 from agentbench.mcp.project import project_here
 from agentbench.mcp.server import ErrorMode, make_server
 from agentbench.pytest_results.tool_calls.project import Project
@@ -68,6 +69,7 @@ def _serve(project: Project, listening: Listening) -> None:
         from agentbench.mcp import over_stdio
 
         work = partial(over_stdio.serve, server)
+    look_as_usual()
     # Also where a shell started it in the background, with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _as_ctrl_c)

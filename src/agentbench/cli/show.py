@@ -1,12 +1,17 @@
 """`agentbench show`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
 from agentbench.errors import InputError
+
+if TYPE_CHECKING:
+    from agentbench.runs.reading import Reading
+
+_NAMED = 100  # attempts that a message names
 
 
 def show(
@@ -22,19 +27,31 @@ def show(
     Example: agentbench show last lru-expiry
     """
     from agentbench.report.attempt_page import render_attempt
+    from agentbench.runs.host import available_cpus
     from agentbench.runs.store import RunStore, find_run
 
     del debug  # read by the program itself
     store = RunStore.open(find_run(run, runs_dir))
-    read = store.latest()
-    records = read.records
-    for warning in read.warnings:
+    reading = store.reading(processes=available_cpus())
+    for warning in reading.warnings():
         typer.echo(f"warning: {warning}", err=True)
-    chosen = [r for r in records if r.task_id == task and r.attempt == attempt]
-    if not chosen:
-        known = ", ".join(sorted({f"{r.task_id} {r.attempt}" for r in records}))
-        raise InputError(f"{store.folder}: no attempt {attempt} at {task}; there are: {known}")
+    last = [
+        number
+        for number, told in enumerate(reading.headlines)
+        if told.task_id == task and told.attempt == attempt
+    ][-1:]
+    if not last:
+        raise InputError(
+            f"{store.folder}: no attempt {attempt} at {task}; there are: {_known(reading)}"
+        )
+    (record,) = reading.records(last)
     if as_json:
-        typer.echo(chosen[0].model_dump_json(indent=1))
+        typer.echo(record.model_dump_json(indent=1))
         return
-    typer.echo(render_attempt(chosen[0], store.folder_of(chosen[0])), nl=False)
+    typer.echo(render_attempt(record, store.folder_of(record)), nl=False)
+
+
+def _known(reading: "Reading") -> str:
+    names = sorted({f"{told.task_id} {told.attempt}" for told in reading.headlines})
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -3,16 +3,19 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import chain, zip_longest
+from operator import attrgetter
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentbench.report.rows import HEADER, Row, rows_of
+from agentbench.report.rows import HEADER, cells_of, in_order, rows
 from agentbench.report.summary import Rate, Summary
+from agentbench.runs.headline import Headline
 from agentbench.runs.record import AttemptRecord
 
 _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
@@ -20,6 +23,9 @@ _SHOWN = ("run", "agent", "task", "attempt", "verdict", "reason", "tests", "seco
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _OF_THE_RUN = frozenset({"run", "agent"})
 _FOLDED = _OF_THE_RUN | {"detail"}
+_RIGHT = frozenset({"attempt", "seconds"})
+_FIELDS = {"run": "run_id", "reason": "failure_reason"}
+_MANY = 2_000  # rows: with more a table is plain lines, and neither measured nor held as a whole
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
 
 
@@ -36,35 +42,33 @@ def render(records: Sequence[AttemptRecord], chosen: Format) -> str:
     """Records in a format other than the terminal's table."""
     match chosen:
         case Format.JSON:
-            return json.dumps(document(records), indent=1) + "\n"
+            return "".join(json_pieces(Summary.of(records), records))
         case Format.CSV:
-            return _csv(rows_of(records))
+            return "".join(csv_pieces(in_order(records)))
         case Format.MARKDOWN:
-            return _markdown(rows_of(records), Summary.of(records))
+            return "".join(markdown_pieces(in_order(records)))
         case Format.TABLE:
             buffer = io.StringIO()
             print_table(records, Console(file=buffer, width=160, color_system=None))
             return buffer.getvalue()
 
 
-def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
-    """Records as a table at a terminal; columns that would tell nothing stay away."""
-    rows = rows_of(records)
-    shown = [
-        name
-        for name in _SHOWN
-        if name in _ALWAYS or _tells(name, {row._asdict()[name] for row in rows})
-    ]
+def print_table(attempts: Iterable[AttemptRecord | Headline], console: Console) -> None:
+    """Attempts as a table at a terminal; columns that would tell nothing stay away."""
+    ordered = in_order(attempts)
+    shown = [name for name in _SHOWN if name in _ALWAYS or _tells(name, ordered)]
+    if len(ordered) > _MANY:
+        console.file.writelines(_plain(ordered, shown))
+        return
     table = Table(box=SIMPLE, pad_edge=False)
     for name in shown:
-        right = name in {"attempt", "seconds"}
         table.add_column(
             name,
-            justify="right" if right else "left",
+            justify="right" if name in _RIGHT else "left",
             overflow="fold",
             no_wrap=name not in _FOLDED,
         )
-    for row in rows:
+    for row in rows(ordered):
         cells = row._asdict()
         style = _STYLES.get(row.verdict, "")
         texts = (Text(cells[name], style=style if name == "verdict" else "") for name in shown)
@@ -72,28 +76,53 @@ def print_table(records: Sequence[AttemptRecord], console: Console) -> None:
     console.print(table)
 
 
-def _tells(name: str, cells: set[str]) -> bool:
+def _plain(attempts: Sequence[Headline], shown: Sequence[str]) -> Iterator[str]:
+    """A table that nobody reads as a whole: lines alone, each written as it is made."""
+    made = cells_of()
+    cells = [made[HEADER.index(name)] for name in shown]
+    widths = [
+        max(len(name), *map(len, map(cell, attempts)))
+        for name, cell in zip(shown[:-1], cells, strict=False)
+    ]
+    sides = (">" if name in _RIGHT else "<" for name in shown)
+    # The last column ends where it likes.
+    line = "  ".join(
+        f"{{:{side}{width}}}" for side, width in zip_longest(sides, widths, fillvalue="")
+    )
+    yield f"{line.format(*shown)}\n"
+    for each in attempts:
+        yield f"{line.format(*[cell(each) for cell in cells])}\n"
+
+
+def _tells(name: str, attempts: Sequence[Headline]) -> bool:
     """Whether a column is worth its room: not where it is empty, or says 1 in every row.
 
     Whose run it was is told where there are several.
     """
-    return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", "1"})
+    cells = set(map(attrgetter(_FIELDS.get(name, name)), attempts))
+    return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", None, 1})
 
 
-def document(records: Sequence[AttemptRecord]) -> dict[str, object]:
-    """The JSON document: a summary, and every record whole."""
-    summary = Summary.of(records)
+def document(summary: Summary) -> dict[str, object]:
+    """The JSON document's summary."""
     return {
-        "summary": {
-            "overall": _rate(summary.overall),
-            "judged": _rate(summary.judged),
-            "reasons": {reason.value: count for reason, count in summary.reasons},
-            "quarantined": summary.quarantined,
-            "cost_usd": summary.cost_usd,
-            "attempt_seconds": summary.attempt_seconds,
-        },
-        "attempts": [record.model_dump(mode="json") for record in records],
+        "overall": _rate(summary.overall),
+        "judged": _rate(summary.judged),
+        "reasons": {reason.value: count for reason, count in summary.reasons},
+        "quarantined": summary.quarantined,
+        "cost_usd": summary.cost_usd,
+        "attempt_seconds": summary.attempt_seconds,
     }
+
+
+def json_pieces(summary: Summary, records: Iterable[AttemptRecord]) -> Iterator[str]:
+    """One JSON document, piece by piece: the summary, and every record whole on a line."""
+    yield f'{{"summary": {json.dumps(document(summary), indent=1)},\n"attempts": ['
+    comma = "\n"
+    for record in records:
+        yield f"{comma}{json.dumps(record.model_dump(mode='json'))}"
+        comma = ",\n"
+    yield "\n]}\n"
 
 
 def _rate(rate: Rate) -> dict[str, object]:
@@ -106,28 +135,32 @@ def _rate(rate: Rate) -> dict[str, object]:
     }
 
 
-def _csv(rows: Sequence[Row]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows([_no_formula(cell) for cell in row] for row in rows)
-    return buffer.getvalue()
+def csv_pieces(attempts: Iterable[Headline]) -> Iterator[str]:
+    """CSV, line by line."""
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for row in chain([HEADER], rows(attempts)):
+        writer.writerow(row if row is HEADER else [_no_formula(cell) for cell in row])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+
+
+def markdown_pieces(attempts: Sequence[Headline]) -> Iterator[str]:
+    """A Markdown table below the rate, line by line."""
+    yield f"resolved {Summary.of(attempts).overall}\n\n"
+    yield _markdown_row(HEADER)
+    yield _markdown_row(["---"] * len(HEADER))
+    for row in rows(attempts):
+        yield _markdown_row([_escaped(cell) for cell in row])
 
 
 def _no_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
-def _markdown(rows: Sequence[Row], summary: Summary) -> str:
-    lines = [f"resolved {summary.overall}", ""]
-    lines.append(_markdown_row(HEADER))
-    lines.append(_markdown_row(["---"] * len(HEADER)))
-    lines += [_markdown_row([_escaped(cell) for cell in row]) for row in rows]
-    return "\n".join(lines) + "\n"
-
-
 def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _escaped(cell: str) -> str:

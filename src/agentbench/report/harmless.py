@@ -12,6 +12,8 @@ def harmless(text: str, *, limit: int | None = None, newlines: bool = False) -> 
 
     `newlines` keeps line ends and tabs; `limit` cuts to so many characters, with an ellipsis.
     """
+    if text.isascii() and text.isprintable() and (limit is None or len(text) <= limit):
+        return text  # as nearly all of them are
     kept = {"\n", "\t"} if newlines else set()
     shown = "".join(
         char if char in kept or not _controls(char) else f"\\u{ord(char):04x}"

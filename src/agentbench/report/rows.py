@@ -1,9 +1,12 @@
 """One row per attempt: the columns that every tabular report shows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from agentbench.report.harmless import harmless
+from agentbench.runs.headline import Counts, Headline
 from agentbench.runs.record import AttemptRecord
 
 
@@ -38,39 +41,63 @@ HEADER = Row(
 )
 
 
-def rows_of(records: Sequence[AttemptRecord]) -> list[Row]:
-    """A row for each record, by task, attempt and run."""
-    ordered = sorted(records, key=lambda each: (each.task_id, each.attempt, each.run_id))
-    return [_row(record) for record in ordered]
+def rows_of(attempts: Iterable[AttemptRecord | Headline]) -> list[Row]:
+    """A row for each attempt, by task, attempt and run."""
+    return list(rows(in_order(attempts)))
 
 
-def verdict_word(record: AttemptRecord) -> str:
+def in_order(attempts: Iterable[AttemptRecord | Headline]) -> list[Headline]:
+    """Attempts by task, attempt and run."""
+    ordered = [Headline.of(attempt) for attempt in attempts]
+    for field in ("run_id", "attempt", "task_id"):  # one by one: no key of three for each of them
+        ordered.sort(key=attrgetter(field))
+    return ordered
+
+
+def rows(attempts: Iterable[Headline]) -> Iterator[Row]:
+    """A row for each attempt; none is kept."""
+    cells = cells_of()
+    for each in attempts:
+        yield Row._make([cell(each) for cell in cells])
+
+
+def cells_of() -> tuple[Callable[[Headline], str], ...]:
+    """What makes each cell of a row, in the row's order; texts that return are made once."""
+    told = cache(harmless)
+    tests = cache(_tests)
+    return (
+        attrgetter("run_id"),
+        attrgetter("task_id"),
+        lambda each: str(each.attempt),
+        lambda each: told(each.agent),
+        verdict_word,
+        lambda each: each.failure_reason.value if each.failure_reason else "",
+        lambda each: each.fault.value if each.fault else "",
+        lambda each: tests(each.counts),
+        lambda each: f"{each.total_s:.1f}",
+        _cost,
+        lambda each: harmless(each.detail),
+    )
+
+
+def verdict_word(attempt: AttemptRecord | Headline) -> str:
     """`resolved`, `quarantined` or `failed`."""
-    if record.resolved:
+    if attempt.resolved:
         return "resolved"
-    return "quarantined" if record.quarantined else "failed"
+    return "quarantined" if attempt.quarantined else "failed"
 
 
-def _row(record: AttemptRecord) -> Row:
-    counts = record.counts
-    usage = record.usage
-    cost = "" if usage is None else "?" if usage.cost_usd is None else f"{usage.cost_usd:.4f}"
+def _cost(attempt: Headline) -> str:
+    if not attempt.is_metered:
+        return ""
+    return "?" if attempt.cost_usd is None else f"{attempt.cost_usd:.4f}"
+
+
+def _tests(counts: Counts) -> str:
     others = (
         (counts.still_failing, "failing"),
         (counts.regressed, "regressed"),
         (counts.unrun, "not run"),
     )
-    tests = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
-    return Row(
-        run=record.run_id,
-        task=record.task_id,
-        attempt=str(record.attempt),
-        agent=harmless(record.agent),
-        verdict=verdict_word(record),
-        reason=record.failure_reason.value if record.failure_reason else "",
-        fault=record.fault.value if record.fault else "",
-        tests=", ".join(tests),
-        seconds=f"{record.timing.total_s:.1f}",
-        cost=cost,
-        detail=harmless(record.detail),
-    )
+    told = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
+    return ", ".join(told)

@@ -1,12 +1,15 @@
 """A run in numbers: how many were resolved, how sure that is, and what became of the others."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
+from agentbench.runs.headline import Headline
 from agentbench.runs.record import AttemptRecord
 from agentbench.scoring.statistics import Interval, wilson_interval
 from agentbench.scoring.taxonomy import FailureReason, Fault
+
+_LOST = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,22 +50,46 @@ class Summary:
     attempt_seconds: float  # added up over the attempts
 
     @classmethod
-    def of(cls, records: Sequence[AttemptRecord]) -> "Summary":
-        """Count records."""
-        resolved = sum(record.resolved for record in records)
-        lost = sum(record.fault in {Fault.TASK, Fault.INFRASTRUCTURE} for record in records)
-        reasons = Counter(r.failure_reason for r in records if r.failure_reason is not None)
-        costs = [record.usage.cost_usd for record in records if record.usage is not None]
-        known = [cost for cost in costs if cost is not None]
+    def of(cls, attempts: Iterable[AttemptRecord | Headline]) -> "Summary":
+        """Count attempts; none is kept."""
+        tally = _Tally()
+        for attempt in attempts:
+            tally.add(Headline.of(attempt))
         return cls(
-            overall=Rate(resolved=resolved, total=len(records)),
-            judged=Rate(resolved=resolved, total=len(records) - lost),
-            reasons=tuple(sorted(reasons.items(), key=lambda item: item[0].precedence)),
-            quarantined=sum(record.quarantined for record in records),
-            infrastructure=sum(record.fault is Fault.INFRASTRUCTURE for record in records),
-            cost_usd=sum(known) if len(known) == len(costs) else None,
-            attempt_seconds=sum(record.timing.total_s for record in records),
+            overall=Rate(resolved=tally.resolved, total=tally.total),
+            judged=Rate(resolved=tally.resolved, total=tally.total - tally.lost),
+            reasons=tuple(sorted(tally.reasons.items(), key=lambda item: item[0].precedence)),
+            quarantined=tally.quarantined,
+            infrastructure=tally.infrastructure,
+            cost_usd=tally.cost_usd if tally.is_cost_known else None,
+            attempt_seconds=tally.seconds,
         )
+
+
+@dataclass(slots=True)
+class _Tally:
+    total: int = 0
+    resolved: int = 0
+    lost: int = 0
+    quarantined: int = 0
+    infrastructure: int = 0
+    seconds: float = 0.0
+    cost_usd: float = 0.0
+    is_cost_known: bool = True
+    reasons: Counter[FailureReason] = field(default_factory=Counter)
+
+    def add(self, attempt: Headline) -> None:
+        self.total += 1
+        self.resolved += attempt.resolved
+        self.lost += attempt.fault in _LOST
+        self.quarantined += attempt.quarantined
+        self.infrastructure += attempt.fault is Fault.INFRASTRUCTURE
+        self.seconds += attempt.total_s
+        if attempt.failure_reason is not None:
+            self.reasons[attempt.failure_reason] += 1
+        if attempt.is_metered:
+            self.is_cost_known &= attempt.cost_usd is not None
+            self.cost_usd += attempt.cost_usd or 0.0
 
 
 def summary_line(summary: Summary, *, seconds: float, folder: str) -> str:

@@ -1,17 +1,16 @@
 """One attempt: walk the pipeline once, judge what came of it, make the record."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from filelock import FileLock, Timeout
-
 from agentbench.agents.interface import Agent
 from agentbench.agents.model_door import ModelDoor
 from agentbench.errors import AttemptTimeoutError, SandboxError, StorageError, UnavailableError
+from agentbench.file_lock import FileLock, LockHeldError
 from agentbench.runs.afterwards import left_to_the_next_start, made_again_later, removed_or_left
 from agentbench.runs.cutoff import Cutoff
 from agentbench.runs.event_log import EventLog
@@ -27,7 +26,7 @@ from agentbench.scoring.evidence import Evidence, StageName, StageResult
 from agentbench.scoring.failure import Failure
 from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import baseline_failure, judge
-from agentbench.stages.baseline_run import expected_tests
+from agentbench.stages.expected_tests import expected_tests
 from agentbench.stages.interface import Stage, StageContext
 from agentbench.stages.pipeline import PIPELINE, PREPARATION
 from agentbench.stages.preparation import (
@@ -132,6 +131,8 @@ class _Walker:
             keep_snapshot=self._keep_snapshot,
             control_level=workshop.control_level or task.controls,
             control_slots=workshop.control_slots,
+            idle_slots=workshop.idle_slots,
+            aside=workshop.aside,
         )
 
     def walk(self) -> tuple[StageResult, ...]:
@@ -143,8 +144,7 @@ class _Walker:
                 self._recall_controls()
                 all(self._take(stage) for stage in judging)
         finally:
-            if self.context.controls_ahead is not None:
-                self.context.controls_ahead.close()
+            self.context.drop_what_is_ahead()
             self._forget_preparation()
         return tuple(self._results)
 
@@ -158,6 +158,7 @@ class _Walker:
             ready = all(self._take(stage) for stage in preparing)
             if ready:
                 self._complete_preparation()
+                self._workshop.aside.remove(resources.pop_all().close)  # nobody waits for it
         return ready
 
     def last_failure(self) -> Failure | None:
@@ -251,7 +252,9 @@ class _Walker:
             return
         self._key = cache.key(self._task, image)
         held.enter_context(self._locked(self._key))
-        found = cache.load(self._key)
+        found, shared = cache.load(self._key), self._workshop.shared
+        if found is None and shared is not None:
+            found = shared.fetch(self._key, self._task, image)
         if found is not None:
             self.context.prepared, results = found
             self._results.extend(results)
@@ -263,7 +266,7 @@ class _Walker:
             try:
                 lock.acquire(timeout=_LOCK_POLL)
                 break
-            except Timeout:
+            except LockHeldError:
                 continue
         try:
             yield
@@ -285,6 +288,14 @@ class _Walker:
         if self._workshop.use_cache and self._key is not None and len(fresh) == len(PREPARATION):
             with made_again_later():
                 self._workshop.cache.keep_results(self._key, fresh)
+                self._share(fresh)
+
+    def _share(self, results: Sequence[StageResult]) -> None:
+        shared, prepared, image = self._workshop.shared, self.context.prepared, self.context.image
+        if shared is not None and prepared is not None and image is not None:
+            self._workshop.aside.begin(
+                lambda: shared.offer(prepared.snapshot, self._task, image, results)
+            )
 
     def _open_door(self) -> AbstractContextManager[ModelDoor]:
         gateway, place = self._workshop.gateway, self._place

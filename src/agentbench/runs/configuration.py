@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from agentbench.runs.executor_name import ExecutorName
 from agentbench.runs.record import SCHEMA_VERSION, RunId
 from agentbench.schema import Schema
 from agentbench.seals.document import Sealed
@@ -43,6 +44,7 @@ class RunConfiguration(Sealed):
     replay: str | None = None
     attempts: int = 1
     jobs: int
+    executor: ExecutorName = ExecutorName.LOCAL
     sandbox: str  # the one that was chosen
     sandbox_reason: str
     sandbox_facts: dict[str, str] = Field(default_factory=dict)
@@ -52,6 +54,7 @@ class RunConfiguration(Sealed):
     max_outage_s: float | None = None  # None: as long as what is away may well take
     attempt_timeout_s: float | None = None  # None: what all stages may take, and some more
     use_cache: bool = True
+    registry: str | None = None  # by which machines share preparations
     max_cost_usd: float | None = None
     integrity_controls: ControlLevel | None = None  # None: each task's own
     shuffle_seed: int | None = None

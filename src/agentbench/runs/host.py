@@ -1,12 +1,10 @@
-"""Facts about the machine and the catalogue, for run.json; and how much fits on the machine."""
+"""Facts about the machine and the catalogue, for run.json; and what attempts may use."""
 
 import os
 import platform
-from collections.abc import Sequence
 from pathlib import Path
 
 from agentbench.tasks.host_git import git
-from agentbench.tasks.task import Task
 
 _ATTEMPTS_PER_CORE = 2
 """Measured on two cores: four attempts at a time halve the time of one, eight gain nothing."""
@@ -24,13 +22,9 @@ def host_facts() -> dict[str, str]:
     }
 
 
-def fitting_jobs(tasks: Sequence[Task]) -> int:
-    """How many attempts at a time fit the cores and the memory."""
-    by_cores = _ATTEMPTS_PER_CORE * available_cpus()
-    memory = available_memory_mib()
-    largest = max((task.environment.memory_mib for task in tasks), default=1)
-    by_memory = memory // largest if memory is not None else by_cores
-    return max(1, min(by_cores, by_memory))
+def cores_for_attempts() -> int:
+    """The cores that attempts may declare in all, since each of them waits much of its time."""
+    return _ATTEMPTS_PER_CORE * available_cpus()
 
 
 def available_cpus() -> int:

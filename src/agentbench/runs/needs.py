@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -54,6 +55,18 @@ def needs_of(
     return tuple(_needs(run, cache, provider, gateway, patience))
 
 
+def needs_of_driver(
+    run: Path, gateway: object | None, patience: timedelta | None
+) -> tuple[Need, ...]:
+    """What a run is held back for whose attempts are made elsewhere.
+
+    Room for what comes back, and the model, which this machine asks as well as any other.
+    """
+    fault = partial(room_fault, (run,), _RECORDS)
+    room = Need(fault=fault, patience=_or(patience, _DISK_PATIENCE))
+    return (room, *_model_needs(gateway, patience))
+
+
 def _needs(
     run: Path,
     cache: Path,
@@ -68,6 +81,10 @@ def _needs(
         fault=lambda: room_fault((run,), _RECORDS) or room_fault(places, _SANDBOXES),
         patience=_or(patience, _DISK_PATIENCE),
     )
+    yield from _model_needs(gateway, patience)
+
+
+def _model_needs(gateway: object | None, patience: timedelta | None) -> Iterator[Need]:
     if isinstance(gateway, Probed):
         yield Need(
             fault=lambda: model_fault(gateway),

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from agentbench.agents.interface import Agent
 from agentbench.errors import UsageError
+from agentbench.runs.executor_name import ExecutorName
 from agentbench.runs.places import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
+from agentbench.stages.shared_preparations import check_place
 from agentbench.tasks.control_level import ControlLevel
 
 
@@ -26,6 +28,7 @@ class RunOptions:
     replay: Path | None = None
     attempts: int = 1
     jobs: int | None = None  # None: what fits the machine
+    executor: ExecutorName = ExecutorName.LOCAL
     sandbox: SandboxProvider | str = "auto"
     runs_dir: Path = Path("runs")
     run_id: str | None = None
@@ -33,6 +36,7 @@ class RunOptions:
     max_outage: timedelta | None = None  # None: 15 minutes for engine and model, 1 for a disk
     attempt_timeout: timedelta | None = None  # None: what all its stages may take, and some more
     use_cache: bool = True
+    registry: str | None = None  # HOST[:PORT][/PATH] by which machines share preparations
     timeout_scale: float = 1.0
     max_cost_usd: float | None = None
     shuffle_seed: int | None = None
@@ -62,6 +66,17 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(f"--timeout-scale: {options.timeout_scale} is not above 0")
     if options.run_id is not None and not _is_run_id(options.run_id):
         raise UsageError(f"--run-id: {options.run_id!r} is no plain name of [A-Za-z0-9._-]")
+    _check_cluster(options)
+
+
+def _check_cluster(options: RunOptions) -> None:
+    if options.registry is not None:
+        check_place(options.registry)
+    if options.executor is not ExecutorName.LOCAL and (options.record or options.replay):
+        raise UsageError(
+            "--executor ray: --record and --replay need the one gateway of one machine; leave them "
+            "out, or run with --executor local"
+        )
 
 
 def _is_run_id(text: str) -> bool:

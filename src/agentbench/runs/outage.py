@@ -10,20 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Event, Lock
-from typing import TypeVar
-
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_result,
-    sleep_using_event,
-    stop_after_delay,
-    stop_any,
-    stop_when_event_set,
-    wait_random_exponential,
-)
+from typing import TYPE_CHECKING, TypeVar
 
 from agentbench.errors import OutageError, StorageError
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
 
 _LONGEST_BACK_OFF = 15  # seconds between two looks
 
@@ -104,20 +96,21 @@ class CircuitBreaker:
             raise self._over
 
     def _looked_again(self, need: Need) -> str | None:
-        retrying: Retrying = Retrying(
-            stop=stop_any(
-                stop_after_delay(need.patience.total_seconds()), stop_when_event_set(self._cancel)
-            ),
-            wait=wait_random_exponential(multiplier=0.5, max=_LONGEST_BACK_OFF),
-            retry=retry_if_result(bool),
+        import tenacity  # here: outages are rare, and a start need not wait for it
+
+        patience = tenacity.stop_after_delay(need.patience.total_seconds())
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_any(patience, tenacity.stop_when_event_set(self._cancel)),
+            wait=tenacity.wait_random_exponential(multiplier=0.5, max=_LONGEST_BACK_OFF),
+            retry=tenacity.retry_if_result(bool),
             retry_error_callback=_last_result,
-            sleep=sleep_using_event(self._cancel),
+            sleep=tenacity.sleep_using_event(self._cancel),
         )
         last: str | None = retrying(need.fault)
         return last
 
 
-def _last_result(state: RetryCallState) -> str | None:
+def _last_result(state: "RetryCallState") -> str | None:
     assert state.outcome is not None
     last: str | None = state.outcome.result()
     return last

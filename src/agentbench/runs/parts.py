@@ -1,6 +1,5 @@
 """The parts of a run, made of its options: agent, model, sandbox, workshop, plan."""
 
-import random
 from collections.abc import Mapping, Sequence
 from threading import Event
 
@@ -8,14 +7,16 @@ from agentbench.agents.choose import choose_agent
 from agentbench.agents.interface import Agent
 from agentbench.errors import UsageError
 from agentbench.runs.configuration import RunConfiguration
+from agentbench.runs.durations import Durations
 from agentbench.runs.model_setting import ModelSetting
 from agentbench.runs.options import RunOptions
+from agentbench.runs.plan import Plan, in_order
 from agentbench.runs.reaping import remove_what_dead_runs_left
-from agentbench.runs.schedule import Planned
 from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.choose import Chosen, choose_provider
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.stages.preparation import PreparationCache
+from agentbench.stages.shared_preparations import SharedPreparations
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
@@ -85,28 +86,46 @@ def clear_up(options: RunOptions, provider: SandboxProvider) -> None:
 
 
 def workshop_of(options: RunOptions, provider: SandboxProvider) -> Workshop:
-    """What all attempts are going to share, but for the gateway."""
+    """What all attempts are going to share, but for the gateway.
+
+    Raises:
+        UsageError: preparations of such a sandbox cannot be shared by a registry.
+    """
     cancel = Event()
+    cache = PreparationCache(options.cache_dir / "prepared", provider)
+    place = options.registry if options.use_cache else None
     timeout = CLONE_TIMEOUT * options.timeout_scale
     return Workshop(
         provider=provider,
         mirrors=Mirrors(options.cache_dir / "mirrors", timeout=timeout, cancel=cancel),
-        cache=PreparationCache(options.cache_dir / "prepared", provider),
+        cache=cache,
         cancel=cancel,
         timeout_scale=options.timeout_scale,
         use_cache=options.use_cache,
+        shared=None if place is None else SharedPreparations(place, cache, provider),
         control_level=options.integrity_controls,
         attempt_timeout=options.attempt_timeout,
     )
 
 
-def plan(tasks: Sequence[Task], configuration: RunConfiguration) -> tuple[Planned, ...]:
-    """Every attempt of a run, in the order that they are made in."""
-    ordered = list(tasks)
-    if configuration.shuffle_seed is not None:
-        random.Random(configuration.shuffle_seed).shuffle(ordered)
-    return tuple(
-        Planned(task=task, attempt=attempt)
-        for attempt in range(1, configuration.attempts + 1)
-        for task in ordered
+def durations_of(options: RunOptions, configuration: RunConfiguration) -> Durations | None:
+    """How long attempts took earlier; None for a run that is to know of nothing."""
+    if not configuration.use_cache:
+        return None
+    return Durations(
+        options.cache_dir,
+        agent=configuration.agent,
+        model=configuration.model,
+        provider=configuration.sandbox,
     )
+
+
+def plan(
+    tasks: Sequence[Task], configuration: RunConfiguration, durations: Durations | None
+) -> Plan:
+    """Every attempt of a run, in the order that they are made in."""
+    known = durations.known(tasks) if durations is not None else {}
+    ordered = in_order(
+        tasks, expected=lambda task: known.get(task.id), seed=configuration.shuffle_seed
+    )
+    return Plan(ordered, configuration.attempts, known=known.keys())

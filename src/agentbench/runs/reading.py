@@ -1,206 +1,162 @@
 """Reading a run's records: damaged lines are set aside, and whole copies taken in their place.
 
 Every record is kept twice, as a line of attempts.jsonl and as the record.json of its attempt. A
-power cut between the two, or a flipped bit in one, costs nothing.
+power cut between the two, or a flipped bit in one, costs nothing. Headlines are all that is held.
 """
 
-import json
-import stat
-from collections import Counter
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import groupby, takewhile
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
 from agentbench.errors import InputError
-from agentbench.runs.record import SCHEMA_VERSION, AttemptRecord
-from agentbench.seals.document import DAMAGED, is_sealed
-
-ATTEMPTS = "attempts.jsonl"
-RECORD = "record.json"
-_RESCORED = ".rescored-"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRecords:
-    """The records of a run, and what could not be read of them."""
-
-    records: tuple[AttemptRecord, ...]
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRecord:
-    """A record.json that is whole."""
-
-    path: Path
-    record: AttemptRecord
-    rescored: int  # how many times it had been judged again
-
-    @property
-    def place(self) -> str:
-        """The folder of its attempt, below attempts/."""
-        return place_of(self.record)
+from agentbench.runs.beside import read_beside
+from agentbench.runs.copies import Copy, copies_without_lines
+from agentbench.runs.documents import why_invalid
+from agentbench.runs.headline import Attempt, Headline, attempt_of, by_attempt
+from agentbench.runs.lines import ATTEMPTS, Lines
+from agentbench.runs.record import AttemptRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the lines of a run say, and which records have no whole line."""
+    """A run's records in the order they were appended; a record itself is read when asked for."""
 
-    lines: tuple[AttemptRecord, ...]
+    path: Path  # attempts.jsonl
+    headlines: Sequence[Headline]
+    places: "array[int]"  # of each: where its line begins, or -1 - n of the nth adopted copy
     set_aside: tuple[str, ...]  # a sentence for each line that is no record
-    adopted: tuple[KeptRecord, ...]
-    beside: tuple[KeptRecord, ...] = ()  # those that have a line, and a place with an adopted one
+    adopted: tuple[Copy, ...]  # records that have no whole line
 
     def warnings(self) -> tuple[str, ...]:
         """What was set aside, and what was taken in its place."""
         said = (
-            f"{kept.path}: has no whole line in {ATTEMPTS}; taken as it is" for kept in self.adopted
+            f"{copy.path}: has no whole line in {ATTEMPTS}; taken as it is" for copy in self.adopted
         )
         return (*self.set_aside, *said)
 
-    def all_records(self) -> tuple[AttemptRecord, ...]:
-        """Every record; those without a line stand where their attempt's order puts them."""
-        records = list(self.lines)
-        for kept in self.adopted:
-            records.insert(self._position(kept, records), kept.record)
-        return tuple(records)
+    def records(self, which: Iterable[int] | None = None) -> Iterator[AttemptRecord]:
+        """Whole records, one at a time: all, or those of some headlines.
 
-    def is_last_word(self, kept: KeptRecord) -> bool:
-        """Whether no line of its attempt comes after an adopted record."""
-        return self._position(kept, list(self.lines)) == len(self.lines)
+        Raises:
+            InputError: a record was changed since, or its digest holds and it is none.
+        """
+        any_line = self.path.is_file()
+        with self.path.open("rb") if any_line else nullcontext(BytesIO()) as source:
+            for number in range(len(self.headlines)) if which is None else which:
+                yield self._record(number, source)
 
-    def _position(self, kept: KeptRecord, records: list[AttemptRecord]) -> int:
-        rank = (kept.record.retry_of or 0, kept.rescored)
-        attempt = (kept.record.task_id, kept.record.attempt)
-        for position, other in enumerate(records):
-            if (other.task_id, other.attempt) == attempt and self._rank(other) > rank:
-                return position
-        return len(records)
+    def latest(self) -> list[int]:
+        """Of each attempt the last record's number, in the order of their first ones."""
+        order = by_attempt(self.headlines)
+        groups = groupby(order, key=lambda number: attempt_of(self.headlines[number]))
+        tries = (list(own) for _, own in groups)
+        return [last for _, last in sorted((own[0], own[-1]) for own in tries)]
 
-    def _rank(self, record: AttemptRecord) -> tuple[int, int]:
-        """Which try it was, and how often that had been judged again."""
-        known = (*self.adopted, *self.beside)
-        own = [kept.rescored for kept in known if kept.record == record]
-        return record.retry_of or 0, own[0] if own else 0
+    def last_words(self) -> tuple[Copy, ...]:
+        """The adopted copies after which no line comes: their attempts' last words."""
+        last = takewhile(lambda place: place < 0, reversed(self.places))
+        return tuple(self.adopted[-1 - place] for place in last)[::-1]
+
+    def _record(self, number: int, source: BinaryIO) -> AttemptRecord:
+        place = self.places[number]
+        where = self.adopted[-1 - place].path if place < 0 else self.path
+        try:
+            if place < 0:
+                return self.adopted[-1 - place].record()
+            source.seek(place)
+            return AttemptRecord.model_validate_json(source.readline())
+        except ValidationError as error:
+            raise InputError(
+                f"{where}: the record of {self.headlines[number].place}: {why_invalid(error)}"
+            ) from None
 
 
-def read_run(folder: Path) -> Reading:
-    """Read the lines of a run, and each whole record.json that has none.
+def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> Reading:
+    """Read the lines of a run, and find each whole record.json that has none.
+
+    Args:
+        folder: of the run.
+        whole: Check every field of every record: for whoever goes on to read them. Else the
+            digests say that the fields which are not read are what was written.
+        processes: How many may read a very large run; the program's own main module must be safe
+            to import.
 
     Raises:
         InputError: a record is of a newer agentbench.
     """
-    files = _record_files(folder)  # first: a line that is being written now is then no surprise
-    lines, set_aside = read_lines(folder)
-    kept = tuple(_where_lines_are_missing(files, lines))
-    adopted = tuple(one for one in kept if one.record not in lines)
+    lines = Lines(path=folder / ATTEMPTS, whole=whole)
+    read_beside(lines, processes)
+    copies = list(copies_without_lines(folder / "attempts", lines.headlines))
+    lines.read_on()  # of what was being written meanwhile, a copy was there before its line
+    adopted = _without_line(lines, copies) if copies else []
+    headlines, places = _put_in(lines, adopted) if adopted else (lines.headlines, lines.starts)
     return Reading(
-        lines=tuple(lines),
-        set_aside=tuple(set_aside),
-        adopted=adopted,
-        beside=tuple(one for one in kept if one not in adopted),
+        path=lines.path,
+        headlines=headlines,
+        places=places,
+        set_aside=tuple(lines.set_aside),
+        adopted=tuple(one.copy for one in adopted),
     )
 
 
-def place_of(record: AttemptRecord) -> str:
-    """The folder of a record's attempt, below attempts/."""
-    retry = f".retry-{record.retry_of}" if record.retry_of else ""
-    return f"{record.task_id}/{record.attempt}{retry}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Adopted:
+    copy: Copy
+    before: int  # the line that it stands before
 
 
-def refuse_newer(where: str, content: bytes) -> None:
-    """Say so where a document is of a version to come.
-
-    Raises:
-        InputError: it is.
-    """
-    try:
-        version = json.loads(content).get("schema_version")
-    except (ValueError, AttributeError, RecursionError):
-        return
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise InputError(
-            f"{where}: schema_version {version} is of a newer agentbench, this one reads "
-            f"up to {SCHEMA_VERSION}; upgrade agentbench"
-        )
-
-
-def why_invalid(error: ValidationError) -> str:
-    """The first thing that is wrong with a document, on one line."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
+def _without_line(lines: Lines, copies: Sequence[Copy]) -> list[_Adopted]:
+    """The copies that no line is alike, each where its attempt's order puts it."""
+    wanted = {attempt_of(copy.headline) for copy in copies}
+    own: dict[Attempt, list[int]] = {}
+    for number, headline in enumerate(lines.headlines):
+        if attempt_of(headline) in wanted:
+            own.setdefault(attempt_of(headline), []).append(number)
+    adopted: list[_Adopted] = []
+    everything = Reading(
+        path=lines.path,
+        headlines=lines.headlines,
+        places=lines.starts,
+        set_aside=(),
+        adopted=(),
+    )
+    ordered = sorted(copies, key=lambda copy: (attempt_of(copy.headline), str(copy.path)))
+    for attempt, group in groupby(ordered, key=lambda copy: attempt_of(copy.headline)):
+        adopted += _of_attempt(list(group), own.get(attempt, []), everything)
+    adopted.sort(key=lambda one: (one.before, attempt_of(one.copy.headline), one.copy.rank))
+    return adopted
 
 
-def is_damage(error: ValidationError) -> bool:
-    """Whether a document's digest says that it is not what was written."""
-    return error.errors()[0]["type"] == DAMAGED
+def _of_attempt(copies: list[Copy], numbers: list[int], lines: Reading) -> Iterator[_Adopted]:
+    records = dict(zip(numbers, lines.records(numbers), strict=True)) if numbers else {}
+    ranks = {number: (record.retry_of or 0, 0) for number, record in records.items()}
+    lacking = []
+    for copy in reversed(copies):
+        whole = copy.record()
+        alike = [number for number, record in records.items() if record == whole]
+        ranks |= dict.fromkeys(alike, copy.rank)  # of the first one, where several are alike
+        if not alike:
+            lacking.append(copy)
+    for copy in lacking:
+        later = (number for number in numbers if ranks[number] > copy.rank)
+        yield _Adopted(copy=copy, before=next(later, len(lines.headlines)))
 
 
-def read_record_file(path: Path) -> KeptRecord | str:
-    """A record.json, or why it is not to be relied on."""
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return "is no regular file"
-        content = path.read_bytes()
-        record = AttemptRecord.model_validate_json(content)
-    except OSError as error:
-        return f"cannot be read ({error.strerror or error})"
-    except ValidationError as error:
-        return why_invalid(error)
-    if not is_sealed(content):
-        return "has no digest to check it by"
-    name, _, rescored = path.parent.name.partition(_RESCORED)
-    if place_of(record) != f"{path.parent.parent.name}/{name}":
-        return f"is the record of {place_of(record)}"
-    return KeptRecord(path=path, record=record, rescored=int(rescored) if rescored.isdigit() else 0)
-
-
-def read_lines(folder: Path) -> tuple[list[AttemptRecord], list[str]]:
-    """The records that the lines of a run hold, and a sentence for each line that holds none.
-
-    Raises:
-        InputError: a record is of a newer agentbench.
-    """
-    path = folder / ATTEMPTS
-    records: list[AttemptRecord] = []
-    set_aside: list[str] = []
-    for number, line in _lines(path):
-        try:
-            records.append(AttemptRecord.model_validate_json(line))
-        except ValidationError as error:
-            if not is_damage(error):
-                refuse_newer(f"{path}:{number}", line)
-            set_aside.append(f"{path}:{number}: set aside: {why_invalid(error)}")
-    return records, set_aside
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    if not path.is_file():
-        return
-    with path.open("rb") as source:
-        for number, line in enumerate(source, start=1):
-            if line.strip():
-                yield number, line
-
-
-def _record_files(folder: Path) -> dict[str, list[Path]]:
-    """Every record.json, by the place of its attempt."""
-    files: dict[str, list[Path]] = {}
-    for path in sorted((folder / "attempts").glob(f"*/*/{RECORD}")):
-        name = path.parent.name.partition(_RESCORED)[0]
-        files.setdefault(f"{path.parent.parent.name}/{name}", []).append(path)
-    return files
-
-
-def _where_lines_are_missing(
-    files: dict[str, list[Path]], lines: list[AttemptRecord]
-) -> Iterator[KeptRecord]:
-    """Every whole record.json of the places that have more of them than lines."""
-    counted = Counter(map(place_of, lines))
-    for place, paths in files.items():
-        if len(paths) > counted[place]:
-            read = map(read_record_file, paths)
-            yield from (kept for kept in read if isinstance(kept, KeptRecord))
+def _put_in(lines: Lines, adopted: Sequence[_Adopted]) -> tuple[list[Headline], "array[int]"]:
+    headlines: list[Headline] = []
+    places = array("q")
+    done = 0
+    for number, one in enumerate(adopted):
+        headlines += lines.headlines[done : one.before]
+        places += lines.starts[done : one.before]
+        done = one.before
+        headlines.append(one.copy.headline)
+        places.append(-1 - number)
+    return headlines + lines.headlines[done:], places + lines.starts[done:]

@@ -14,7 +14,7 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import CaseChange, ChangeCounts
 from agentbench.seals.document import Sealed
 from agentbench.stages.verification.controls import Controls
-from agentbench.stages.verification.protection import Dropped
+from agentbench.stages.verification.dropped import Dropped
 from agentbench.tasks.problem import TaskId
 
 RunId = NewType("RunId", str)

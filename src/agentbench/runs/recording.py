@@ -20,7 +20,7 @@ from agentbench.runs.record import (
 from agentbench.sandbox.interface import Promise
 from agentbench.scoring.evidence import StageName, StageResult
 from agentbench.scoring.verdict import Verdict
-from agentbench.stages.baseline_run import expected_tests
+from agentbench.stages.expected_tests import expected_tests
 from agentbench.stages.interface import StageContext
 from agentbench.stages.pipeline import PIPELINE
 

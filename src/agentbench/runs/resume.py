@@ -8,12 +8,14 @@ from pathlib import Path
 from agentbench.agents.interface import Agent
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.configuration import RunConfiguration
+from agentbench.runs.executors.slots import slots_elsewhere
 from agentbench.runs.options import RunOptions
 from agentbench.runs.parts import (
     agent_of,
     ask_model,
     chosen_sandbox,
     clear_up,
+    durations_of,
     model_of,
     plan,
     workshop_of,
@@ -63,8 +65,10 @@ def resume_run(
         prices=_path(configuration.prices),
         record=_path(configuration.record),
         replay=_path(configuration.replay),
+        executor=configuration.executor,
         sandbox=configuration.sandbox,
         use_cache=configuration.use_cache,
+        registry=configuration.registry,
         timeout_scale=configuration.timeout_scale,
         integrity_controls=configuration.integrity_controls,
         attempt_timeout=_span(configuration.attempt_timeout_s),
@@ -73,12 +77,15 @@ def resume_run(
     )
     tasks = _reloaded(configuration, options)
     patches = {task.id: task.answer_key.solution_patch for task in tasks}
-    tries = store.read()
+    tries = store.reading()
     retries = inf if retry_lost else configuration.retries
-    planned = not_done(plan(tasks, configuration), tries.records, retries=retries)
+    durations = durations_of(options, configuration)
+    whole = plan(tasks, configuration, durations)
+    planned = not_done(whole, tries.headlines, retries=retries)
     chosen_agent = agent_of(options, patches)
     model = model_of(options)
     model.check(chosen_agent)
+    slots_elsewhere(options.executor)
     chosen = chosen_sandbox(options)
     clear_up(options, chosen.provider)
     if planned:
@@ -90,7 +97,8 @@ def resume_run(
         agent=chosen_agent,
         workshop=workshop_of(options, chosen.provider),
         model=model,
-        warnings=(*recovered, *tries.warnings, *chosen.warnings),
+        durations=durations,
+        warnings=(*recovered, *tries.warnings(), *chosen.warnings),
         retry_lost=retry_lost,
         say=say,
     )

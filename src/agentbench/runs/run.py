@@ -5,18 +5,30 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from math import inf
 
+from agentbench import __version__
+from agentbench.agents.choose import BUILT_IN
 from agentbench.agents.interface import Agent
 from agentbench.agents.model_door import ModelGateway
+from agentbench.garbage import look_as_usual
+from agentbench.runs.capacity import Capacity
 from agentbench.runs.configuration import RunConfiguration, RunEnding
+from agentbench.runs.durations import Durations
+from agentbench.runs.executor_name import ExecutorName
+from agentbench.runs.executors.errand import Orders
+from agentbench.runs.executors.interface import Executor
+from agentbench.runs.executors.local import LocalExecutor
+from agentbench.runs.executors.node_model import ModelOrders
 from agentbench.runs.freed_memory import giving_back
 from agentbench.runs.model_setting import ModelSetting
-from agentbench.runs.needs import needs_of
+from agentbench.runs.needs import needs_of, needs_of_driver
 from agentbench.runs.outage import CircuitBreaker
+from agentbench.runs.plan import Plan
 from agentbench.runs.record import AttemptRecord
 from agentbench.runs.remaining import not_done
 from agentbench.runs.run_lock import alone
-from agentbench.runs.schedule import Planned, Schedule, run_attempts
+from agentbench.runs.schedule import Schedule, run_attempts
 from agentbench.runs.store import RunStore
+from agentbench.runs.tries import LocalTries
 from agentbench.runs.workshop import Workshop
 
 
@@ -26,10 +38,11 @@ class Run:
 
     configuration: RunConfiguration
     store: RunStore
-    planned: tuple[Planned, ...]
+    planned: Plan
     agent: Agent
     workshop: Workshop
     model: ModelSetting = field(default_factory=ModelSetting)
+    durations: Durations | None = None  # of earlier attempts; None: none are kept
     warnings: tuple[str, ...] = ()
     retry_lost: bool = False  # also what the infrastructure failed as often as it may
     say: Callable[[str], None] = lambda _line: None
@@ -52,39 +65,91 @@ class Run:
         planned = self._not_done()  # by whoever was at it until now
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)
-        schedule = Schedule(
-            run_id=configuration.run_id,
-            jobs=configuration.jobs,
-            retries=configuration.retries,
-            max_cost_usd=configuration.max_cost_usd,
-        )
         ending = RunEnding.INTERRUPTED
+        look_as_usual()
         try:
             with self.model.opened(self.agent, probe=False) as gateway:
-                workshop = replace(self.workshop, gateway=gateway, breaker=self._breaker(gateway))
-                made = run_attempts(planned, self.agent, workshop, self.store, schedule)
+                made = run_attempts(planned, self._executor(gateway), self._schedule())
                 yield from giving_back(made)
             if not self.workshop.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:
+            self.workshop.aside.finish()
             update = {"ended_at": datetime.now(UTC), "ending": ending}
             self.store.write_configuration(configuration.model_copy(update=update))
 
-    def _not_done(self) -> tuple[Planned, ...]:
+    def _not_done(self) -> Plan:
         retries = inf if self.retry_lost else self.configuration.retries
-        return not_done(self.planned, self.store.read().records, retries=retries)
+        return not_done(self.planned, self.store.reading().headlines, retries=retries)
+
+    def _schedule(self) -> Schedule:
+        jobs = self.configuration.jobs
+        return Schedule(
+            jobs=jobs,
+            retries=self.configuration.retries,
+            capacity=self._capacity(jobs),
+            cancel=self.workshop.cancel,
+            max_cost_usd=self.configuration.max_cost_usd,
+            is_prepared=self.planned.knows,
+            on_end=self.durations.note if self.durations is not None else _nothing,
+        )
+
+    def _capacity(self, jobs: int) -> Capacity:
+        if self.configuration.executor is ExecutorName.LOCAL:
+            return Capacity.of_host(self.planned.tasks, jobs)
+        return Capacity(cpus=inf, memory_mib=inf)  # the cluster knows what its nodes have
+
+    def _orders(self) -> Orders:
+        configuration, workshop = self.configuration, self.workshop
+        command = configuration.agent_command
+        by_name = configuration.agent in BUILT_IN
+        return Orders(
+            run_id=configuration.run_id,
+            agentbench_version=__version__,
+            agent=configuration.agent if by_name else self.agent,
+            agent_command=command,
+            model=ModelOrders.of(self.model),
+            sandbox=configuration.sandbox,
+            use_cache=workshop.use_cache,
+            registry=configuration.registry,
+            timeout_scale=workshop.timeout_scale,
+            integrity_controls=workshop.control_level,
+            attempt_timeout=workshop.attempt_timeout,
+        )
+
+    def _executor(self, gateway: ModelGateway | None) -> Executor:
+        workshop = replace(self.workshop, gateway=gateway, breaker=self._breaker(gateway))
+        if self.configuration.executor is ExecutorName.RAY:
+            from agentbench.runs.executors.ray_cluster import RayExecutor
+
+            return RayExecutor(self._orders(), self.agent, workshop, self.store)
+        tries = LocalTries(
+            run_id=self.configuration.run_id,
+            agent=self.agent,
+            workshop=workshop,
+            store=self.store,
+        )
+        return LocalExecutor(tries.make, jobs=self.configuration.jobs)
 
     def _breaker(self, gateway: ModelGateway | None) -> CircuitBreaker:
         longest = self.configuration.max_outage_s
-        needs = needs_of(
-            run=self.store.folder,
-            cache=self.workshop.cache.folder,
-            provider=self.workshop.provider,
-            gateway=gateway,
-            patience=None if longest is None else timedelta(seconds=longest),
-        )
+        patience = None if longest is None else timedelta(seconds=longest)
+        if self.configuration.executor is ExecutorName.LOCAL:
+            needs = needs_of(
+                run=self.store.folder,
+                cache=self.workshop.cache.folder,
+                provider=self.workshop.provider,
+                gateway=gateway,
+                patience=patience,
+            )
+        else:
+            needs = needs_of_driver(self.store.folder, gateway, patience)
         return CircuitBreaker(needs, cancel=self.workshop.cancel, say=lambda line: self.say(line))
 
     def cancel(self) -> None:
         """Stop: what runs is cut off and recorded so, nothing new is started."""
         self.workshop.cancel.set()
+
+
+def _nothing(_record: AttemptRecord) -> None:
+    pass

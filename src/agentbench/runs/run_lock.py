@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from agentbench.errors import UsageError
+from agentbench.file_lock import FileLock, LockHeldError
 from agentbench.runs.storage import writing_into
 
 _LOCK = "run.lock"  # the system lets go of it when its owner is gone, killed or not
@@ -20,11 +19,11 @@ def alone(folder: Path) -> Iterator[None]:
         UsageError: another process is at it.
         StorageError: the folder's disk is full, or cannot be written.
     """
-    lock = FileLock(folder / _LOCK, thread_local=False)  # iterators may end in another thread
+    lock = FileLock(folder / _LOCK)
     with writing_into(folder):
         try:
             lock.acquire(timeout=0)
-        except Timeout:
+        except LockHeldError:
             raise UsageError(
                 f"{folder}: another process is making this run's attempts; wait for its end, or "
                 "end it with Ctrl-C and go on with `agentbench resume`"

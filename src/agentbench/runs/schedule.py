@@ -1,78 +1,70 @@
-"""Many attempts: several at a time, infrastructure failures retried, every record kept."""
+"""Many attempts: as many at a time as there is room for, infrastructure failures retried."""
 
+import random
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from threading import Event
 
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_result,
-    stop_after_attempt,
-    wait_random_exponential,
-)
-
-from agentbench.agents.interface import Agent
-from agentbench.runs.admission import Admission
-from agentbench.runs.attempt import walk
-from agentbench.runs.record import AttemptRecord, RunId
-from agentbench.runs.store import RunStore
-from agentbench.runs.workshop import Place, Workshop
+from agentbench.runs.capacity import Capacity
+from agentbench.runs.executors.interface import Ended, Executor
+from agentbench.runs.plan import Planned
+from agentbench.runs.record import AttemptRecord
+from agentbench.runs.waiting import Again, Waiting
+from agentbench.scoring.evidence import StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Task
 
-_LONGEST_BACK_OFF = 30  # seconds
+_LONGEST_BACK_OFF = 30.0  # seconds
 # A signal that comes in the instant before Python begins to wait is answered only after the wait.
 _WINK = 0.5  # seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """One attempt that is to be made."""
-
-    task: Task
-    attempt: int
+def back_off(tries: int) -> float:
+    """For how many seconds an attempt waits that failed so many times."""
+    return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (tries - 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """How a run's attempts are made."""
 
-    run_id: RunId
     jobs: int
     retries: int
+    capacity: Capacity
+    cancel: Event
     max_cost_usd: float | None = None
-    on_start: Callable[[Planned], None] | None = None
+    is_prepared: Callable[[Task], bool] = lambda _task: False
+    """Whether a task was tried before, so that no attempt waits for another's set-up."""
+    on_start: Callable[[Planned], None] = lambda _planned: None
+    on_end: Callable[[AttemptRecord], None] = lambda _record: None
+    back_off: Callable[[int], float] = back_off
+    clock: Callable[[], float] = time.monotonic
 
 
 def run_attempts(
-    planned: Sequence[Planned],
-    agent: Agent,
-    workshop: Workshop,
-    store: RunStore,
-    schedule: Schedule,
+    planned: Iterable[Planned], executor: Executor, schedule: Schedule
 ) -> Generator[AttemptRecord, None, None]:
     """Make every planned attempt; yields each one's last record as it ends.
 
     Stops starting attempts when the run is cancelled or has spent its money. Closing the
     iterator cancels what is under way.
+
+    Raises:
+        StorageError: what attempts leave could not be written.
+        OutageError: what attempts need was away for too long.
     """
-    runner = _Runner(agent, workshop, store, schedule)
-    waiting = iter(planned)
-    with ThreadPoolExecutor(max_workers=schedule.jobs, thread_name_prefix="attempt") as pool:
-        running = {pool.submit(runner.attempt, item) for item in islice(waiting, schedule.jobs)}
+    scheduler = _Scheduler(planned, executor, schedule)
+    with executor:
         try:
-            while running:
-                done, running = wait(running, timeout=_WINK, return_when=FIRST_COMPLETED)
-                yield from _results(done)
-                if _may_go_on(workshop, schedule, runner.spent_usd):
-                    more = islice(waiting, schedule.jobs - len(running))
-                    running |= {pool.submit(runner.attempt, item) for item in more}
+            while scheduler.goes_on():
+                scheduler.start_what_fits()
+                yield from scheduler.ended()
+            yield from scheduler.given_up()
         finally:
-            if running:
-                workshop.cancel.set()
+            if scheduler.running:
+                schedule.cancel.set()
 
 
 def was_interrupted(record: AttemptRecord) -> bool:
@@ -83,82 +75,80 @@ def was_interrupted(record: AttemptRecord) -> bool:
     )
 
 
-class _Runner:
-    """Makes one attempt, and makes it again while the infrastructure fails it."""
+class _Scheduler:
+    """Starts attempts while there is room, and has those made again that were lost."""
 
-    def __init__(
-        self, agent: Agent, workshop: Workshop, store: RunStore, schedule: Schedule
-    ) -> None:
-        self._agent = agent
-        self._workshop = workshop
-        self._store = store
+    def __init__(self, planned: Iterable[Planned], executor: Executor, schedule: Schedule) -> None:
+        self._executor = executor
         self._schedule = schedule
-        self._admission = Admission(workshop.cancel)
-        self._queued_at = time.monotonic()
-        self._spent: list[float] = []  # by every try, also one that is made again
+        self._capacity = schedule.capacity
+        self._waiting = Waiting(planned, is_prepared=schedule.is_prepared)
+        self._tries: Counter[tuple[str, int]] = Counter()  # of those that were lost
+        self._spent = 0.0  # by every try, also one that is made again
+        self.running = 0
 
-    @property
-    def spent_usd(self) -> float:
-        """What all tries so far have cost, as far as prices are known."""
-        return sum(self._spent)
+    def goes_on(self) -> bool:
+        """Whether anything runs, or may be started."""
+        return self.running > 0 or (self._may_start() and not self._waiting.is_empty)
 
-    def attempt(self, planned: Planned) -> AttemptRecord:
-        if self._schedule.on_start is not None:
+    def start_what_fits(self) -> None:
+        """Fill the slots, as far as memory and cores allow."""
+        while self._may_start() and self.running < self._schedule.jobs:
+            planned = self._next()
+            if planned is None:
+                return
             self._schedule.on_start(planned)
-        retrying: Retrying = Retrying(
-            stop=stop_after_attempt(self._schedule.retries + 1),
-            wait=wait_random_exponential(multiplier=1, max=_LONGEST_BACK_OFF),
-            retry=retry_if_result(self._is_worth_a_retry),
-            retry_error_callback=_last_result,
-            sleep=self._sleep,
-        )
-        with self._admission.admitted(planned.task):
-            record: AttemptRecord = retrying(self._once, planned)
-        return record
+            self._capacity.take(planned.task)
+            self.running += 1
+            self._executor.start(planned)
 
-    def _once(self, planned: Planned) -> AttemptRecord:
-        breaker = self._workshop.breaker
-        breaker.require()
-        folder, retry = breaker.written(
-            lambda: self._store.attempt_folder(planned.task.id, planned.attempt)
-        )
-        place = Place(
-            folder=folder,
-            run_id=self._schedule.run_id,
-            attempt=planned.attempt,
-            retry_of=retry or None,
-            queued_at=self._queued_at,
-        )
-        record = walk(planned.task, self._agent, self._workshop, place)
-        breaker.written(lambda: self._store.append(record, folder))
-        if record.fault is Fault.INFRASTRUCTURE:
-            breaker.suspect()
-        if record.usage is not None and record.usage.cost_usd is not None:
-            self._spent.append(record.usage.cost_usd)
-        return record
+    def ended(self) -> Iterator[AttemptRecord]:
+        """What has ended meanwhile, less what is made again; waits for a while."""
+        for over in self._executor.ended(within=self._patience()):
+            record, task = over.record, over.planned.task
+            self.running -= 1
+            self._capacity.give_back(task)
+            self._waiting.ended(over.planned, prepared=_was_prepared(record))
+            if record.usage is not None:
+                self._spent += record.usage.cost_usd or 0.0
+            if not self._is_made_again(over):
+                self._schedule.on_end(record)
+                yield record
 
-    def _is_worth_a_retry(self, record: AttemptRecord) -> bool:
-        return (
-            record.fault is Fault.INFRASTRUCTURE
-            and not was_interrupted(record)
-            and not self._workshop.cancel.is_set()
-        )
+    def given_up(self) -> Iterator[AttemptRecord]:
+        """The last records of those that were to be made again when the run ended."""
+        for again in self._waiting.give_up():
+            yield again.last
 
-    def _sleep(self, seconds: float) -> None:
-        self._workshop.cancel.wait(seconds)
+    def _next(self) -> Planned | None:
+        room = self._capacity.room()
+        again = self._waiting.take_again(room, now=self._schedule.clock())
+        if again is not None or self._waiting.to_retry > self._schedule.jobs:
+            return again
+        return self._waiting.take(room)
 
+    def _may_start(self) -> bool:
+        limit = self._schedule.max_cost_usd
+        return (limit is None or self._spent < limit) and not self._schedule.cancel.is_set()
 
-def _last_result(state: RetryCallState) -> AttemptRecord:
-    assert state.outcome is not None
-    record: AttemptRecord = state.outcome.result()
-    return record
+    def _is_made_again(self, over: Ended) -> bool:
+        record, planned = over.record, over.planned
+        attempt = (planned.task.id, planned.attempt)
+        lost = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
+        if not lost or self._tries[attempt] >= self._schedule.retries or not self._may_start():
+            del self._tries[attempt]
+            return False
+        self._tries[attempt] += 1
+        due = self._schedule.clock() + self._schedule.back_off(self._tries[attempt])
+        self._waiting.put_back(Again(due=due, planned=planned, last=record))
+        return True
 
-
-def _results(done: set[Future[AttemptRecord]]) -> Iterator[AttemptRecord]:
-    for future in done:
-        yield future.result()
+    def _patience(self) -> float:
+        due = self._waiting.next_due
+        if due is None:
+            return _WINK
+        return min(_WINK, max(0.0, due - self._schedule.clock()))
 
 
-def _may_go_on(workshop: Workshop, schedule: Schedule, spent: float) -> bool:
-    affordable = schedule.max_cost_usd is None or spent < schedule.max_cost_usd
-    return affordable and not workshop.cancel.is_set()
+def _was_prepared(record: AttemptRecord) -> bool:
+    return any(stage.name is StageName.BASELINE_RUN for stage in record.stages)

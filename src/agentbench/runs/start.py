@@ -8,14 +8,17 @@ from agentbench import __version__
 from agentbench.agents.interface import Agent, NeedsMounts
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.runs.attempt import resolve_image
+from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.configuration import RunConfiguration, TaskEntry
-from agentbench.runs.host import catalogue_state, fitting_jobs, host_facts
+from agentbench.runs.executors.slots import slots_elsewhere
+from agentbench.runs.host import catalogue_state, host_facts
 from agentbench.runs.options import RunOptions, check_options
 from agentbench.runs.parts import (
     agent_of,
     ask_model,
     chosen_sandbox,
     clear_up,
+    durations_of,
     model_of,
     plan,
     workshop_of,
@@ -42,21 +45,25 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     agent = agent_of(options, patches)
     model = model_of(options)
     model.check(agent)
+    slots = slots_elsewhere(options.executor)
     chosen = chosen_sandbox(options)
     _refuse_unsandboxed(options, chosen)
     clear_up(options, chosen.provider)
     ask_model(model, agent, probe=options.probe)
     _check_images(tasks, chosen.provider)
     _install(agent, tasks, chosen.provider)
-    configuration = _configuration(tasks, options, agent, chosen)
+    workshop = workshop_of(options, chosen.provider)
+    configuration = _configuration(tasks, options, agent, chosen, slots)
     store = RunStore.create(options.runs_dir, configuration)
+    durations = durations_of(options, configuration)
     return Run(
         configuration=configuration,
         store=store,
-        planned=plan(tasks, configuration),
+        planned=plan(tasks, configuration, durations),
         agent=agent,
-        workshop=workshop_of(options, chosen.provider),
+        workshop=workshop,
         model=model,
+        durations=durations,
         warnings=chosen.warnings,
         say=options.say,
     )
@@ -96,7 +103,11 @@ def _install(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> 
 
 
 def _configuration(
-    tasks: Sequence[Task], options: RunOptions, agent: Agent, chosen: Chosen
+    tasks: Sequence[Task],
+    options: RunOptions,
+    agent: Agent,
+    chosen: Chosen,
+    slots: int | None,
 ) -> RunConfiguration:
     now = datetime.now(UTC)
     commit, dirty = catalogue_state(tasks[0].folder.parent) if tasks else (None, None)
@@ -112,7 +123,8 @@ def _configuration(
         record=_absolute(options.record),
         replay=_absolute(options.replay),
         attempts=options.attempts,
-        jobs=options.jobs if options.jobs is not None else fitting_jobs(tasks),
+        jobs=options.jobs or slots or fitting_jobs(tasks),
+        executor=options.executor,
         sandbox=provider.name,
         sandbox_reason=chosen.reason,
         sandbox_facts=dict(provider.describe()),
@@ -122,6 +134,7 @@ def _configuration(
         max_outage_s=_seconds(options.max_outage),
         attempt_timeout_s=_seconds(options.attempt_timeout),
         use_cache=options.use_cache,
+        registry=options.registry,
         max_cost_usd=options.max_cost_usd,
         integrity_controls=options.integrity_controls,
         shuffle_seed=options.shuffle_seed,

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -11,26 +12,27 @@ from pydantic import ValidationError
 
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.configuration import RunConfiguration
-from agentbench.runs.reading import (
-    ATTEMPTS,
-    RECORD,
-    ReadRecords,
-    is_damage,
-    place_of,
-    read_run,
-    refuse_newer,
-    why_invalid,
-)
+from agentbench.runs.copies import RECORD
+from agentbench.runs.documents import is_damage, refuse_newer, why_invalid
+from agentbench.runs.headline import Headline
+from agentbench.runs.lines import ATTEMPTS
+from agentbench.runs.reading import Reading, read_run
 from agentbench.runs.record import AttemptRecord, RunId
-from agentbench.runs.recovery import cut_off, written_again
+from agentbench.runs.recovery import cut_off
 from agentbench.runs.storage import writing_into
 from agentbench.seals.whole_file import sync_folder, write_whole
 from agentbench.tasks.problem import TaskId
 
-__all__ = ["ReadRecords", "RunStore", "find_run", "new_run_id"]
-
 _RUN = "run.json"
 _RECENT = 20  # runs that may be under way at once; only their run.json is read for `last`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRecords:
+    """Records of a run, and what could not be read of it."""
+
+    records: tuple[AttemptRecord, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def new_run_id(now: datetime) -> RunId:
@@ -121,7 +123,7 @@ class RunStore:
             return self._new_folder(self.folder / "attempts" / task_id, attempt)
 
     def _new_folder(self, parent: Path, attempt: int) -> tuple[Path, int]:
-        parent.mkdir(parents=True, exist_ok=True)
+        _make_durably(parent)
         retry = 0
         while True:
             folder = parent / (f"{attempt}.retry-{retry}" if retry else str(attempt))
@@ -130,13 +132,12 @@ class RunStore:
             except FileExistsError:
                 retry += 1
             else:
-                for above in (parent, parent.parent, self.folder):
-                    sync_folder(above)
+                sync_folder(parent)
                 return folder, retry
 
     def folder_of(self, record: AttemptRecord) -> Path:
         """Where an attempt's files are."""
-        return self.folder / "attempts" / place_of(record)
+        return self.folder / "attempts" / Headline.of(record).place
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
         """Make a folder for a record that was judged again, beside the attempt's own."""
@@ -172,16 +173,38 @@ class RunStore:
             if first:
                 sync_folder(self.folder)
 
-    def read(self) -> ReadRecords:
-        """Every record in the order they were appended; what is damaged is set aside and said.
+    def reading(self, *, whole: bool = False, processes: int = 1) -> Reading:
+        """Every record in the order they were appended, as a headline; what is damaged is said.
 
         A record whose line is torn, damaged or missing is taken from its record.json.
+
+        Args:
+            whole: Check every field, for whoever goes on to read whole records.
+            processes: How many may read a very large run.
 
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        reading = read_run(self.folder)
-        return ReadRecords(records=reading.all_records(), warnings=reading.warnings())
+        return read_run(self.folder, whole=whole, processes=processes)
+
+    def read(self) -> ReadRecords:
+        """The same with all of each record: for runs that fit into memory.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+        """
+        reading = self.reading(whole=True)
+        return ReadRecords(records=tuple(reading.records()), warnings=reading.warnings())
+
+    def latest(self) -> ReadRecords:
+        """One whole record per attempt, the last one of its tries: for runs that fit into memory.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+        """
+        reading = self.reading(whole=True)
+        records = tuple(reading.records(reading.latest()))
+        return ReadRecords(records=records, warnings=reading.warnings())
 
     def recover(self) -> tuple[str, ...]:
         """Complete attempts.jsonl after a power cut or damage; says what was done and what is lost.
@@ -192,26 +215,32 @@ class RunStore:
             InputError: a record is of a newer agentbench.
             StorageError: the disk is full.
         """
-        reading = read_run(self.folder)
-        again = written_again(reading)
+        reading = self.reading()
+        again = reading.last_words()  # the others are found where they are whenever it is read
         with writing_into(self.folder):
-            for kept in again:
-                self._append(kept.record)
+            for copy in again:
+                self._append(copy.record())
         said = [
-            f"{kept.path}: its line in {ATTEMPTS} was lost, and is written again" for kept in again
+            f"{copy.path}: its line in {ATTEMPTS} was lost, and is written again" for copy in again
         ]
         return (*said, *cut_off(self.folder, reading))
-
-    def latest(self) -> ReadRecords:
-        """One record per attempt: the last one written of its tries."""
-        everything = self.read()
-        last = {(record.task_id, record.attempt): record for record in everything.records}
-        return ReadRecords(records=tuple(last.values()), warnings=everything.warnings)
 
     def _ends_whole(self) -> bool:
         with (self.folder / ATTEMPTS).open("rb") as source:
             source.seek(-1, os.SEEK_END)
             return source.read(1) == b"\n"
+
+
+def _make_durably(folder: Path) -> None:
+    """Make a folder of a run and those above it; a name that is there needs no disk again."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        _make_durably(folder.parent)
+        folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
 
 
 def find_run(name: str, runs_dir: Path) -> Path:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from agentbench.agents.interface import Agent, HasVersion
 from agentbench.agents.model_door import ModelFacts
-from agentbench.agents.trajectory.atif import TrajectoryAgent
 from agentbench.runs.storage import writing_into
 
 LOG = Path("agent", "llm.jsonl")
@@ -19,6 +18,7 @@ def leave_trajectory(
     Raises:
         StorageError: there is no room for it.
     """
+    from agentbench.agents.trajectory.atif import TrajectoryAgent
     from agentbench.agents.trajectory.build import trajectory
     from agentbench.agents.trajectory.from_log import exchanges_of
 

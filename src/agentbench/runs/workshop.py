@@ -6,11 +6,13 @@ from pathlib import Path
 from threading import Event, Semaphore
 
 from agentbench.agents.model_door import ModelGateway
+from agentbench.aside import Aside
 from agentbench.runs.host import available_cpus
 from agentbench.runs.outage import CircuitBreaker
 from agentbench.runs.record import RunId
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.stages.preparation import PreparationCache
+from agentbench.stages.shared_preparations import SharedPreparations
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.mirror import Mirrors
 
@@ -25,10 +27,13 @@ class Workshop:
     cancel: Event
     timeout_scale: float = 1.0
     use_cache: bool = True
+    shared: SharedPreparations | None = None  # by way of a registry
     gateway: ModelGateway | None = None
     control_level: ControlLevel | None = None  # None: the task's own
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
+    idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     attempt_timeout: timedelta | None = None  # None: what all its stages may take, and some more
+    aside: Aside = field(default_factory=Aside)
     breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))
 
 

@@ -56,7 +56,7 @@ class BaseEnvironments:
         return ImageId(self.store.id_of(key))
 
     def _make(self, key: str, make: Callable[[str], object]) -> None:
-        from filelock import FileLock
+        from agentbench.file_lock import FileLock
 
         self.store.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self.store.folder / f".{key}.lock"):

@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
+from agentbench.errors import SandboxError
 from agentbench.sandbox import docker_snapshot, images
 from agentbench.sandbox.docker_archive import owned_folders
 from agentbench.sandbox.docker_container import Container
 from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker_facts import Product
 from agentbench.sandbox.docker_labels import KIND, RECIPE, Owner
 from agentbench.sandbox.docker_options import (
     HOME,
@@ -21,6 +23,7 @@ from agentbench.sandbox.docker_options import (
     places_of,
 )
 from agentbench.sandbox.docker_placing import Placing
+from agentbench.sandbox.docker_registry import pull_snapshot, push_snapshot
 from agentbench.sandbox.docker_sandbox import DockerSandbox
 from agentbench.sandbox.interface import (
     ImageId,
@@ -159,6 +162,33 @@ class DockerProvider:
             SandboxError: the engine is lost.
         """
         docker_snapshot.discard(self._engine, snapshot)
+
+    def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
+        """Put a snapshot into a registry, with a note.
+
+        Raises:
+            SandboxError: the registry does not take it or does not answer, or the engine is lost.
+        """
+        self._require_docker()
+        push_snapshot(self._engine, snapshot, name, note, self._owner)
+
+    def pull(self, name: str, key: str) -> bytes | None:
+        """Have the snapshot of a name under a key, and its note; None if there is none.
+
+        Raises:
+            SandboxError: the registry does not answer or refuses, or the engine is lost.
+        """
+        self._require_docker()
+        return pull_snapshot(self._engine, name, key)
+
+    def _require_docker(self) -> None:
+        """What Podman commits bears the volumes of the container that it was made of.
+
+        Raises:
+            SandboxError: it is Podman.
+        """
+        if self._engine.facts.product is Product.PODMAN:
+            raise SandboxError("Podman's snapshots cannot be shared by a registry; use Docker")
 
     def _plan(self, source: str, limits: Limits) -> tuple[ContainerPlan, bool]:
         image = self._engine.image(source)

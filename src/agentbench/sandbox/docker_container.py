@@ -3,8 +3,6 @@
 import uuid
 from dataclasses import dataclass
 
-import tenacity
-
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_keeper import Census, Keeper
@@ -141,15 +139,20 @@ class Container:
             cpu_seconds=None if cpu is None else (cpu - (before.cpu_nanoseconds or 0)) / 1e9,
         )
 
-    def kill(self) -> None:
-        """End all of it, for good; its files stay.
+    def kill(self, *, idle: bool) -> None:
+        """End every process but its own two, for good; its files stay.
+
+        Args:
+            idle: No command runs; where the keeper finds nobody beside itself then, the container
+                is left to its removal: its death would cost the engine a tenth of a second.
 
         Raises:
             SandboxError: the engine or the container is lost.
         """
         if not self.killed:
-            self.killed = True
-            self._kill()
+            self.killed = True  # from here on nothing can be started in it
+            if not (idle and self._is_empty()):
+                self._kill()
 
     def require_alive(self) -> None:
         """Refuse to go on with a container that was killed.
@@ -166,6 +169,8 @@ class Container:
         Raises:
             SandboxError: the engine does not do it, several times over, or it is lost.
         """
+        import tenacity  # here: a start need not wait for it
+
         if self._keeper is not None:
             self._keeper.close()
         self._engine.require_answer()
@@ -177,6 +182,16 @@ class Container:
         ):
             with attempt:
                 remove_container(self._engine, self.name)
+
+    def _is_empty(self) -> bool:
+        """Whether the keeper answers that it has nobody left to kill."""
+        if self._keeper is None:
+            return False
+        try:
+            census = self._keeper.end_others(patience=_DIES_WITHIN)
+        except SandboxError:
+            return False
+        return census is not None
 
     def _start(self) -> None:
         with self._engine.speak("start a container") as api:

@@ -90,7 +90,12 @@ class DockerSandbox:
         Raises:
             SandboxError: the engine or the container is lost.
         """
-        self._container.kill()
+        idle = self._lock.acquire(blocking=False)
+        try:
+            self._container.kill(idle=idle)
+        finally:
+            if idle:
+                self._lock.release()
 
     @contextmanager
     def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:

@@ -4,7 +4,6 @@ import os
 import platform
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from agentbench.errors import SandboxError
 from agentbench.owned_folder import owned_folder
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_labels import KIND, OURS
+from agentbench.sandbox.docker_registry import pull_image
 
 Progress = Callable[[str], None]
 """Is told, in a line of text, what is going on."""
@@ -23,7 +23,6 @@ SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie"}
 _PACKAGES = "ca-certificates,git,python3,python3-pip,python3-venv"
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*")
 _MADE_AT = "1735689600"  # so that the same packages give the same image
-_FIRST_WORD_SECONDS = 20.0  # for a registry to begin to answer
 _BOOTSTRAP_SECONDS = 1800
 
 
@@ -60,29 +59,8 @@ def pull(engine: Engine, image: str, progress: Progress) -> None:
     Raises:
         SandboxError: it does not, or it has not got the image.
     """
-    heard, done = threading.Event(), threading.Event()
-    faults: list[str] = []
-
-    def work() -> None:
-        try:
-            with engine.speak(f"pull {image}") as api:
-                for line in api.pull(image, stream=True, decode=True):
-                    heard.set()
-                    if "error" in line:
-                        faults.append(str(line["error"]))
-        except SandboxError as fault:
-            faults.append(str(fault))
-        heard.set()
-        done.set()
-
     progress(f"pulling {image}")
-    # In a thread that may be left behind: the SDK pulls without any time-out.
-    threading.Thread(target=work, daemon=True).start()
-    if not heard.wait(_FIRST_WORD_SECONDS):
-        raise SandboxError(f"no registry answered for {image} in {_FIRST_WORD_SECONDS:.0f} s")
-    done.wait()
-    if faults:
-        raise SandboxError(f"{image} cannot be pulled: {faults[-1]}")
+    pull_image(engine, image)
 
 
 def _slim(engine: Engine, progress: Progress, python: str) -> str:

@@ -93,6 +93,16 @@ class Sealed(Schema):
         return schema
 
 
+def holds(content: bytes) -> bool:
+    """Whether a document ends in a digest, and it is the right one."""
+    found = _SEAL.search(content, max(0, len(content) - _LONGEST))
+    if found is None:
+        return False
+    says = found["line"] or found["page"]
+    digest = hashlib.sha256(memoryview(content)[: found.start()])
+    return digest.hexdigest().encode() == says
+
+
 def is_sealed(content: bytes) -> bool:
     """Whether a document ends in a digest, right or wrong."""
     return _SEAL.search(content, max(0, len(content) - _LONGEST)) is not None

@@ -3,30 +3,24 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from importlib import import_module
 from threading import Thread
 
-from agentbench.agents.gateway.behind_relay import door_mounts
 from agentbench.agents.interface import AgentOutcome, Budget, NeedsMounts
 from agentbench.agents.model_door import ModelDoor
-from agentbench.errors import SandboxError
 from agentbench.pytest_results.run import reporter_mounts
-from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.classification import exception_fact
-from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding, StageName
-from agentbench.scoring.taxonomy import Fault
+from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, StageName
 from agentbench.stages.agent_outcome import checked_outcome
 from agentbench.stages.agent_sandbox import AgentSandbox
-from agentbench.stages.blind_controls import plan_ahead
+from agentbench.stages.fresh import MadeAhead, make_ahead
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.model_evidence import with_model
-from agentbench.stages.verification.extraction import Change, ExtractionLimits, read_change
-from agentbench.stages.verification.patch_text import render_patch
-from agentbench.stages.verification.protection import JudgedChange, Protection, protect
-from agentbench.stages.verification.suspicious import suspicious_code
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command
@@ -40,16 +34,23 @@ def agent_run(context: StageContext) -> Evidence:
         SandboxError: the sandbox could not be made or is lost.
         KeyboardInterrupt: the run was cancelled.
     """
-    plan_ahead(context, hidden_files(context))
-    with _door(context) as door, _sandbox(context, door) as sandbox:
-        started = time.monotonic()
-        evidence = _solve(context, sandbox, door)
-        own_seconds = time.monotonic() - started
-        change = _take_out(context, sandbox)
+    hidden = hidden_files(context)
+    with _door(context) as door, _begun(context, door) as begun:
+        context.final_ahead = make_ahead(context)
+        # Imported, and the blind runs planned, while an engine makes the sandboxes.
+        from agentbench.stages.blind_controls import plan_ahead
+        from agentbench.stages.taking_out import judged_change, suspicious, take_out
+
+        plan_ahead(context, hidden)
+        with begun.taken() as sandbox:
+            started = time.monotonic()
+            evidence = _solve(context, sandbox, door)
+            own_seconds = time.monotonic() - started
+            change = take_out(context, sandbox)
     if context.model_facts is not None:
         evidence = with_model(evidence, context.model_facts)
-    context.change = _judged(context, change)
-    findings = (*evidence.findings, *change.findings, *_suspicious(context, context.change))
+    context.change = judged_change(context, change)
+    findings = (*evidence.findings, *change.findings, *suspicious(context, context.change))
     return evidence.model_copy(update={"findings": findings, "own_seconds": own_seconds})
 
 
@@ -67,52 +68,22 @@ def _door(context: StageContext) -> Iterator[ModelDoor | None]:
         context.model_facts = door.facts() if door is not None else None
 
 
-def _sandbox(context: StageContext, door: ModelDoor | None) -> AbstractContextManager[Sandbox]:
+@contextmanager
+def _begun(context: StageContext, door: ModelDoor | None) -> Iterator[MadeAhead]:
     """Where the agent works: the prepared state, with the door and the agent's own programs."""
-    assert context.prepared is not None  # made by setup
     assert context.image is not None
-    mounts = [*reporter_mounts(), *(door_mounts(door) if door is not None else ())]
+    mounts = list(reporter_mounts())
+    if door is not None:
+        from agentbench.agents.gateway.behind_relay import door_mounts
+
+        mounts += door_mounts(door)
     if isinstance(context.agent, NeedsMounts):
         mounts += context.agent.mounts(context.provider, context.image)
-    return context.provider.open(
-        context.prepared.snapshot,
-        limits=context.limits,
-        network=False,
-        mounts=mounts,
-        cancel=context.cancel,
-    )
-
-
-def _take_out(context: StageContext, sandbox: Sandbox) -> Change:
-    """Read the change out of the ended sandbox; a workspace that is gone is the agent's doing."""
-    prepared = context.prepared
-    assert prepared is not None
+    begun = MadeAhead(context, mounts)
     try:
-        sandbox.kill()
-        with sandbox.read_tree(sandbox.workspace) as chunks:
-            return read_change(chunks, prepared.base, prepared.content, _extracted(context))
-    except SandboxError as error:
-        if _still_opens(context):
-            error.fault = Fault.AGENT.value
-        raise
-
-
-def _extracted(context: StageContext) -> ExtractionLimits:
-    """How much is read: twice what the disk may hold, and the names of so many files."""
-    limits = context.limits
-    return ExtractionLimits(stream_bytes=(2 * limits.disk_mib << 20) + 2048 * limits.files)
-
-
-def _still_opens(context: StageContext) -> bool:
-    """Whether the back end still works: then it was not the infrastructure that failed."""
-    assert context.prepared is not None
-    try:
-        with context.provider.open(
-            context.prepared.snapshot, limits=context.limits, network=False
-        ) as fresh:
-            return fresh.run(Command(argv=("true",), timeout=_GRACE)).ok
-    except SandboxError:
-        return False
+        yield begun
+    finally:
+        begun.close()
 
 
 def _solve(context: StageContext, sandbox: Sandbox, door: ModelDoor | None) -> Evidence:
@@ -152,6 +123,7 @@ def _in_thread(
             future.set_exception(error)
 
     Thread(target=work, name=f"agent-{context.task.id}", daemon=True).start()
+    import_module("agentbench.stages.final_test")  # which comes next, while the agent works
     deadline = time.monotonic() + (budget.remaining() + _grace(budget)).total_seconds()
     while time.monotonic() < deadline:
         wait([future], timeout=_POLL)
@@ -180,28 +152,3 @@ def _exception_of(error: BaseException) -> ExceptionFact:
     if isinstance(error, KeyboardInterrupt):
         return fact.model_copy(update={"fault": "agent"})  # not our Ctrl-C: its own doing
     return fact
-
-
-def _suspicious(context: StageContext, change: JudgedChange) -> Iterator[Finding]:
-    """Code that cheats need, as information for a reader: honest code may need it, too."""
-    assert context.prepared is not None
-    for path, file in change.files.items():
-        if file is not None:
-            before = context.prepared.content(path)
-            yield from suspicious_code(path.as_posix(), before, file.content)
-
-
-def _judged(context: StageContext, change: Change) -> JudgedChange:
-    prepared, task = context.prepared, context.task
-    assert prepared is not None
-    listed = (node_id.partition("::")[0] for node_id in task.answer_key.fail_to_pass)
-    protection = Protection(
-        test_paths=(*task.problem.test_paths, *listed),
-        patterns=task.answer_key.protected,
-        hidden=frozenset(hidden_files(context)),
-    )
-    judged = protect(change, protection, prepared.base, prepared.content)
-    context.save("patch.diff", render_patch(judged.files, prepared.content))
-    if judged.dropped:
-        context.save("patch.raw.diff", render_patch(change.files, prepared.content))
-    return judged

@@ -10,9 +10,9 @@ from threading import Event
 from agentbench.pytest_results.tools import PytestRun
 from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
 from agentbench.scoring.expectation import outcomes_of, resolve_expectation
-from agentbench.stages.baseline_run import expected_tests
 from agentbench.stages.blind_runs import BlindRuns, Files
 from agentbench.stages.blind_settling import Settling
+from agentbench.stages.expected_tests import expected_tests
 from agentbench.stages.interface import StageContext
 from agentbench.stages.verification.blind_plan import (
     BlindHalf,
@@ -43,11 +43,15 @@ def blind_controls(context: StageContext, hidden: Files) -> Iterator["BlindContr
 
 
 def plan_ahead(context: StageContext, hidden: Files) -> None:
-    """Change the tests' expectations while the agent works: its work has no part in that."""
+    """Change the tests' expectations, and make sandboxes, while the agent works.
+
+    Its work has no part in either.
+    """
     if context.baseline is None:
         return  # it says which tests decide
     context.controls_ahead = controls = BlindControls(context, hidden)
     controls.plan()
+    controls.make_sandboxes()
 
 
 class BlindControls:
@@ -70,6 +74,12 @@ class BlindControls:
             return
         listed = resolve_expectation(expected, baseline or Evidence())
         self._change(listed.fail_to_pass, listed.pass_to_pass)
+
+    def make_sandboxes(self) -> None:
+        """Begin to make those of the blind runs that are planned."""
+        if self._plan is not None:
+            one_side = self._context.control_level is ControlLevel.SAMPLE
+            self._runs.make_ahead(1 if one_side else len(_SIDES))
 
     def start(self) -> None:
         """Begin beside the final test with what is planned."""
@@ -124,6 +134,7 @@ class BlindControls:
         """End what still runs, and wait for its end."""
         self._given_up.set()
         self._pool.shutdown(cancel_futures=True)
+        self._runs.close()
 
     def _change(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> None:
         plan = self._plan = self._pool.submit(self._planned, fixed, kept)

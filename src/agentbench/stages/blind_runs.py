@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from threading import Event
 
 from agentbench.errors import GitCloneError
-from agentbench.pytest_results.run import PytestRequest, reporter_mounts
+from agentbench.pytest_results.run import PytestRequest
 from agentbench.pytest_results.tools import PytestRun, execute_tests
+from agentbench.sandbox.interface import Sandbox
+from agentbench.stages.fresh import MadeAhead, filled_sandbox, make_ahead
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_request
 from agentbench.stages.verification.blind_plan import BlindHalf
@@ -37,6 +39,23 @@ class BlindRuns:
     context: StageContext
     hidden: Files
     given_up: Event
+    _ahead: list[MadeAhead] = field(default_factory=list)
+
+    def make_ahead(self, number: int) -> None:
+        """Begin to make so many sandboxes, as far as the run lets so many lie idle."""
+        for _ in range(number):
+            if not self.context.idle_slots.acquire(blocking=False):
+                return
+            ahead = make_ahead(self.context)
+            if ahead is None:
+                self.context.idle_slots.release()
+                return
+            self._ahead.append(ahead)
+
+    def close(self) -> None:
+        """Remove what was made ahead and is not needed."""
+        while (ahead := self._next_ahead()) is not None:
+            ahead.close()
 
     def run(self, half: BlindHalf, change: JudgedFiles) -> PytestRun:
         """Run the tests of a half, when there is a slot for it.
@@ -45,21 +64,13 @@ class BlindRuns:
             SandboxError: the sandbox could not be made or is lost.
             KeyboardInterrupt: the run was cancelled, or the controls given up.
         """
-        context = self.context
-        assert context.prepared is not None  # made by setup
-        with (
-            self._slot(),
-            context.provider.open(
-                context.prepared.snapshot,
-                limits=context.limits,
-                network=False,
-                mounts=reporter_mounts(),
-                cancel=context.cancel,
-            ) as sandbox,
-        ):
-            files = {**change.files, **self.hidden, **self._changed(half)}
+        files = {**change.files, **self.hidden, **self._changed(half)}
+
+        def fill(sandbox: Sandbox) -> None:
             write_files(sandbox, files, emptied=change.emptied)
-            request = _blind_request(context, tuple(half.files))
+
+        with self._slot(), filled_sandbox(self.context, self._next_ahead(), fill) as sandbox:
+            request = _blind_request(self.context, tuple(half.files))
             return execute_tests(sandbox, request, end_sandbox=True, cancel=self.given_up)
 
     def agents_change(self) -> JudgedFiles:
@@ -88,6 +99,14 @@ class BlindRuns:
             return None if written is None else written.content
         assert self.context.prepared is not None
         return self.context.prepared.content(path)
+
+    def _next_ahead(self) -> MadeAhead | None:
+        try:
+            ahead = self._ahead.pop()
+        except IndexError:
+            return None
+        self.context.idle_slots.release()
+        return ahead
 
     def _changed(self, half: BlindHalf) -> Files:
         changed = {}

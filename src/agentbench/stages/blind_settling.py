@@ -9,9 +9,10 @@ from agentbench.pytest_results.tools import PytestRun
 from agentbench.scoring.evidence import Evidence, NodeId
 from agentbench.scoring.expectation import outcomes_of
 from agentbench.stages.blind_runs import BlindRuns
-from agentbench.stages.verification.blind_plan import BlindHalf, BlindPlan, Known
+from agentbench.stages.verification.blind_plan import BlindHalf, BlindPlan
 from agentbench.stages.verification.control_memory import ControlMemory
 from agentbench.stages.verification.controls import ControlledTest, ControlRun
+from agentbench.stages.verification.known import Known
 
 _ROUNDS = 4
 

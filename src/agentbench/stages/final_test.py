@@ -3,15 +3,15 @@
 import time
 
 from agentbench.errors import DoesNotFitError
-from agentbench.pytest_results.run import reporter_mounts
 from agentbench.pytest_results.tools import execute_tests
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of
 from agentbench.scoring.taxonomy import Fault
-from agentbench.stages.baseline_run import expected_tests
 from agentbench.stages.blind_controls import BlindControls, blind_controls
 from agentbench.stages.blind_runs import Files
+from agentbench.stages.expected_tests import expected_tests
+from agentbench.stages.fresh import MadeAhead, filled_sandbox
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_evidence, judged_request
@@ -39,16 +39,11 @@ def final_test(context: StageContext) -> Evidence:
 
 
 def _run(context: StageContext, hidden: Files) -> Evidence:
-    prepared, change = context.prepared, context.change
-    assert prepared is not None  # made by setup
-    with context.provider.open(
-        prepared.snapshot,
-        limits=context.limits,
-        network=False,
-        mounts=reporter_mounts(),
-        cancel=context.cancel,
+    ahead, context.final_ahead = context.final_ahead, None
+    ready = ahead if isinstance(ahead, MadeAhead) else None
+    with filled_sandbox(
+        context, ready, lambda made: _write(made, context.change, hidden)
     ) as sandbox:
-        _write(sandbox, change, hidden)
         run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     return judged_evidence(context, Evidence(command=run.command, report=run.facts))

@@ -10,13 +10,19 @@ from agentbench.tasks.patched_file import PatchedFile
 
 
 def hidden_files(context: StageContext) -> Mapping[PurePosixPath, PatchedFile | None]:
-    """What `tests.patch` makes of the base commit.
+    """What `tests.patch` makes of the base commit; worked out once for an attempt.
 
     Raises:
         GitCheckoutError: it does not fit; where the preparation came from the cache,
             git_checkout has not looked at this patch.
         GitCloneError: the origin cannot be mirrored.
     """
+    if context.hidden is None:
+        context.hidden = _worked_out(context)
+    return context.hidden
+
+
+def _worked_out(context: StageContext) -> Mapping[PurePosixPath, PatchedFile | None]:
     task = context.task
     try:
         return overlay_of(task.answer_key.tests_patch, context.mirrors.of(task.source)).files

@@ -1,14 +1,16 @@
 """What a stage is, and what stages of one attempt hand on to each other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import PurePosixPath
 from threading import Event, Semaphore
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.model_door import ModelDoor, ModelFacts
+from agentbench.aside import Aside
 from agentbench.sandbox.interface import (
     ImageId,
     Limits,
@@ -19,11 +21,14 @@ from agentbench.sandbox.interface import (
 from agentbench.scoring.evidence import Evidence, StageName
 from agentbench.stages.preparation import Prepared
 from agentbench.stages.verification.control_memory import ControlMemory
-from agentbench.stages.verification.controls import Controls
-from agentbench.stages.verification.protection import JudgedChange
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.patched_file import PatchedFile
 from agentbench.tasks.task import Task
+
+if TYPE_CHECKING:  # made by the last two stages alone
+    from agentbench.stages.verification.controls import Controls
+    from agentbench.stages.verification.protection import JudgedChange
 
 _BLIND_RUNS = 2  # at a time, of one attempt alone
 
@@ -52,10 +57,13 @@ class StageContext:
     save: SaveArtifact
     keep_snapshot: Callable[["StageContext"], Prepared]  # set-up hands its sandbox over with it
     open_door: Callable[[], AbstractContextManager[ModelDoor]] | None = None  # where a model is
+    aside: Aside = field(default_factory=Aside)
     resources: ExitStack = field(default_factory=ExitStack)
     control_level: ControlLevel = ControlLevel.FULL
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_BLIND_RUNS))
+    idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_BLIND_RUNS))
+    """For sandboxes of blind runs that lie idle while agents work."""
 
     image: ImageId | None = None
     mirror: Mirror | None = None
@@ -64,9 +72,11 @@ class StageContext:
     baseline: Evidence | None = None
     outcome: AgentOutcome | None = None
     model_facts: ModelFacts | None = None  # what passed through the door
-    change: JudgedChange | None = None
+    change: "JudgedChange | None" = None
+    hidden: Mapping[PurePosixPath, PatchedFile | None] | None = None  # the hidden tests as files
+    final_ahead: Closeable | None = None  # the final test's sandbox, made while the agent works
     controls_ahead: Closeable | None = None  # the blind runs' tests, changed while the agent works
-    controls: Controls | None = None
+    controls: "Controls | None" = None
     controls_seconds: float = 0.0  # that the verdict waited for them
 
     @property
@@ -80,6 +90,13 @@ class StageContext:
             disk_mib=environment.disk_mib,
             files=environment.files,
         )
+
+    def drop_what_is_ahead(self) -> None:
+        """End what was begun for stages that do not come any more."""
+        for ahead in (self.controls_ahead, self.final_ahead):
+            if ahead is not None:
+                ahead.close()
+        self.controls_ahead = self.final_ahead = None
 
     def scaled(self, seconds: float) -> timedelta:
         """A time limit of the task, scaled by `--timeout-scale`."""

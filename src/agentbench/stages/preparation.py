@@ -12,13 +12,14 @@ import os
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
+from agentbench.errors import SandboxError
 from agentbench.identity_file import identity
 from agentbench.in_use import Use, removing, users_of
 from agentbench.owned_folder import owned_folder
@@ -164,10 +165,25 @@ class PreparationCache:
             return None
         with suppress(OSError):
             os.utime(folder)  # by which the least recently used is told
-        return self._prepared(snapshot, folder / _BASE, use), tuple(map(_as_cached, kept.results))
+        return self._prepared(snapshot, folder / _BASE, use), tuple(map(as_cached, kept.results))
 
     def keep(self, key: str, sandbox: Sandbox) -> Prepared:
         """Take a preparation out of the sandbox that set-up ended in."""
+        return self._kept(key, sandbox, lambda: sandbox.snapshot(key))
+
+    def adopt(self, key: str, sandbox: Sandbox, results: Sequence[StageResult]) -> Prepared:
+        """Take over a preparation that another machine made.
+
+        Args:
+            key: What its snapshot is found under here.
+            sandbox: A fresh one of that snapshot.
+            results: The evidence of its stages.
+        """
+        prepared = self._kept(key, sandbox, lambda: self._found(key))
+        self.keep_results(key, results)
+        return prepared
+
+    def _kept(self, key: str, sandbox: Sandbox, take: Callable[[], SnapshotId]) -> Prepared:
         folder = self._folder / key
         use = self._use(key)
         with owned_folder(f"{key}-", self._folder) as scratch:
@@ -178,10 +194,16 @@ class PreparationCache:
             ):
                 for chunk in chunks:
                     target.write(chunk)
-            snapshot = sandbox.snapshot(key)
+            snapshot = take()
             shutil.rmtree(folder, ignore_errors=True)
             (scratch / "kept").rename(folder)
         return self._prepared(snapshot, folder / _BASE, use)
+
+    def _found(self, key: str) -> SnapshotId:
+        found = self._provider.find(key)
+        if found is None:
+            raise SandboxError(f"the snapshot {key} is gone again")
+        return found
 
     def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
         """Complete a preparation with the evidence of its stages; before that it is not loaded."""
@@ -226,7 +248,7 @@ class PreparationCache:
         except (OSError, ValidationError):
             _LOG.warning(_DAMAGED, path)
             return None
-        return kept.model_copy(update={"result": _as_cached(kept.result)})
+        return kept.model_copy(update={"result": as_cached(kept.result)})
 
     def keep_baseline(self, key: str, baseline: CachedBaseline) -> None:
         """Keep a baseline run for later attempts at the same task."""
@@ -251,7 +273,8 @@ class PreparationCache:
         return Prepared(snapshot=snapshot, base=base, base_tar=base_tar, use=use)
 
 
-def _as_cached(result: StageResult) -> StageResult:
+def as_cached(result: StageResult) -> StageResult:
+    """The evidence of a stage that was not run again."""
     evidence = result.evidence.model_copy(update={"own_seconds": 0.0})
     return result.model_copy(update={"cached": True, "evidence": evidence})
 

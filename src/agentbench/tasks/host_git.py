@@ -1,4 +1,8 @@
-"""git on the host, through GitPython, with everything off that a repository could make it run.
+"""git on the host, with everything off that a repository could make it run.
+
+What needs the user's own settings, a clone or a fetch, goes through GitPython. What reads a mirror
+is sealed off from them and started directly: GitPython's import and its look for git would be a
+tenth of a second of every command's start.
 
 Only ever pointed at repositories that the harness made itself (mirrors), never at a tree that
 an agent could write to.
@@ -9,7 +13,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -97,6 +101,7 @@ _BOILERPLATE = (
     "warning:",
 )
 _LONGEST_COMPLAINT = 400
+_NO_GIT = "git is not on PATH, or does not run: install git"
 _POLL = 0.2  # seconds; how late a cancelled git ends
 
 
@@ -143,9 +148,10 @@ def git(
     """
     settings = {**_ALWAYS, **(_SEALED if sealed else {}), **(env or {})}
     options = [part for setting in _SAFETY for part in ("-c", setting)]
-    unset = [part for name in _foreign(settings, sealed=sealed) for part in ("-u", name)]
+    argv = ["git", *options, *arguments]
+    start = _start_sealed if sealed else _start_as_user
     with (stdin or Path(os.devnull)).open("rb") as source:
-        process = _start(["env", *unset, "git", *options, *arguments], cwd, settings, source)
+        process = start(argv, cwd, settings, source)
         try:
             output = _output(process, timeout, cancel)
         finally:
@@ -165,26 +171,39 @@ def without_credentials(text: str) -> str:
     return _CREDENTIALS.sub("", text)
 
 
-def _foreign(settings: Mapping[str, str], *, sealed: bool) -> Iterator[str]:
-    """The variables around us that git must not see."""
-    for name in os.environ.keys() - settings.keys():
-        if name.startswith("GIT_") and (sealed or name in _ANOTHER_REPOSITORY):
-            yield name
+def _start_sealed(
+    argv: list[str], cwd: Path, settings: Mapping[str, str], source: BinaryIO
+) -> subprocess.Popen[bytes]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        return subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env={**ours, "LANGUAGE": "C", "LC_ALL": "C", **settings},
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a group of its own, so that its helpers can be killed with it
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        raise UnavailableError(_NO_GIT) from error
 
 
-def _start(
-    argv: list[str], cwd: Path, env: Mapping[str, str], source: BinaryIO
+def _start_as_user(
+    argv: list[str], cwd: Path, settings: Mapping[str, str], source: BinaryIO
 ) -> subprocess.Popen[bytes]:
     try:
         from git import Git  # here: it looks for git when it is imported, and takes its time
     except ImportError as error:
-        raise UnavailableError("git is not on PATH, or does not run: install git") from error
+        raise UnavailableError(_NO_GIT) from error
+    foreign = sorted(_ANOTHER_REPOSITORY & (os.environ.keys() - settings.keys()))
+    unset = [part for name in foreign for part in ("-u", name)]
     running = Git(str(cwd)).execute(
-        argv,
+        ["env", *unset, *argv],
         istream=source,
-        env=dict(env),
+        env=dict(settings),
         as_process=True,
-        start_new_session=True,  # a group of its own, so that its helpers can be killed with it
+        start_new_session=True,
     )
     process = cast("subprocess.Popen[bytes]", running.proc)
     running.proc = None  # it would terminate the process as soon as nobody holds `running`

@@ -14,9 +14,9 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Event
 
-from filelock import FileLock
 from pydantic import ValidationError
 
+from agentbench.file_lock import FileLock
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
 from agentbench.in_use import Use
 from agentbench.owned_folder import owned_folder
@@ -92,7 +92,7 @@ class Mirrors:
     def _of_files(self, files: Path) -> Mirror:
         path = self._folder / f"files-{tree_digest(files)[:32]}.git"
         self._folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
+        with FileLock(path.with_name(f"{path.name}.lock")):
             if not _is_whole(path):
                 _commit_files(files, path)
             use = Use(path)
@@ -106,7 +106,7 @@ class Mirrors:
     def _of_url(self, url: str, commit: str) -> Mirror:
         path = self._folder / f"url-{hashlib.sha256(url.encode()).hexdigest()[:32]}.git"
         self._folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
+        with FileLock(path.with_name(f"{path.name}.lock")):
             if not _is_whole(path):
                 self._clone(url, path)
             use = Use(path)

@@ -7,7 +7,9 @@ the container that judges.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from agentbench.owned_folder import owned_folder
 from agentbench.tasks.host_git import git
@@ -32,28 +34,27 @@ def overlay_of(patch: bytes, mirror: Mirror) -> Overlay:
     Raises:
         PatchDoesNotApplyError: git refuses it, or it makes a symlink or submodule.
     """
-    if not patch.strip():
-        return Overlay(files={})
+    return _worked_out(patch, mirror.path, mirror.commit) if patch.strip() else Overlay(files={})
+
+
+@lru_cache(maxsize=64)  # attempts at a task follow one another
+def _worked_out(patch: bytes, repository: Path, commit: str) -> Overlay:
     with owned_folder("agentbench-patch-") as folder:
         (folder / "objects").mkdir()
         (folder / "patch").write_bytes(patch)
         env = {
-            "GIT_DIR": str(mirror.path),
+            "GIT_DIR": str(repository),
             "GIT_INDEX_FILE": str(folder / "index"),
             "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(repository / "objects"),
         }
-        _ask(env, mirror, "read-tree", mirror.commit)
-        _ask(env, mirror, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
-        listing = _ask(
-            env, mirror, "diff-index", "--cached", "-z", "--raw", "--no-renames", mirror.commit
-        )
-        return Overlay(files=_files(listing, env, mirror))
+        _ask(env, "read-tree", commit)
+        _ask(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        listing = _ask(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
+        return Overlay(files=MappingProxyType(_files(listing, env)))
 
 
-def _files(
-    listing: bytes, env: Mapping[str, str], mirror: Mirror
-) -> dict[PurePosixPath, PatchedFile | None]:
+def _files(listing: bytes, env: Mapping[str, str]) -> dict[PurePosixPath, PatchedFile | None]:
     fields = listing.split(b"\0")
     files: dict[PurePosixPath, PatchedFile | None] = {}
     for meta, raw_path in zip(fields[::2], fields[1::2], strict=False):
@@ -64,13 +65,13 @@ def _files(
         elif not mode.startswith("100"):
             raise PatchDoesNotApplyError(f"{path} is no regular file")
         else:
-            content = _ask(env, mirror, "cat-file", "blob", blob)
+            content = _ask(env, "cat-file", "blob", blob)
             files[path] = PatchedFile(content=content, executable=mode == "100755")
     return files
 
 
-def _ask(env: Mapping[str, str], mirror: Mirror, *arguments: str) -> bytes:
-    answer = git(*arguments, cwd=mirror.path, env=env)
+def _ask(env: Mapping[str, str], *arguments: str) -> bytes:
+    answer = git(*arguments, cwd=Path(env["GIT_DIR"]), env=env)
     if not answer.ok:
         raise PatchDoesNotApplyError(answer.complaint)
     return answer.stdout

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.stages.verification.blind_plan import FunctionKey, Known
 from agentbench.stages.verification.control_memory import ControlMemory
+from agentbench.stages.verification.known import FunctionKey, Known
 
 ONE, OTHER = FunctionKey("t.py", "test_a"), FunctionKey("t.py", "TestB::test_c")
 KNOWN = Known(uncertain=frozenset({ONE}), useless=frozenset({OTHER}))

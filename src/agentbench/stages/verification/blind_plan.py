@@ -1,4 +1,7 @@
-"""Which tests of an attempt expect something wrong in which blind run, and the files that do."""
+"""Which tests of an attempt expect something wrong in which blind run, and the files that do.
+
+The engine that changes tests is imported where it is used: a run without controls needs none.
+"""
 
 import io
 import tokenize
@@ -10,20 +13,12 @@ from typing import Literal
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
 from agentbench.stages.verification.controls import DrawnMutant, WeakControl
-from agentbench.stages.verification.mutation import functions_by_tests, halves, mutate
+from agentbench.stages.verification.known import FunctionKey, Known
 
 _LEAST_FUNCTIONS = 8
 """With fewer to fix, functions that are to stay passing join: one or two could be guessed."""
 _PERHAPS = 3
 """Changes of this doubt and more are not relied on where no reference solution can confirm them."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class FunctionKey:
-    """A test function of the task."""
-
-    file: str
-    function: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +31,6 @@ class BlindTests:
     files: Mapping[str, bytes | None]  # None: it is not there
     fixed: tuple[NodeId, ...]
     kept: tuple[NodeId, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What earlier runs of the reference solution showed about functions of a task."""
-
-    uncertain: frozenset[FunctionKey] = frozenset()  # passed in spite of a changed value
-    useless: frozenset[FunctionKey] = frozenset()  # did not do what they had to in any way
-
-    def joined(self, other: "Known") -> "Known":
-        """Both together."""
-        return Known(
-            uncertain=self.uncertain | other.uncertain, useless=self.useless | other.useless
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +105,8 @@ class BlindPlan:
         return None
 
     def _divide(self, rng: Random) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
+        from agentbench.stages.verification.mutation.halves import halves
+
         fixed = set(self._tests.fixed)
         found = self._sources.functions
         chosen = {key for key, tests in found.items() if fixed.intersection(tests)}
@@ -138,6 +121,8 @@ class BlindPlan:
     def _draw(
         self, wrong: Collection[FunctionKey], uncertain: Collection[FunctionKey], side: int
     ) -> BlindHalf:
+        from agentbench.stages.verification.mutation.engine import mutate
+
         rng = Random(f"{self._seed}/{side}")
         listed = [*self._tests.fixed, *self._tests.kept]
         files: dict[str, bytes] = {}
@@ -186,6 +171,8 @@ def file_of(node_id: NodeId) -> str:
 
 
 def _read(tests: BlindTests) -> _Sources:
+    from agentbench.stages.verification.mutation.engine import functions_by_tests
+
     found = _Sources()
     for file, content in sorted(tests.files.items()):
         listed = [test for test in (*tests.fixed, *tests.kept) if file_of(test) == file]

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from agentbench.seals.document import Sealed
 from agentbench.seals.whole_file import write_whole
-from agentbench.stages.verification.blind_plan import FunctionKey, Known
+from agentbench.stages.verification.known import FunctionKey, Known
 
 
 class _Kept(Sealed):

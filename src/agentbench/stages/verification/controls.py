@@ -6,7 +6,7 @@ from typing import Literal
 
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
-from agentbench.stages.verification.mutation import ChangedValue
+from agentbench.stages.verification.mutation.record import ChangedValue
 from agentbench.tasks.control_level import ControlLevel
 
 _SHOWN = 3

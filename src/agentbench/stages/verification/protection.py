@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from agentbench.schema import Schema
+from agentbench.stages.verification.dropped import Dropped
 from agentbench.stages.verification.extraction import Change
 from agentbench.stages.verification.pytest_tables import (
     UnreadableTablesError,
@@ -31,13 +31,6 @@ _PLUGIN_ROOTS = frozenset(
 )  # fmt: skip
 _IMPORTABLE = frozenset({".py", ".so", ".pyd"})
 _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
-
-
-class Dropped(Schema):
-    """A path of the change that was not judged, and why."""
-
-    path: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,19 +8,9 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-
 _LARGEST = 1024 * 1024  # characters; tomlkit takes its time
-# Whatever a strange document makes tomlkit stumble over.
-_STUMBLES = (
-    TOMLKitError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-)
+# What a strange document makes tomlkit stumble over, beside its own errors.
+_STUMBLES = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 # iniconfig cuts a header at its first # or ; and so may see a table where configparser sees none.
 _INI_TABLE = re.compile(r"\ufeff?\s*\[\s*(?:tool:)?pytest\s*\]")
 _INI_HEADER = re.compile(r"\ufeff?\s*\[")
@@ -61,10 +51,12 @@ def _restored_toml(before: str, after: str) -> str | None:
     # By their text: 1, 1.0 and true are equal in Python and differ for pytest.
     if repr(_table_of(ours)) == repr(_table_of(theirs)):
         return None
+    from tomlkit.exceptions import TOMLKitError
+
     try:
         text = _with_table(after, _table_of(ours))
         now = _toml(text)
-    except _STUMBLES as error:
+    except (TOMLKitError, *_STUMBLES) as error:
         raise UnreadableTablesError(str(error)) from error
     if repr(_table_of(now)) != repr(_table_of(ours)) or _rest_of(now) != _rest_of(theirs):
         raise UnreadableTablesError("its tables cannot be told apart")
@@ -72,6 +64,8 @@ def _restored_toml(before: str, after: str) -> str | None:
 
 
 def _with_table(text: str, table: object) -> str:
+    import tomlkit
+
     document = tomlkit.parse(text)
     tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
     tool.pop("pytest", None)

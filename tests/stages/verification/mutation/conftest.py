@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from agentbench.stages.verification.mutation import mutate
+from agentbench.stages.verification.mutation.engine import mutate
 from tests.stages.verification.mutation.corpus_files import CORPUS
 from tests.stages.verification.mutation.real_pytest import outcomes
 

@@ -2,7 +2,7 @@ from textwrap import indent
 
 import pytest
 
-from agentbench.stages.verification.mutation import expected_values
+from agentbench.stages.verification.mutation.engine import expected_values
 
 
 def values(body: str, before: str = "") -> list[tuple[str, int]]:

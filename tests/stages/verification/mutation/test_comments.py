@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentbench.errors import InputError
-from agentbench.stages.verification.mutation import mutate
 from agentbench.stages.verification.mutation.comments import without_comments
+from agentbench.stages.verification.mutation.engine import mutate
 from agentbench.stages.verification.mutation.source_text import parse_source
 from tests.stages.verification.mutation.corpus_files import CORPUS
 

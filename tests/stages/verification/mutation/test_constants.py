@@ -3,7 +3,7 @@ from random import Random
 
 import pytest
 
-from agentbench.stages.verification.mutation import mutate
+from agentbench.stages.verification.mutation.engine import mutate
 
 
 def disguised(text: str) -> str:

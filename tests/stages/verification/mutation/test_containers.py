@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from agentbench.stages.verification.mutation import mutate
+from agentbench.stages.verification.mutation.engine import mutate
 
 
 def mutants(expected: str) -> set[int | str]:

@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from agentbench.stages.verification.mutation import mutate
+from agentbench.stages.verification.mutation.engine import mutate
 
 TEXT = '''"""A module.
 

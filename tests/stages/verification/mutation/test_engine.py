@@ -6,12 +6,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentbench.errors import InputError
-from agentbench.stages.verification.mutation import (
+from agentbench.stages.verification.mutation.engine import (
     expected_values,
     functions_by_tests,
-    halves,
     mutate,
 )
+from agentbench.stages.verification.mutation.halves import halves
 from tests.stages.verification.mutation.corpus_files import CORPUS
 from tests.stages.verification.mutation.folding import differences, folded
 from tests.stages.verification.mutation.real_pytest import outcomes

@@ -7,8 +7,10 @@ from random import Random
 
 import pytest
 
-from agentbench.stages.verification.mutation import Mutation, functions_by_tests, halves, mutate
+from agentbench.stages.verification.mutation.engine import functions_by_tests, mutate
 from agentbench.stages.verification.mutation.functions import split_id
+from agentbench.stages.verification.mutation.halves import halves
+from agentbench.stages.verification.mutation.record import Mutation
 from tests.stages.verification.mutation.corpus_files import CORPUS
 from tests.stages.verification.mutation.real_pytest import outcomes
 

@@ -1,7 +1,7 @@
 from random import Random
 
-from agentbench.stages.verification.mutation import Mutation, mutate
-from agentbench.stages.verification.mutation.record import shorten
+from agentbench.stages.verification.mutation.engine import mutate
+from agentbench.stages.verification.mutation.record import Mutation, shorten
 
 
 def test_a_mutation_is_written_and_read_back():

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from agentbench.stages.verification.mutation import functions_by_tests, halves, mutate
+from agentbench.stages.verification.mutation.engine import functions_by_tests, mutate
+from agentbench.stages.verification.mutation.halves import halves
 from tests.stages.verification.mutation.real_pytest import outcomes
 
 TASKS = Path(__file__).parents[4] / "tasks"

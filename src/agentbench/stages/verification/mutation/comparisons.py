@@ -9,11 +9,11 @@ from agentbench.stages.verification.mutation.expected import (
     Bound,
     Choices,
     ExpectedValue,
-    ValueKind,
 )
 from agentbench.stages.verification.mutation.flow import PERHAPS
 from agentbench.stages.verification.mutation.leaves import Reader
 from agentbench.stages.verification.mutation.names import name_of, names_in
+from agentbench.stages.verification.mutation.value_kind import ValueKind
 from agentbench.stages.verification.mutation.values import (
     NotConstantError,
     Scalar,

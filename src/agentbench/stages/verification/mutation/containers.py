@@ -9,9 +9,9 @@ from agentbench.stages.verification.mutation.expected import (
     Added,
     ExpectedValue,
     Removed,
-    ValueKind,
 )
 from agentbench.stages.verification.mutation.source_text import SourceText, Span
+from agentbench.stages.verification.mutation.value_kind import ValueKind
 from agentbench.stages.verification.mutation.values import Scalar
 
 EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}

@@ -9,9 +9,9 @@ from agentbench.stages.verification.mutation.changes import changed_text
 from agentbench.stages.verification.mutation.expected import (
     ExpectedValue,
     Replacement,
-    ValueKind,
 )
 from agentbench.stages.verification.mutation.source_text import SourceText, Span
+from agentbench.stages.verification.mutation.value_kind import ValueKind
 
 _NOT_PLAIN = ("...", "<BLANKLINE>", "Traceback")
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from enum import StrEnum
 from random import Random
 from typing import Protocol
 
@@ -15,23 +14,8 @@ from agentbench.stages.verification.mutation.changes import (
 )
 from agentbench.stages.verification.mutation.disguise import write
 from agentbench.stages.verification.mutation.source_text import Span
+from agentbench.stages.verification.mutation.value_kind import ValueKind
 from agentbench.stages.verification.mutation.values import Scalar, Value
-
-
-class ValueKind(StrEnum):
-    """What sort of thing a test expects."""
-
-    NUMBER = "number"
-    TEXT = "text"
-    BYTES = "bytes"
-    TRUTH = "truth"
-    NOTHING = "nothing"
-    CONTAINER = "container"
-    FORMATTED = "formatted"
-    ERROR = "error"
-    PATTERN = "pattern"
-    BOUND = "bound"
-    DOCTEST = "doctest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

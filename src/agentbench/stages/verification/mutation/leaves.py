@@ -22,11 +22,11 @@ from agentbench.stages.verification.mutation.expected import (
     Pattern,
     Removed,
     Row,
-    ValueKind,
     Way,
 )
 from agentbench.stages.verification.mutation.names import Scope, name_of
 from agentbench.stages.verification.mutation.source_text import SourceText
+from agentbench.stages.verification.mutation.value_kind import ValueKind
 from agentbench.stages.verification.mutation.values import (
     Names,
     NotConstantError,

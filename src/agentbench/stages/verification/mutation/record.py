@@ -1,9 +1,14 @@
 """What was done to a file of tests, as it is kept in records."""
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from agentbench.schema import Schema
-from agentbench.stages.verification.mutation.expected import ExpectedValue, Replacement, ValueKind
+from agentbench.stages.verification.mutation.value_kind import ValueKind
+
+if TYPE_CHECKING:  # the engine: reading a record needs none
+    from agentbench.stages.verification.mutation.expected import ExpectedValue, Replacement
 
 _LONGEST = 200
 
@@ -64,7 +69,7 @@ class Mutation(Schema):
     """Functions of listed tests whose ids are still those that pytest makes of the values."""
 
 
-def describe_value(value: ExpectedValue) -> KnownValue:
+def describe_value(value: "ExpectedValue") -> KnownValue:
     """An expected value as it is kept in records."""
     return KnownValue(
         line=value.line,
@@ -75,7 +80,7 @@ def describe_value(value: ExpectedValue) -> KnownValue:
     )
 
 
-def describe_change(function: str, value: ExpectedValue, new: Replacement) -> ChangedValue:
+def describe_change(function: str, value: "ExpectedValue", new: "Replacement") -> ChangedValue:
     """A change as it is kept in records."""
     return ChangedValue(
         function=function,

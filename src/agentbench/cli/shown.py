@@ -1,0 +1,76 @@
+"""Attempts at a terminal: a bar while they are made, and a line for each where that is wanted."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from agentbench.report.harmless import harmless
+
+if TYPE_CHECKING:
+    from agentbench.runs.record import AttemptRecord
+    from agentbench.runs.run import Run
+
+
+class Shown:
+    """What is shown of a run, from the beginning of the block to its end."""
+
+    def __init__(self, run: "Run", *, quiet: bool, verbose: bool) -> None:
+        console = Console(stderr=True)
+        self._bar = _bar(console, hidden=quiet or not console.is_terminal)
+        self._lines = verbose or not (quiet or console.is_terminal)
+        self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
+        self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
+        if not quiet:
+            run.say = lambda line: self._bar.console.print(
+                line, highlight=False, markup=False, soft_wrap=True
+            )
+
+    def __enter__(self) -> "Shown":
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Leave the bar as it stands."""
+        self._bar.stop()
+
+    def add(self, record: "AttemptRecord") -> None:
+        """Count an attempt, and show it."""
+        self._count, self._resolved = self._count + 1, self._resolved + record.resolved
+        self._cost += (record.usage.cost_usd or 0.0) if record.usage is not None else 0.0
+        share = f"{self._resolved}/{self._count} resolved"
+        self._bar.update(self._line, advance=1, resolved=share, cost=f"${self._cost:.2f}")
+        if self._lines:
+            line = _attempt_line(record, self._count, self._total)
+            self._bar.console.print(line, highlight=False)
+
+
+def _bar(console: Console, *, hidden: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[resolved]}"),
+        TextColumn("{task.fields[cost]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=hidden,
+    )
+
+
+def _attempt_line(record: "AttemptRecord", count: int, total: int) -> str:
+    verdict = "resolved" if record.resolved else f"{record.failure_reason}"
+    detail = "" if record.resolved else f": {escape(harmless(record.detail, limit=160))}"
+    number = f" attempt {record.attempt}" if record.attempt > 1 else ""
+    seconds = record.timing.total_s
+    return f"{count}/{total} {record.task_id}{number} {verdict} {seconds:.1f} s{detail}"

@@ -1,0 +1,221 @@
+"""Attempts on the nodes of a Ray cluster; the run's folder stays with the process that drives it.
+
+A node offers as many slots as it has of the custom resource `agentbench`. Ray itself retries
+nothing: a try that a lost node took with it is recorded, and the scheduler makes another.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Self
+
+import ray
+from ray.exceptions import RayError, RayTaskError, TaskCancelledError
+
+from agentbench.agents.interface import Agent
+from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
+from agentbench.runs.executors.baggage import unpack
+from agentbench.runs.executors.errand import Brought, Errand, Orders
+from agentbench.runs.executors.interface import Ended
+from agentbench.runs.executors.on_node import make_on_node
+from agentbench.runs.executors.task_files import packed_task
+from agentbench.runs.lost import lost_record
+from agentbench.runs.plan import Planned
+from agentbench.runs.record import AttemptRecord
+from agentbench.runs.storage import writing_into
+from agentbench.runs.store import RunStore
+from agentbench.runs.workshop import Place, Workshop
+from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.task import Task
+
+SLOT = "agentbench"
+"""The custom resource that nodes offer: one for each attempt that they may make at a time."""
+
+_HELD = 64  # tasks whose files are kept packed
+_SHARED = 2  # attempts share a core, since each of them waits much of its time
+_GRACE = 60.0  # seconds that attempts have to end themselves after Ctrl-C
+
+
+def connect(address: str | None = None) -> int:
+    """Join a cluster as its driver, unless that has been done; says how many slots it has.
+
+    Args:
+        address: Of its head; by default $RAY_ADDRESS, or the cluster of this machine.
+
+    Raises:
+        UnavailableError: there is no cluster, or none of its nodes offers a slot.
+    """
+    if not ray.is_initialized():
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            ray.init(
+                address=address or os.environ.get("RAY_ADDRESS") or "auto",
+                log_to_driver=False,
+                logging_level="error",
+            )
+        except (ConnectionError, RayError) as error:
+            first = str(error).partition("\n")[0]
+            raise UnavailableError(
+                f"no Ray cluster: {first}; start one with `ray start --head "
+                f"--resources='{{\"{SLOT}\": 4}}'`, or set RAY_ADDRESS"
+            ) from error
+    slots = int(ray.cluster_resources().get(SLOT, 0))
+    if not slots:
+        raise UnavailableError(
+            f"no node of the Ray cluster offers {SLOT!r}; start nodes with `ray start "
+            f"--address=… --resources='{{\"{SLOT}\": N}}'`, N being the attempts at a time"
+        )
+    return slots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Away:
+    """A try that a node makes."""
+
+    planned: Planned
+    place: Place
+    ref: Any  # an ObjectRef; ray is typed nowhere
+
+
+class RayExecutor:
+    """Sends each try to a free slot and writes down what comes back, as it comes."""
+
+    def __init__(
+        self,
+        orders: Orders,
+        agent: Agent,
+        workshop: Workshop,
+        store: RunStore,
+        make: Callable[[Errand], Brought] = make_on_node,
+    ) -> None:
+        """Make tries for the run in a store; `make` is what a node does."""
+        self._orders = orders
+        self._agent = agent
+        self._workshop = workshop
+        self._store = store
+        self._remote = ray.remote(make)
+        self._away: dict[Any, _Away] = {}
+        self._over: SimpleQueue[tuple[Any, Future[Brought]]] = SimpleQueue()
+        self._cut_off_at: float | None = None
+        self._files: dict[str, bytes] = {}  # of tasks, by their digests
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        while self._away:
+            self.ended(within=1.0)
+
+    def start(self, planned: Planned) -> None:
+        """Send one try to whichever node has room for it."""
+        breaker, task = self._workshop.breaker, planned.task
+        files = self._files_of(task)
+        breaker.require()
+        folder, retry = breaker.written(
+            lambda: self._store.attempt_folder(task.id, planned.attempt)
+        )
+        errand = Errand(
+            orders=self._orders,
+            task=task,
+            files=files,
+            attempt=planned.attempt,
+            retry_of=retry or None,
+        )
+        remote = self._remote.options(
+            name=f"{task.id}/{folder.name}",
+            num_cpus=task.environment.cpus / _SHARED,
+            memory=task.environment.memory_mib << 20,
+            resources={SLOT: 1},
+            max_retries=0,
+        )
+        place = Place(
+            folder=folder,
+            run_id=self._orders.run_id,
+            attempt=planned.attempt,
+            retry_of=retry or None,
+            queued_at=time.monotonic(),
+        )
+        ref = remote.remote(errand)
+        self._away[ref] = _Away(planned=planned, place=place, ref=ref)
+        ref.future().add_done_callback(lambda future: self._over.put((ref, future)))
+
+    def ended(self, *, within: float) -> Sequence[Ended]:
+        """What came back since, written into the run's folder; what will not come is recorded."""
+        if self._workshop.cancel.is_set():
+            self._cut_off()
+        try:
+            over = [self._taken_in(*self._over.get(timeout=within))]
+        except Empty:
+            return ()
+        while not self._over.empty():
+            over.append(self._taken_in(*self._over.get_nowait()))
+        return over
+
+    def _files_of(self, task: Task) -> bytes:
+        if task.digest not in self._files:
+            if len(self._files) >= _HELD:
+                self._files.pop(next(iter(self._files)))
+            self._files[task.digest] = packed_task(task)
+        return self._files[task.digest]
+
+    def _cut_off(self) -> None:
+        """Ask nodes to end their tries; when they had time enough, end their processes."""
+        now = time.monotonic()
+        if self._cut_off_at is None:
+            self._cut_off_at = now
+        elif now < self._cut_off_at + _GRACE:
+            return
+        late = now >= self._cut_off_at + _GRACE
+        for away in self._away.values():
+            ray.cancel(away.ref, force=late)
+
+    def _taken_in(self, ref: object, future: "Future[Brought]") -> Ended:
+        away = self._away.pop(ref)
+        try:
+            record = self._unpacked(away, future.result())
+        except TaskCancelledError:
+            record = self._lost(away, KeyboardInterrupt("stopped before it began"))
+        except RayTaskError as error:
+            if not isinstance(error.cause, AgentbenchError):
+                raise  # a bug of ours
+            record = self._lost(away, SandboxError(str(error.cause)))
+        except RayError as error:
+            cancelled = self._cut_off_at is not None
+            said = str(error).strip().partition("\n")[0]
+            fault = KeyboardInterrupt(said) if cancelled else SandboxError(f"node lost: {said}")
+            record = self._lost(away, fault)
+        breaker, folder = self._workshop.breaker, away.place.folder
+        breaker.written(lambda: self._store.append(record, folder))
+        if record.fault is Fault.INFRASTRUCTURE:
+            breaker.suspect()
+        return Ended(planned=away.planned, record=record)
+
+    def _unpacked(self, away: _Away, brought: Brought) -> AttemptRecord:
+        def write() -> None:
+            with writing_into(away.place.folder):
+                unpack(brought.files, away.place.folder)
+
+        self._workshop.breaker.written(write)
+        record, since = brought.record, time.monotonic() - (away.place.queued_at or 0.0)
+        waited = max(0.0, since - record.timing.total_s)
+        facts = {**record.environment.facts, "node": brought.node}
+        warnings = tuple(f"{name}: too large to come from its node" for name in brought.left_out)
+        return record.model_copy(
+            update={
+                "timing": record.timing.model_copy(update={"queue_wait_s": waited}),
+                "environment": record.environment.model_copy(update={"facts": facts}),
+                "warnings": (*record.warnings, *warnings),
+            }
+        )
+
+    def _lost(self, away: _Away, fault: BaseException) -> AttemptRecord:
+        return lost_record(away.planned, self._agent, self._workshop, away.place, fault)

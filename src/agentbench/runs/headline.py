@@ -1,0 +1,180 @@
+"""What tables, rates and `resume` ask of an attempt: a hundredth of its record, read as fast."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from agentbench.runs.record import AttemptRecord, RunId
+from agentbench.scoring.failure import Failure
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.seals.document import holds
+from agentbench.tasks.problem import TaskId
+
+
+class Counts(msgspec.Struct, frozen=True, gc=False):
+    """How many tests an attempt changed, and how."""
+
+    fixed: int = 0
+    still_failing: int = 0
+    regressed: int = 0
+    unrun: int = 0
+
+
+class Headline(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An attempt in one line of a table; 300 bytes, so that a million of them fit anywhere."""
+
+    run_id: RunId
+    task_id: TaskId
+    attempt: int
+    retry_of: int | None
+    agent: str
+    resolved: bool
+    quarantined: bool
+    failure_reason: FailureReason | None
+    fault: Fault | None
+    detail: str
+    counts: Counts
+    total_s: float
+    is_metered: bool  # whether it used a model
+    cost_usd: float | None
+    was_interrupted: bool  # our own Ctrl-C cut it off
+
+    @classmethod
+    def of(cls, record: "AttemptRecord | Headline") -> "Headline":
+        """The headline of a record."""
+        if isinstance(record, Headline):
+            return record
+        counts, usage = record.counts, record.usage
+        return cls(
+            record.run_id,
+            record.task_id,
+            record.attempt,
+            record.retry_of,
+            record.agent,
+            record.resolved,
+            record.quarantined,
+            record.failure_reason,
+            record.fault,
+            record.detail,
+            Counts(counts.fixed, counts.still_failing, counts.regressed, counts.unrun),
+            record.timing.total_s,
+            usage is not None,
+            usage.cost_usd if usage is not None else None,
+            any(_is_interrupt(failure) for failure in record.failures),
+        )
+
+    @property
+    def place(self) -> str:
+        """The folder of its attempt, below attempts/."""
+        retry = f".retry-{self.retry_of}" if self.retry_of else ""
+        return f"{self.task_id}/{self.attempt}{retry}"
+
+
+Attempt = tuple[TaskId, int]
+"""Which attempt of a run: its task, and its number."""
+
+
+def attempt_of(headline: Headline) -> Attempt:
+    """Which attempt of a run a headline is of."""
+    return headline.task_id, headline.attempt
+
+
+def by_attempt(headlines: Sequence[Headline]) -> list[int]:
+    """The numbers of headlines by task and attempt, and else in their own order."""
+    order = sorted(range(len(headlines)), key=lambda number: headlines[number].attempt)
+    order.sort(key=lambda number: headlines[number].task_id)
+    return order
+
+
+class _Usage(msgspec.Struct, gc=False):
+    cost_usd: float | None = None
+
+
+class _Timing(msgspec.Struct, gc=False):
+    total_s: float
+
+
+class _Failure(msgspec.Struct, gc=False):
+    reason: FailureReason
+    fault: Fault
+
+
+class _Line(msgspec.Struct, gc=False):
+    """The fields of a record that a headline needs, as strict as the record's own."""
+
+    schema_version: Literal[1]
+    run_id: str
+    task_id: str
+    attempt: int
+    agent: str
+    resolved: bool
+    quarantined: bool
+    failure_reason: FailureReason | None
+    fault: Fault | None
+    timing: _Timing
+    retry_of: int | None = None
+    detail: str = ""
+    failures: tuple[_Failure, ...] = ()
+    counts: Counts = Counts()
+    usage: _Usage | None = None
+
+
+_SHARED = ("run_id", "task_id", "agent")
+_DECODER: Final = msgspec.json.Decoder(_Line)
+
+
+class Headlines:
+    """Makes headlines of lines; what many of them say alike is kept once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._counts: dict[Counts, Counts] = {}
+
+    def of_sealed(self, line: bytes) -> Headline | None:
+        """The headline of a line whose digest is right; None where the record must be looked at.
+
+        What lies beside the fields that are read was valid when it was sealed, and is unchanged.
+        """
+        if not holds(line):
+            return None
+        try:
+            told = _DECODER.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        return self._shared(told)
+
+    def share(self, headline: Headline) -> Headline:
+        """The same headline, made of what others have, too."""
+        one = self._texts.setdefault
+        for field in _SHARED:
+            text = getattr(headline, field)
+            force_setattr(headline, field, one(text, text))
+        counts = self._counts.setdefault(headline.counts, headline.counts)
+        force_setattr(headline, "counts", counts)
+        return headline
+
+    def _shared(self, told: _Line) -> Headline:
+        one = self._texts.setdefault
+        return Headline(
+            RunId(one(told.run_id, told.run_id)),
+            TaskId(one(told.task_id, told.task_id)),
+            told.attempt,
+            told.retry_of,
+            one(told.agent, told.agent),
+            told.resolved,
+            told.quarantined,
+            told.failure_reason,
+            told.fault,
+            told.detail,
+            self._counts.setdefault(told.counts, told.counts),
+            told.timing.total_s,
+            told.usage is not None,
+            told.usage.cost_usd if told.usage is not None else None,
+            any(_is_interrupt(failure) for failure in told.failures),
+        )
+
+
+def _is_interrupt(failure: Failure | _Failure) -> bool:
+    return failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE

@@ -1,0 +1,210 @@
+import json
+import threading
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from agentbench import __version__
+from agentbench.agents.noop import NoopAgent
+from agentbench.runs.capacity import Capacity
+from agentbench.runs.executor_name import ExecutorName
+from agentbench.runs.executors.errand import Errand, Orders
+from agentbench.runs.executors.node_model import ModelOrders
+from agentbench.runs.options import RunOptions
+from agentbench.runs.plan import Plan, Planned
+from agentbench.runs.resume import resume_run
+from agentbench.runs.schedule import Schedule, run_attempts, was_interrupted
+from agentbench.runs.start import start_run
+from agentbench.runs.store import RunStore
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.control_level import ControlLevel
+from tests.e2e.models.client import command
+from tests.e2e.small_task import FIX
+from tests.fakes.scripted_model import Asked, Say, ScriptedModel
+from tests.fakes.staging import local_provider
+from tests.runs.executors.conformance import ExecutorConformance, all_ended
+from tests.runs.executors.conftest import needs_ray, quiet_ray
+from tests.runs.records import RUN, configuration
+
+pytestmark = [needs_ray, quiet_ray]
+
+ORDERS = Orders(
+    run_id=RUN,
+    agentbench_version=__version__,
+    agent="noop",
+    agent_command=None,
+    model=ModelOrders(),
+    sandbox=local_provider().name,
+    use_cache=True,
+    registry=None,
+    timeout_scale=1.0,
+    integrity_controls=ControlLevel.OFF,
+    attempt_timeout=None,
+)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore.create(tmp_path, configuration())
+
+
+@pytest.fixture(scope="session")
+def lasting_node(cluster, tmp_path_factory):
+    from tests.runs.executors.nodes import add_node
+
+    return add_node(cluster, tmp_path_factory.mktemp("first") / "cache")
+
+
+@pytest.fixture
+def on_cluster(lasting_node, workshop, store):
+    assert lasting_node is not None
+    from agentbench.runs.executors.ray_cluster import RayExecutor
+
+    def made(shop=None, **more):
+        orders = replace(ORDERS, **more.pop("orders", {}))
+        return RayExecutor(orders, NoopAgent(), shop or workshop(), store, **more)
+
+    return made
+
+
+class TestRayExecutor(ExecutorConformance):
+    @pytest.fixture
+    def executor(self, on_cluster):
+        return on_cluster()
+
+
+@pytest.mark.usefixtures("lasting_node")
+def test_a_run_on_a_cluster_is_a_run_like_any_other(task, tmp_path):
+    given = RunOptions(
+        agent="oracle",
+        executor=ExecutorName.RAY,
+        sandbox=local_provider().name,
+        attempts=3,
+        runs_dir=tmp_path,
+    )
+    run = start_run([task], given)
+    assert run.configuration.jobs == 2
+    with closing(run.attempts()) as records:
+        assert next(records).resolved
+    left = resume_run(run.store.folder)
+    assert 1 <= len(left.planned) <= 2
+    assert all(record.resolved for record in left.attempts())
+    assert {record.attempt for record in left.store.latest().records} == {1, 2, 3}
+    assert RunStore.open(run.store.folder).configuration().ending == "finished"
+
+
+@pytest.mark.usefixtures("lasting_node")
+def test_attempts_on_a_cluster_ask_their_model(task, tmp_path, monkeypatch):
+    from tests.runs.executors.nodes import MODEL_KEY
+
+    with ScriptedModel(_mends, key=MODEL_KEY) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", server.key)  # the driver's, who asks first
+        given = RunOptions(
+            agent="command",
+            agent_command=command("openai-chat", 3),
+            model="openai/scripted",
+            base_url=server.base_url,
+            executor=ExecutorName.RAY,
+            sandbox=local_provider().name,
+            attempts=2,
+            runs_dir=tmp_path,
+        )
+        records = list(start_run([task], given).attempts())
+    assert [record.resolved for record in records] == [True, True], records[0].detail
+    assert [record.model for record in records] == ["scripted", "scripted"]
+    assert [record.usage.requests for record in records] == [2, 2]
+
+
+def _mends(asked: Asked) -> Say:
+    return Say("done") if "run: " in json.dumps(asked.body) else Say(f"run: {FIX}")
+
+
+def test_the_record_says_which_node_it_came_from(on_cluster, task):
+    with on_cluster() as executor:
+        executor.start(Planned(task=task, attempt=1))
+        (over,) = all_ended(executor, 1)
+    assert over.record.environment.facts["node"]
+    assert over.record.timing.queue_wait_s >= 0
+
+
+def test_a_node_with_another_agentbench_makes_nothing(on_cluster, task):
+    with on_cluster(orders={"agentbench_version": "0.0.0"}) as executor:
+        executor.start(Planned(task=task, attempt=1))
+        (over,) = all_ended(executor, 1)
+    assert over.record.failure_reason is FailureReason.SANDBOX_ERROR
+    assert over.record.fault is Fault.INFRASTRUCTURE
+    assert "install the same on every node" in over.record.detail
+
+
+def test_ctrl_c_ends_what_is_under_way_and_what_has_not_begun(on_cluster, store, task, workshop):
+    shop = workshop()
+    with on_cluster(shop, make=_interruptible) as executor:
+        for attempt in (1, 2, 3):
+            executor.start(Planned(task=task, attempt=attempt))
+        shop.cancel.set()
+        over = all_ended(executor, 3)
+    assert all(was_interrupted(each.record) for each in over)
+    assert len(store.read().records) == 3
+
+
+def _interruptible(_errand: Errand):
+    while True:
+        threading.Event().wait(0.1)
+
+
+def _dies(_errand: Errand):
+    import os
+
+    os._exit(9)
+
+
+def test_a_process_that_dies_is_the_infrastructure_s_fault(on_cluster, store, task):
+    with on_cluster(make=_dies) as executor:
+        executor.start(Planned(task=task, attempt=1))
+        (over,) = all_ended(executor, 1)
+    assert over.record.fault is Fault.INFRASTRUCTURE
+    assert over.record.failure_reason is FailureReason.SANDBOX_ERROR
+    assert store.read().records == (over.record,)
+
+
+def _bug(_errand: Errand):
+    raise ZeroDivisionError("a bug")
+
+
+def test_a_bug_is_not_taken_for_an_attempt_s_end(on_cluster, task):
+    executor = on_cluster(make=_bug)
+    for attempt in (1, 2):
+        executor.start(Planned(task=task, attempt=attempt))
+    with pytest.raises(ZeroDivisionError):
+        all_ended(executor, 2)
+    with pytest.raises(ZeroDivisionError):  # the other one's, and no waiting for the first
+        executor.__exit__(None, None, None)
+
+
+def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
+    on_cluster, cluster, store, task, workshop, tmp_path
+):
+    from tests.runs.executors.nodes import add_node
+
+    second = add_node(cluster, tmp_path / "second")
+    shop = workshop()
+    schedule = Schedule(
+        jobs=4,
+        retries=2,
+        capacity=Capacity(cpus=99, memory_mib=1 << 20),
+        cancel=shop.cancel,
+        back_off=lambda _tries: 0.0,
+    )
+    verdicts = {}
+    for record in run_attempts(Plan([task], 40), on_cluster(shop), schedule):
+        verdicts[record.attempt] = record.failure_reason
+        if len(verdicts) == 20:
+            cluster.remove_node(second, allow_graceful=False)
+    assert verdicts == dict.fromkeys(range(1, 41), FailureReason.TESTS_FAILED)
+    records = store.read().records
+    lost = [record for record in records if record.fault is Fault.INFRASTRUCTURE]
+    assert 1 <= len(lost) <= 2
+    assert {record.attempt for record in records if record.retry_of} == {
+        record.attempt for record in lost
+    }

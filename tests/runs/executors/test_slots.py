@@ -1,0 +1,27 @@
+import subprocess
+import sys
+
+import pytest
+
+from agentbench.errors import UsageError
+from agentbench.runs.executor_name import ExecutorName
+from agentbench.runs.executors import slots
+from agentbench.runs.executors.slots import slots_elsewhere
+
+
+def test_this_machine_has_none_elsewhere_and_ray_is_not_imported():
+    program = (
+        "import sys\n"
+        "from agentbench.runs.executor_name import ExecutorName\n"
+        "from agentbench.runs.executors.slots import slots_elsewhere\n"
+        "import agentbench.runs.run\n"
+        "print(slots_elsewhere(ExecutorName.LOCAL), 'ray' in sys.modules)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert said.stdout.split() == [b"None", b"False"]
+
+
+def test_a_missing_extra_is_one_clear_line(monkeypatch):
+    monkeypatch.setattr(slots, "find_spec", lambda _name: None)
+    with pytest.raises(UsageError, match=r"pip install 'agentbench\[ray\]'"):
+        slots_elsewhere(ExecutorName.RAY)

@@ -1,0 +1,63 @@
+import json
+
+from hypothesis import HealthCheck, given, settings
+
+from agentbench.runs.headline import Headline, Headlines, attempt_of, by_attempt
+from agentbench.scoring.taxonomy import Fault
+from tests.runs.records import failed, interrupted, lost, records, resolved, sealed_as
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(records())
+def test_a_sealed_line_has_the_headline_of_its_record(record):
+    assert Headlines().of_sealed(record.sealed_json().encode() + b"\n") == Headline.of(record)
+
+
+def test_only_a_line_whose_digest_holds_is_read_without_its_record():
+    line = failed().sealed_json().encode()
+    assert Headlines().of_sealed(line) is not None
+    for at in range(0, len(line) - 1, 7):
+        damaged = line[:at] + bytes([line[at] ^ 4]) + line[at + 1 :]
+        assert Headlines().of_sealed(damaged) is None
+    assert Headlines().of_sealed(failed().model_dump_json().encode()) is None
+    assert Headlines().of_sealed(b"") is None
+
+
+def test_a_line_of_another_version_or_with_a_field_of_another_type_is_left_to_the_record():
+    for odd in ({"schema_version": 2}, {"attempt": "1"}, {"resolved": 1}, {"fault": "nobody"}):
+        assert Headlines().of_sealed(sealed_as(resolved(), **odd)) is None
+    assert Headlines().of_sealed(sealed_as(resolved())) == Headline.of(resolved())
+
+
+def test_what_headlines_say_alike_is_kept_once():
+    headlines = Headlines()
+    first, second = (
+        headlines.of_sealed(resolved(attempt=n).sealed_json().encode()) for n in (1, 2)
+    )
+    assert first.task_id is second.task_id
+    assert first.counts is second.counts
+    other = Headline.of(json_copy(resolved(attempt=3)))
+    assert headlines.share(other).task_id is first.task_id
+    assert other == Headline.of(resolved(attempt=3))
+
+
+def json_copy(record):
+    return type(record).model_validate(json.loads(record.model_dump_json()))
+
+
+def test_an_interrupt_is_told_from_other_faults_of_the_infrastructure():
+    assert Headline.of(interrupted()).was_interrupted
+    assert Headline.of(lost()).fault is Fault.INFRASTRUCTURE
+    assert not Headline.of(lost()).was_interrupted
+
+
+def test_a_place_is_the_folder_of_a_try():
+    assert Headline.of(failed()).place == "one/1"
+    assert Headline.of(failed(attempt=3, retry_of=2)).place == "one/3.retry-2"
+
+
+def test_attempts_are_ordered_by_task_and_number_and_their_tries_stay_in_order():
+    given = [("b", 1), ("a", 10), ("a", 2), ("b", 1)]
+    headlines = [Headline.of(failed(task_id=task, attempt=number)) for task, number in given]
+    assert by_attempt(headlines) == [2, 1, 0, 3]
+    assert attempt_of(headlines[0]) == ("b", 1)

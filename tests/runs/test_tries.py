@@ -1,0 +1,37 @@
+from agentbench.agents.noop import NoopAgent
+from agentbench.runs.outage import CircuitBreaker
+from agentbench.runs.plan import Planned
+from agentbench.runs.store import RunStore
+from agentbench.runs.tries import LocalTries
+from tests.fakes.unreliable_provider import UnreliableProvider
+from tests.runs.records import RUN, configuration
+
+
+class Breaker(CircuitBreaker):
+    """Notes that it was told of a suspicion."""
+
+    suspected = False
+
+    def suspect(self) -> None:
+        self.suspected = True
+
+
+def tried(workshop, folder, task):
+    store = RunStore.create(folder, configuration())
+    tries = LocalTries(run_id=RUN, agent=NoopAgent(), workshop=workshop, store=store)
+    return tries.make(Planned(task=task, attempt=1)), store
+
+
+def test_a_try_is_on_disk_when_it_is_over(task, workshop, tmp_path):
+    record, store = tried(workshop(), tmp_path, task)
+    assert store.read().records == (record,)
+    assert record.timing.queue_wait_s >= 0
+
+
+def test_a_lost_one_is_a_reason_to_look_at_everything(task, workshop, tmp_path):
+    shop = workshop()
+    breaker = Breaker(cancel=shop.cancel)
+    tried(workshop(breaker=breaker), tmp_path / "well", task)
+    assert not breaker.suspected
+    tried(workshop(UnreliableProvider(), breaker=breaker), tmp_path / "lost", task)
+    assert breaker.suspected

@@ -1,0 +1,94 @@
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from agentbench.file_lock import FileLock, LockHeldError
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from agentbench.file_lock import FileLock
+with FileLock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_one_at_a_time_between_threads(tmp_path):
+    inside, most = [], []
+
+    def work():
+        for _ in range(20):
+            with FileLock(tmp_path / "lock"):
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0.001)
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) == 160
+    assert max(most) == 1
+
+
+def test_a_killed_process_lets_go(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path / "lock"], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(LockHeldError, match="lock: held by somebody else"):
+        FileLock(tmp_path / "lock").acquire(timeout=0.1)
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    with FileLock(tmp_path / "lock"):
+        pass
+
+
+def test_one_try_does_not_wait(tmp_path):
+    with FileLock(tmp_path / "lock"), pytest.raises(LockHeldError):
+        FileLock(tmp_path / "lock").acquire(timeout=0)
+
+
+def test_a_waiter_gets_it_before_its_deadline(tmp_path):
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    first.acquire()
+    threading.Timer(0.2, first.release).start()
+    second.acquire(timeout=60)
+    second.release()
+
+
+def test_a_removed_file_is_not_the_lock_any_more(tmp_path):
+    """Whoever waited for a lock whose file was removed must meet those that came after."""
+    lock, old, waiting = tmp_path / "lock", FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    old.acquire()
+    waiter = threading.Thread(target=waiting.acquire)
+    waiter.start()
+    time.sleep(0.3)  # by then it waits; if it did not, it would find the new file by itself
+    lock.unlink()
+    old.release()
+    waiter.join(timeout=60)
+    with pytest.raises(LockHeldError):
+        FileLock(lock).acquire(timeout=0)
+    waiting.release()
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        FileLock(tmp_path / "gone" / "lock").acquire()
+
+
+def test_let_go_twice_is_no_fault(tmp_path):
+    lock = FileLock(tmp_path / "lock")
+    lock.acquire()
+    lock.release()
+    lock.release()
+    with lock:
+        pass

@@ -1,0 +1,37 @@
+"""In processes of their own: the collector is one of the whole process."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import gc
+from agentbench.garbage import look_as_usual, look_seldom
+usual = gc.get_threshold()
+{steps}
+now = gc.get_threshold()
+print(now[0] - usual[0], now[1:] == usual[1:], gc.get_freeze_count() > 0)
+"""
+
+
+def after(*steps):
+    program = PROGRAM.format(steps="\n".join(f"{step}()" for step in steps))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_a_start_is_looked_through_seldom():
+    more, _, frozen = after("look_seldom")
+    assert int(more) > 10_000
+    assert frozen == "False"
+
+
+def test_work_is_looked_through_as_usual_and_what_was_there_before_is_not():
+    assert after("look_seldom", "look_as_usual") == ["0", "True", "True"]
+    assert after("look_seldom", "look_seldom", "look_as_usual") == ["0", "True", "True"]
+
+
+def test_a_library_leaves_the_collector_alone():
+    assert after("look_as_usual") == ["0", "True", "False"]
+    assert after("look_seldom", "look_as_usual", "look_as_usual") == ["0", "True", "True"]
