@@ -1,3 +1,4 @@
+import time
 from datetime import timedelta
 
 import pytest
@@ -109,6 +110,14 @@ def test_a_command_that_goes_on_ends_with_the_budget(problem, sandbox, workspace
     assert outcome.detail == "the agent was still running after 0 s"
     assert outcome.command.ending is Ending.TIMED_OUT
     assert (workspace / "begun").exists()
+
+
+def test_a_command_that_began_late_is_said_to_have_had_all_of_the_budget(problem, sandbox):
+    begun = time.monotonic() - 2.7
+    short = Budget(timeout=timedelta(seconds=3), max_steps=1, max_cost_usd=0, started=begun)
+    outcome = solve("exec tail -f /dev/null", problem, sandbox, short)
+    assert outcome.command.duration < timedelta(seconds=2)
+    assert outcome.detail == "the agent was still running after 3 s"
 
 
 @pytest.mark.parametrize(

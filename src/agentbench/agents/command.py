@@ -42,7 +42,7 @@ class CommandAgent:
             env={"AGENTBENCH_INSTRUCTION": f"{sandbox.results}/instruction.md"},
             stdin=instruction,
         )
-        return outcome_of(run_with_model(command, sandbox, model))
+        return outcome_of(run_with_model(command, sandbox, model), budget)
 
 
 def run_with_model(command: Command, sandbox: Sandbox, model: ModelDoor | None) -> CommandResult:
@@ -53,13 +53,12 @@ def run_with_model(command: Command, sandbox: Sandbox, model: ModelDoor | None) 
     return result.model_copy(update={"argv": command.argv})
 
 
-def outcome_of(result: CommandResult) -> AgentOutcome:
-    """How an agent that is one command stopped."""
+def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
+    """How an agent that is one command stopped; its time is what the budget gave it in all."""
     if result.ok:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, command=result, steps=1)
-    seconds = result.duration.total_seconds()
     if result.ending is Ending.TIMED_OUT:
-        detail = f"the agent was still running after {seconds:.0f} s"
+        detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
         return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=result, steps=1)
     detail = f"agent {_how(result)}{_last_lines(result)}"
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)

@@ -102,7 +102,7 @@ class PresetAgent:
             env=self._environment(sandbox, spoken, values),
             stdin=problem.instruction.encode(),
         )
-        return self._outcome(run_with_model(command, sandbox, model), model)
+        return self._outcome(run_with_model(command, sandbox, model), budget, model)
 
     def _spoken(self, model: ModelDoor) -> SpokenWire:
         spoken = self.preset.spoken(model.wires)
@@ -136,9 +136,9 @@ class PresetAgent:
             **{name: filled(value, values) for name, value in own.items()},
         }
 
-    def _outcome(self, result: CommandResult, model: ModelDoor) -> AgentOutcome:
+    def _outcome(self, result: CommandResult, budget: Budget, model: ModelDoor) -> AgentOutcome:
         steps = model.facts().usage.requests
-        outcome = replace(outcome_of(result), steps=steps)
+        outcome = replace(outcome_of(result, budget), steps=steps)
         ending = self.preset.ending_of(result)
         if ending is None or outcome.ending is AgentEnding.TIME_LIMIT:
             return outcome
