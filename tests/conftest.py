@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 # Their asserts are rewritten only if asked for before they are imported.
 pytest.register_assert_rewrite("tests.e2e.bench", "tests.integrity.trials")
 
+pytest_plugins = ["tests.browser"]
+
 # Property tests bound no time: a loaded machine is not a defect.
 _UNHURRIED = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("agentbench", deadline=None, suppress_health_check=_UNHURRIED)
