@@ -11,13 +11,13 @@ import pytest
 from agentbench.errors import StorageError, UsageError
 from agentbench.runs.options import RunOptions
 from agentbench.runs.resume import resume_run
-from agentbench.runs.run_lock import alone
+from agentbench.runs.run_lock import alone, is_held
 from agentbench.runs.start import start_run
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from agentbench.runs.run_lock import alone
+from agentbench.runs.run_lock import alone, is_held
 with alone(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
@@ -51,6 +51,22 @@ def test_what_a_dead_process_held_is_free_at_once(holder, tmp_path, end):
         pass
     with alone(tmp_path):
         pass
+
+
+def test_whether_it_is_held_can_be_seen_without_taking_or_making_it(tmp_path):
+    assert not is_held(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with alone(tmp_path):
+        assert is_held(tmp_path)
+        assert is_held(tmp_path)
+    assert not is_held(tmp_path)
+
+
+def test_what_a_killed_process_held_is_seen_to_be_free(holder, tmp_path):
+    assert is_held(tmp_path)
+    holder.kill()
+    holder.wait()
+    assert not is_held(tmp_path)
 
 
 def test_a_folder_that_is_none_is_told_as_such(tmp_path):
