@@ -8,7 +8,7 @@ from tests.runs.records import failed, interrupted, lost, records, resolved
 
 
 def test_the_last_line_of_a_run_reads_as_it_is_specified():
-    attempts = [resolved()] * 9 + [failed()]
+    attempts = [*(resolved(task_id=f"task-{n}") for n in range(9)), failed()]
     line = summary_line(Summary.of(attempts), seconds=41.2, folder="runs/2026")
     assert line == (
         "resolved 9/10 (90.0 %, 95 % CI 59.6\u201398.2) · 1 TESTS_FAILED · 41 s · $0.00 · runs/2026"
@@ -16,7 +16,8 @@ def test_the_last_line_of_a_run_reads_as_it_is_specified():
 
 
 def test_attempts_lost_to_the_infrastructure_leave_the_second_rate_and_not_the_first():
-    summary = Summary.of([resolved(), failed(), lost(), interrupted()])
+    made = (resolved, failed, lost, interrupted)
+    summary = Summary.of(one(task_id=f"task-{n}") for n, one in enumerate(made))
     assert (summary.overall, summary.judged) == (
         Rate(resolved=1, total=4),
         Rate(resolved=1, total=2),

@@ -40,6 +40,9 @@ class Headline(msgspec.Struct, frozen=True, gc=False, array_like=True):
     is_metered: bool  # whether it used a model
     cost_usd: float | None
     was_interrupted: bool  # our own Ctrl-C cut it off
+    tokens: int | None  # in and out; None where no model was used
+    model: str | None
+    task_digest: str
 
     @classmethod
     def of(cls, record: "AttemptRecord | Headline") -> "Headline":
@@ -63,6 +66,9 @@ class Headline(msgspec.Struct, frozen=True, gc=False, array_like=True):
             usage is not None,
             usage.cost_usd if usage is not None else None,
             any(_is_interrupt(failure) for failure in record.failures),
+            usage.input_tokens + usage.output_tokens if usage is not None else None,
+            record.model,
+            record.task_digest,
         )
 
     @property
@@ -89,6 +95,8 @@ def by_attempt(headlines: Sequence[Headline]) -> list[int]:
 
 
 class _Usage(msgspec.Struct, gc=False):
+    input_tokens: int = 0
+    output_tokens: int = 0
     cost_usd: float | None = None
 
 
@@ -113,7 +121,9 @@ class _Line(msgspec.Struct, gc=False):
     quarantined: bool
     failure_reason: FailureReason | None
     fault: Fault | None
+    task_digest: str
     timing: _Timing
+    model: str | None = None
     retry_of: int | None = None
     detail: str = ""
     failures: tuple[_Failure, ...] = ()
@@ -121,7 +131,7 @@ class _Line(msgspec.Struct, gc=False):
     usage: _Usage | None = None
 
 
-_SHARED = ("run_id", "task_id", "agent")
+_SHARED = ("run_id", "task_id", "agent", "model", "task_digest")
 _DECODER: Final = msgspec.json.Decoder(_Line)
 
 
@@ -150,13 +160,14 @@ class Headlines:
         one = self._texts.setdefault
         for field in _SHARED:
             text = getattr(headline, field)
-            force_setattr(headline, field, one(text, text))
+            if text is not None:
+                force_setattr(headline, field, one(text, text))
         counts = self._counts.setdefault(headline.counts, headline.counts)
         force_setattr(headline, "counts", counts)
         return headline
 
     def _shared(self, told: _Line) -> Headline:
-        one = self._texts.setdefault
+        one, usage = self._texts.setdefault, told.usage
         return Headline(
             RunId(one(told.run_id, told.run_id)),
             TaskId(one(told.task_id, told.task_id)),
@@ -170,9 +181,12 @@ class Headlines:
             told.detail,
             self._counts.setdefault(told.counts, told.counts),
             told.timing.total_s,
-            told.usage is not None,
-            told.usage.cost_usd if told.usage is not None else None,
+            usage is not None,
+            usage.cost_usd if usage is not None else None,
             any(_is_interrupt(failure) for failure in told.failures),
+            usage.input_tokens + usage.output_tokens if usage is not None else None,
+            one(told.model, told.model) if told.model is not None else None,
+            one(told.task_digest, told.task_digest),
         )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """A confidence interval of a rate; both bounds lie in 0 to 1."""
+    """A confidence interval: of a rate, within 0 to 1, or of a difference, within -1 to 1."""
 
     low: float
     high: float
@@ -19,16 +19,22 @@ def wilson_interval(successes: int, total: int, *, confidence: float = 0.95) -> 
     """
     if not 0 <= successes <= total:
         raise ValueError(f"expected 0 <= successes <= total, found {successes} of {total}")
+    return wilson_bounds(successes / total if total else 0.0, total, confidence=confidence)
+
+
+def wilson_bounds(rate: float, size: float, *, confidence: float = 0.95) -> Interval:
+    """The same of a rate over a sample whose effective size need not be a whole number.
+
+    Raises:
+        ValueError: confidence is not strictly between 0 and 1.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, found {confidence}")
-    if total == 0:
+    if size == 0:
         return Interval(0.0, 1.0)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    rate = successes / total
-    centre = (rate + z * z / (2 * total)) / (1 + z * z / total)
-    half = (
-        z * (rate * (1 - rate) / total + z * z / (4 * total * total)) ** 0.5 / (1 + z * z / total)
-    )
-    low = 0.0 if successes == 0 else centre - half
-    high = 1.0 if successes == total else centre + half
+    centre = (rate + z * z / (2 * size)) / (1 + z * z / size)
+    half = z * (rate * (1 - rate) / size + z * z / (4 * size * size)) ** 0.5 / (1 + z * z / size)
+    low = 0.0 if rate == 0 else centre - half
+    high = 1.0 if rate == 1 else centre + half
     return Interval(low, high)

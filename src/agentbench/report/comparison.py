@@ -1,0 +1,119 @@
+"""Two runs at the same tasks, side by side."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agentbench.errors import InputError
+from agentbench.report.summary import Rate, Summary
+from agentbench.report.task_outcomes import TaskOutcome, TaskOutcomes
+from agentbench.runs.headline import Headline
+from agentbench.scoring.paired import Difference, Pair, paired_difference
+from agentbench.scoring.statistics import Interval
+from agentbench.scoring.task_score import TaskScore
+from agentbench.tasks.problem import TaskId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A task of whose attempts another share was resolved."""
+
+    task_id: TaskId
+    first: Rate
+    second: Rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What two runs made of the tasks that both have."""
+
+    first: Summary  # of the shared tasks' attempts alone
+    second: Summary
+    only_first: tuple[TaskId, ...]  # tasks that the other run has not
+    only_second: tuple[TaskId, ...]
+    changed: tuple[TaskId, ...]  # shared by id, yet not the same task: their digests differ
+    gained: tuple[Flip, ...]  # the second run resolved a larger share
+    lost: tuple[Flip, ...]
+    overall: Difference  # over all attempts
+    judged: Difference | None  # without those lost to the task or the infrastructure
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks both runs have."""
+        return self.overall.tasks
+
+    @property
+    def difference(self) -> float:
+        """Second minus first: the mean over the shared tasks of their rates' differences."""
+        return self.overall.difference
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval of the difference."""
+        return self.overall.interval
+
+    @property
+    def p_value(self) -> float:
+        """How often chance alone would give a difference as large."""
+        return self.overall.p_value
+
+    @property
+    def test(self) -> str:
+        """What the p value is of."""
+        return self.overall.test
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that so many tasks could have shown; None: none at all."""
+        return self.overall.detectable
+
+
+def compare(first: Sequence[Headline], second: Sequence[Headline]) -> Comparison:
+    """Compare two runs, each given by the last record of every attempt (`Reading.latest`).
+
+    Raises:
+        InputError: they share no task.
+    """
+    ours, theirs = TaskOutcomes(first).by_task, TaskOutcomes(second).by_task
+    shared = sorted(ours.keys() & theirs.keys())
+    if not shared:
+        raise InputError(
+            f"nothing to compare: of {len(ours)} and {len(theirs)} tasks the runs share none by id"
+        )
+    flips = [_flip(task, ours[task], theirs[task]) for task in shared]
+    overall = _pairs(shared, ours, theirs, lambda outcome: outcome.overall_score)
+    judged = _pairs(shared, ours, theirs, lambda outcome: outcome.judged_score)
+    return Comparison(
+        first=Summary.of(attempt for attempt in first if attempt.task_id in theirs),
+        second=Summary.of(attempt for attempt in second if attempt.task_id in ours),
+        only_first=tuple(sorted(ours.keys() - theirs.keys())),
+        only_second=tuple(sorted(theirs.keys() - ours.keys())),
+        changed=_changed(first, second),
+        gained=tuple(flip for flip in flips if flip.second.share > flip.first.share),
+        lost=tuple(flip for flip in flips if flip.second.share < flip.first.share),
+        overall=paired_difference(overall),
+        judged=paired_difference(judged) if judged else None,
+    )
+
+
+def _flip(task: TaskId, first: TaskOutcome, second: TaskOutcome) -> Flip:
+    return Flip(
+        task_id=task,
+        first=Rate(resolved=first.resolved, total=first.attempts),
+        second=Rate(resolved=second.resolved, total=second.attempts),
+    )
+
+
+def _pairs(
+    shared: Sequence[TaskId],
+    ours: dict[TaskId, TaskOutcome],
+    theirs: dict[TaskId, TaskOutcome],
+    score: Callable[[TaskOutcome], TaskScore | None],
+) -> list[Pair]:
+    both = ((score(ours[task]), score(theirs[task])) for task in shared)
+    return [Pair(one, other) for one, other in both if one is not None and other is not None]
+
+
+def _changed(first: Sequence[Headline], second: Sequence[Headline]) -> tuple[TaskId, ...]:
+    ours = {attempt.task_id: attempt.task_digest for attempt in first}
+    theirs = {attempt.task_id: attempt.task_digest for attempt in second}
+    return tuple(sorted(t for t in ours.keys() & theirs.keys() if ours[t] != theirs[t]))

@@ -1,0 +1,72 @@
+"""Attempts counted by task: enough for every rate, in little memory."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from agentbench.runs.headline import Headline
+from agentbench.scoring.task_score import Scores, TaskScore
+from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.problem import TaskId
+
+LOST = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
+"""Whose failures leave the second denominator."""
+
+
+class TaskOutcome(NamedTuple):
+    """What came of the attempts at one task."""
+
+    resolved: int = 0
+    attempts: int = 0
+    judged: int = 0  # those that were not lost to the task or the infrastructure
+
+    @property
+    def overall_score(self) -> TaskScore:
+        """Over all attempts."""
+        return TaskScore(self.resolved, self.attempts)
+
+    @property
+    def judged_score(self) -> TaskScore | None:
+        """Over those that were not lost; None where all were."""
+        return TaskScore(self.resolved, self.judged) if self.judged else None
+
+
+class TaskOutcomes:
+    """Outcomes by task; those that are alike are kept once."""
+
+    def __init__(self, attempts: Iterable[Headline] = ()) -> None:
+        """Count attempts; none is kept."""
+        self.by_task: dict[TaskId, TaskOutcome] = {}
+        self._alike: dict[TaskOutcome, TaskOutcome] = {}
+        for attempt in attempts:
+            self.add(attempt)
+
+    def add(self, attempt: Headline) -> None:
+        """Count an attempt."""
+        resolved, attempts, judged = self.by_task.get(attempt.task_id, _NONE)
+        outcome = TaskOutcome(
+            resolved + attempt.resolved, attempts + 1, judged + (attempt.fault not in LOST)
+        )
+        self.by_task[attempt.task_id] = self._alike.setdefault(outcome, outcome)
+
+    def overall(self) -> Scores:
+        """How many tasks have which score over all attempts."""
+        return _scores(
+            (each.overall_score, n) for each, n in Counter(self.by_task.values()).items()
+        )
+
+    def judged(self) -> Scores:
+        """The same without attempts lost to the task or the infrastructure."""
+        counted = Counter(self.by_task.values()).items()
+        return _scores((each.judged_score, n) for each, n in counted)
+
+
+_NONE = TaskOutcome()
+
+
+def _scores(counted: Iterable[tuple[TaskScore | None, int]]) -> Scores:
+    scores: Counter[TaskScore] = Counter()
+    for score, tasks in counted:
+        if score is not None:
+            scores[score] += tasks
+    return scores

@@ -1,0 +1,77 @@
+"""The smallest difference between two runs that so many tasks could have shown.
+
+That is, one that a test at 5 % would have found in four of five such comparisons (80 % power).
+"""
+
+from collections.abc import Sequence
+
+_ALPHA = 0.05
+_POWER = 0.8
+_LEAST = 6  # tasks: with fewer, even if all of them flip one way, p is above 5 %
+_MANY = 10_000  # tasks: with more the exact sum is as good as the normal one
+
+
+def detectable_difference(
+    differences: Sequence[float], *, has_single_attempts: bool
+) -> float | None:
+    """The difference that would have been found in 80 % of comparisons at 5 %.
+
+    With one attempt per task, by the exact power of the McNemar test when as many tasks flip as
+    here did, or as the difference needs. With several, or with more than 10,000 tasks, by the
+    power of the paired t test when tasks scatter as here they did.
+
+    Args:
+        differences: of each task, between the two runs' resolved shares.
+        has_single_attempts: whether each run made one attempt at each task.
+
+    Returns:
+        A share of tasks; None where no difference, however large, could be shown.
+    """
+    from statistics import pstdev
+
+    tasks = len(differences)
+    if tasks < _LEAST:
+        return None
+    spread = pstdev(differences)
+    is_flat = max(differences) - min(differences) < 1e-12  # but for rounding
+    if is_flat or (has_single_attempts and tasks <= _MANY):
+        flipped = sum(difference != 0 for difference in differences) / tasks
+        return _of_flips(tasks, 0.0 if is_flat else flipped)
+    return _of_spread(tasks, spread)
+
+
+def mcnemar_power(difference: float, *, tasks: int, flipped: float) -> float:
+    """How often the exact McNemar test at 5 % finds a difference, of this sign or the other.
+
+    Args:
+        difference: that there really is, 0 to `flipped`.
+        tasks: that are compared.
+        flipped: the share of tasks that flip, either way.
+    """
+    import numpy as np
+    from scipy.stats import binom  # type: ignore[import-untyped]
+
+    flips = np.arange(tasks + 1)
+    one_way = (1 + difference / flipped) / 2
+    # The largest number of flips the other way that still is significant; -1 where none is.
+    bound = binom.ppf(_ALPHA / 2, flips, 0.5)
+    bound = np.where(2 * binom.cdf(bound, flips, 0.5) <= _ALPHA, bound, bound - 1)
+    found = binom.cdf(bound, flips, 1 - one_way) + binom.cdf(bound, flips, one_way)
+    return float(np.sum(binom.pmf(flips, tasks, flipped) * found))
+
+
+def _of_flips(tasks: int, flipped: float) -> float | None:
+    from scipy.optimize import brentq  # type: ignore[import-untyped]
+
+    def short(difference: float) -> float:
+        share = max(flipped, difference)
+        return mcnemar_power(difference, tasks=tasks, flipped=share) - _POWER
+
+    return None if short(1.0) < 0 else float(brentq(short, 1e-9, 1.0, xtol=1e-6))
+
+
+def _of_spread(tasks: int, spread: float) -> float | None:
+    from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
+
+    effect = float(TTestPower().solve_power(nobs=tasks, alpha=_ALPHA, power=_POWER))
+    return effect * spread if effect * spread <= 1 else None
