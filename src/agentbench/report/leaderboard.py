@@ -1,0 +1,137 @@
+"""Several runs in order, with groups that chance cannot separate."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from agentbench.report.summary import Rate, Summary
+from agentbench.report.task_outcomes import TaskOutcome, TaskOutcomes
+from agentbench.runs.headline import Headline
+from agentbench.scoring.multiplicity import holm, letters
+from agentbench.scoring.paired import Pair, significance
+from agentbench.tasks.problem import TaskId
+
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
+    """A run that is to be placed."""
+
+    name: str  # of its folder
+    attempts: Sequence[Headline]  # the last record of each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A run's place."""
+
+    label: str  # its agent and model, and its name where others have the same ones
+    summary: Summary  # of all its attempts
+    common: Rate  # of those at tasks that all runs have: what the order goes by
+    group: str  # letters; two runs that share one could be alike but for luck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versus:
+    """Two standings, told by their numbers."""
+
+    first: int
+    second: int
+    tasks: int  # that both runs have
+    p_value: float  # corrected for the number of pairs (Holm)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """Runs, the best first."""
+
+    standings: tuple[Standing, ...]
+    pairs: tuple[Versus, ...]  # of those that share a task; empty where chance was not asked for
+    tasks: int  # that any run has
+    common: int  # that all have
+
+
+def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Leaderboard:
+    """Place runs by their resolved rate over the tasks that all of them have.
+
+    Where there is no such task, by the rate over their own. Pairs are tested on the tasks that
+    both have, whatever the others have.
+
+    Args:
+        entrants: at least one.
+        with_groups: Test the pairs, for which scipy and statsmodels are needed.
+    """
+    outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]
+    common = set.intersection(*(set(each) for each in outcomes))
+    rates = [_rate(each, common) for each in outcomes]
+    summaries = [Summary.of(entrant.attempts) for entrant in entrants]
+    labels = label_runs(entrants)
+
+    def worth(number: int) -> tuple[float, float, str]:
+        return -rates[number].share, -summaries[number].overall.share, labels[number]
+
+    order = sorted(range(len(entrants)), key=worth)
+    pairs = _pairs([outcomes[number] for number in order]) if with_groups else ()
+    apart = [(pair.first, pair.second) for pair in pairs if pair.p_value <= _ALPHA]
+    groups = letters(len(order), apart) if with_groups else [""] * len(order)
+    return Leaderboard(
+        standings=tuple(
+            Standing(
+                label=labels[number],
+                summary=summaries[number],
+                common=rates[number],
+                group=group,
+            )
+            for number, group in zip(order, groups, strict=True)
+        ),
+        pairs=pairs,
+        tasks=len(set().union(*outcomes)),
+        common=len(common),
+    )
+
+
+def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
+    """A label for each run, no two alike: its agent and model, and its name where these are not."""
+    told = [_whose(entrant) for entrant in entrants]
+    often = Counter(told)
+    named = [
+        f"{who} ({entrant.name})" if often[who] > 1 else who
+        for who, entrant in zip(told, entrants, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    labels = []
+    for label in named:
+        seen[label] += 1
+        labels.append(f"{label} #{seen[label]}" if seen[label] > 1 else label)
+    return tuple(labels)
+
+
+def _whose(entrant: Entrant) -> str:
+    if not entrant.attempts:
+        return f"{entrant.name}, no attempts"
+    agents = dict.fromkeys(
+        f"{each.agent} {each.model}" if each.model else each.agent for each in entrant.attempts
+    )
+    first, *others = agents
+    return f"{first} and {len(others)} more" if others else first
+
+
+def _rate(outcomes: Mapping[TaskId, TaskOutcome], common: set[TaskId]) -> Rate:
+    return Rate.of(Counter(outcomes[task].overall_score for task in common))
+
+
+def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[Versus, ...]:
+    tested = []
+    for one, other in combinations(range(len(outcomes)), 2):
+        ours, theirs = outcomes[one], outcomes[other]
+        shared = sorted(ours.keys() & theirs.keys())
+        if shared:
+            pairs = [Pair(ours[t].overall_score, theirs[t].overall_score) for t in shared]
+            tested.append((one, other, len(shared), significance(pairs).p_value))
+    corrected = holm([p_value for *_, p_value in tested])
+    return tuple(
+        Versus(first=one, second=other, tasks=tasks, p_value=p_value)
+        for (one, other, tasks, _), p_value in zip(tested, corrected, strict=True)
+    )
