@@ -7,6 +7,7 @@ Run: python benchmarks/serializer.py [--tests N]
 """
 
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ _TRACEBACK = (
     "E        +  where {0} = <function total at 0x7f5065b6d620>([{0}, 1])\n\n"
     "tests/test_numbers.py:12: AssertionError"
 )
+_PER_MODULE = 100
 _LOADS = "json.loads alone"
 _OURS = "serialize_pytest_results"
 _IMPORT = (
@@ -46,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="agentbench-serializer-") as scratch:
         path = Path(scratch) / "report.json"
-        path.write_text(json.dumps(_report(options.tests)))
+        path.write_text(json.dumps(report_of(options.tests)))
         size = path.stat().st_size
         seconds = take_turns(
             {
@@ -93,39 +95,68 @@ def _processor(work: Callable[[], object]) -> Callable[[], float]:
     return turn
 
 
-def _report(tests: int) -> dict[str, object]:
+def report_of(tests: int) -> dict[str, object]:
+    """A report as pytest-json-report writes it, of so many tests."""
     failed = len(range(0, tests, 20))
-    summary = {"passed": tests - failed, "failed": failed, "total": tests, "collected": tests}
+    summary = {"failed": failed, "passed": tests - failed, "total": tests, "collected": tests}
     return {
-        "created": 1767355200.5,
+        "created": 1767355200.5123456,
         "duration": tests / 1000,
         "exitcode": 1,
         "root": "/workspace",
         "environment": {},
         "summary": summary,
-        "collectors": [
-            {"nodeid": "", "outcome": "passed", "result": [{"nodeid": ".", "type": "Dir"}]}
-        ],
+        "collectors": [_collector(first, tests) for first in range(0, tests, _PER_MODULE)],
         "tests": [_test(number) for number in range(tests)],
     }
 
 
+def _node(number: int) -> str:
+    return f"tests/test_module_{number // _PER_MODULE:04}.py::TestNumbers::test_number[{number}]"
+
+
+def _collector(first: int, tests: int) -> dict[str, object]:
+    found = [
+        {"nodeid": _node(number), "type": "Function", "lineno": 3}
+        for number in range(first, min(first + _PER_MODULE, tests))
+    ]
+    return {"nodeid": _node(first).rpartition("::")[0], "outcome": "passed", "result": found}
+
+
 def _test(number: int) -> dict[str, object]:
-    node = f"tests/test_module_{number // 100:04}.py::TestNumbers::test_number[{number}]"
-    passed = {"duration": 0.0001234567 + number / 1e9, "outcome": "passed"}
-    call: dict[str, object] = dict(passed)
-    if number % 20 == 0:
-        crash = {"path": "/workspace/tests/test_numbers.py", "lineno": 12, "message": "assert"}
-        text = _TRACEBACK.format(number, number + 1)
-        call |= {"outcome": "failed", "crash": crash, "longrepr": text}
     return {
-        "nodeid": node,
-        "lineno": 11,
-        "outcome": call["outcome"],
-        "keywords": [f"test_number[{number}]", "parametrize", "TestNumbers", "tests"],
-        "setup": passed,
-        "call": call,
-        "teardown": passed,
+        "nodeid": _node(number),
+        "lineno": 3,
+        "outcome": "passed" if number % 20 else "failed",
+        "keywords": [
+            f"test_number[{number}]",
+            "parametrize",
+            "pytestmark",
+            str(number),
+            "TestNumbers",
+            f"test_module_{number // _PER_MODULE:04}.py",
+            "tests",
+            "workspace",
+            "",
+        ],
+        "setup": _stage(number + 1),
+        "call": _stage(number + 2) if number % 20 else _failure(number),
+        "teardown": _stage(number + 3),
+    }
+
+
+def _stage(number: int) -> dict[str, object]:
+    return {"duration": math.sqrt(number) / 1e6, "outcome": "passed"}  # with all its digits
+
+
+def _failure(number: int) -> dict[str, object]:
+    line: dict[str, object] = {"path": "tests/test_numbers.py", "lineno": 12}
+    return {
+        "duration": math.sqrt(number + 2) / 1e6,
+        "outcome": "failed",
+        "crash": {"path": "/workspace/tests/test_numbers.py", "lineno": 12, "message": "assert"},
+        "traceback": [line | {"message": "AssertionError"}],
+        "longrepr": _TRACEBACK.format(number, number + 1),
     }
 
 

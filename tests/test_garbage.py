@@ -1,7 +1,12 @@
 """In processes of their own: the collector is one of the whole process."""
 
+import gc
 import subprocess
 import sys
+
+import pytest
+
+from agentbench.garbage import not_looking
 
 PROGRAM = """
 import gc
@@ -35,3 +40,28 @@ def test_work_is_looked_through_as_usual_and_what_was_there_before_is_not():
 def test_a_library_leaves_the_collector_alone():
     assert after("look_as_usual") == ["0", "True", "False"]
     assert after("look_seldom", "look_as_usual", "look_as_usual") == ["0", "True", "True"]
+
+
+def test_blocks_in_which_nothing_is_looked_for_may_overlap():
+    first, second = not_looking(), not_looking()
+    with first:
+        with second:
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_a_block_that_fails_ends_the_pause():
+    with pytest.raises(KeyError), not_looking():
+        raise KeyError
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off():
+    gc.disable()
+    try:
+        with not_looking():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from agentbench.garbage import not_looking
 from agentbench.pytest_results.model import JsonObject, PytestResult
 from agentbench.pytest_results.outcome import Ended
 from agentbench.pytest_results.parse import result_of
-from agentbench.pytest_results.sources import ReportFiles, session_of
+from agentbench.pytest_results.report_text import parse_report
+from agentbench.pytest_results.sources import session_of_report
 from agentbench.scoring.evidence import Ending
 
 REPORT_LIMIT = 256 * 1024 * 1024
@@ -20,10 +22,12 @@ def serialize_pytest_results(
     A negative exit code is a signal, as `subprocess` tells it.
     """
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
-    session = session_of(ReportFiles(json_report=_read(json_report_path)), text_output)
-    return as_dict(
-        result_of(session, Ended(ending=ending, exit_code=exit_code), text_output=text_output)
-    )
+    ended = Ended(ending=ending, exit_code=exit_code)
+    with not_looking():
+        report = parse_report(_read(json_report_path) or "")
+        # No session is held while the dictionary is made of the result.
+        result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
+        return as_dict(result)
 
 
 def as_dict(result: PytestResult) -> JsonObject:
