@@ -23,6 +23,7 @@ SHORT_HELP = {
     "resume": "Go on with an interrupted run.",
     "rescore": "Judge a run's records again with today's rules.",
     "report": "Report on runs: a row per attempt, and the resolved rate.",
+    "compare": "Compare two runs: flips, and whether it is chance.",
     "show": "Show one attempt: stages, the reason and why, the patch.",
     "audit": "Look through tasks and runs for known leaks; runs nothing.",
     "explain": "Explain a failure reason or an exit code.",

@@ -35,6 +35,12 @@ RunName = Annotated[
     str, typer.Argument(help="A run's folder, its id, or 'last'.", metavar="RUN", show_default=True)
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else.")]
+GithubSummary = Annotated[
+    bool,
+    typer.Option(
+        "--github-summary", help="Append it as Markdown to the job's summary in GitHub Actions."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the last line.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="A line for every attempt.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")]

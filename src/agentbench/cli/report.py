@@ -1,16 +1,22 @@
 """`agentbench report`."""
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
+from agentbench.errors import InputError
 
 if TYPE_CHECKING:
+    from agentbench.report.junit import Suite
+    from agentbench.report.leaderboard import Leaderboard
+    from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.headline import Headline
 
 
@@ -21,6 +27,7 @@ class FormatName(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    JUNIT = "junit"
 
 
 def report(
@@ -30,67 +37,135 @@ def report(
     format_name: Annotated[
         FormatName, typer.Option("--format", help="How to print it.")
     ] = FormatName.TABLE,
+    github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
     debug: options.Debug = False,
 ) -> None:
-    """Report on runs: a row per attempt, and the resolved rate with its interval.
+    """Report on runs: a row per attempt, rates with intervals, and a leaderboard of several.
 
     Example: agentbench report last --format markdown
     """
-    from agentbench.report.summary import Summary, summary_line
+    from agentbench.report.report_extra import JUNIT, require
     from agentbench.runs.store import find_run
 
     del debug  # read by the program itself
-    folders = [find_run(name, runs_dir) for name in runs or ["last"]]
-    if format_name is FormatName.JSON:
-        _print_json(folders)
-        return
-    attempts = [attempt for folder in folders for attempt in _latest(folder)]
-    _print(attempts, format_name)
-    if format_name is FormatName.TABLE:
-        summary = Summary.of(attempts)
-        shown = " ".join(map(str, folders))
-        typer.echo(summary_line(summary, seconds=summary.attempt_seconds, folder=shown), err=True)
+    if format_name is FormatName.JUNIT:
+        require("--format junit", JUNIT)
+    folders = _once([find_run(name, runs_dir) for name in runs or ["last"]])
+    read = [_read(folder, whole=format_name is FormatName.JSON) for folder in folders]
+    board = _leaderboard(read, format_name, needed=github_summary)
+    attempts = [attempt for run in read for attempt in run.attempts]
+    _print(read, attempts, board, format_name)
+    if github_summary:
+        _append_summary(attempts, board)
 
 
-def _latest(folder: Path) -> "list[Headline]":
+def _once(folders: Sequence[Path]) -> list[Path]:
+    """Each folder once, however often it was named."""
+    named = list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+    if len(named) < len(folders):
+        typer.echo("warning: a run that is named more than once is reported once", err=True)
+    return named
+
+
+def _read(folder: Path, *, whole: bool) -> "ReportedRun":
+    from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.host import available_cpus
-    from agentbench.runs.store import RunStore
 
-    reading = RunStore.open(folder).reading(processes=available_cpus())
-    _warn(reading.warnings())
-    return [reading.headlines[number] for number in reading.latest()]
+    run = ReportedRun.read(folder, whole=whole, processes=available_cpus())
+    for warning in run.reading.warnings():
+        typer.echo(f"warning: {warning}", err=True)
+    return run
 
 
-def _print(attempts: "Sequence[Headline]", format_name: FormatName) -> None:
-    from rich.console import Console
+def _leaderboard(
+    runs: "Sequence[ReportedRun]", format_name: FormatName, *, needed: bool
+) -> "Leaderboard | None":
+    """The runs in order, where there are several and what is printed shows them so."""
+    from agentbench.report.leaderboard import leaderboard
+    from agentbench.report.report_extra import STATISTICS, is_there
 
-    from agentbench.report.formats import csv_pieces, markdown_pieces, print_table
+    if len(runs) == 1 or (format_name in {FormatName.CSV, FormatName.JUNIT} and not needed):
+        return None
+    with_groups = is_there(STATISTICS)
+    if not with_groups:
+        typer.echo("no groups in the leaderboard: pip install 'agentbench[report]'", err=True)
+    return leaderboard([run.entrant for run in runs], with_groups=with_groups)
+
+
+def _print(
+    runs: "Sequence[ReportedRun]",
+    attempts: "Sequence[Headline]",
+    board: "Leaderboard | None",
+    format_name: FormatName,
+) -> None:
+    from agentbench.report.formats import csv_pieces, json_pieces
     from agentbench.report.rows import in_order
+    from agentbench.report.summary import Summary
 
     match format_name:
+        case FormatName.TABLE:
+            _print_table(runs, attempts, board)
+        case FormatName.JSON:
+            records = chain.from_iterable(run.records() for run in runs)
+            sys.stdout.writelines(json_pieces(Summary.of(attempts), records, board))
         case FormatName.CSV:
             sys.stdout.writelines(csv_pieces(in_order(attempts)))
         case FormatName.MARKDOWN:
-            sys.stdout.writelines(markdown_pieces(in_order(attempts)))
-        case _:
-            print_table(attempts, Console())
+            sys.stdout.writelines(_markdown(attempts, board))
+        case FormatName.JUNIT:
+            from agentbench.report.junit import junit_pieces
+
+            sys.stdout.writelines(junit_pieces(_suites(runs)))
 
 
-def _print_json(folders: Sequence[Path]) -> None:
-    from agentbench.report.formats import json_pieces
-    from agentbench.report.summary import Summary
-    from agentbench.runs.store import RunStore
+def _print_table(
+    runs: "Sequence[ReportedRun]", attempts: "Sequence[Headline]", board: "Leaderboard | None"
+) -> None:
+    from rich.console import Console
 
-    readings = [RunStore.open(folder).reading(whole=True) for folder in folders]
-    for reading in readings:
-        _warn(reading.warnings())
-    latest = [(reading, reading.latest()) for reading in readings]
-    told = (reading.headlines[number] for reading, numbers in latest for number in numbers)
-    records = (record for reading, numbers in latest for record in reading.records(numbers))
-    sys.stdout.writelines(json_pieces(Summary.of(told), records))
+    from agentbench.report.formats import print_table
+    from agentbench.report.leaderboard_text import print_leaderboard
+    from agentbench.report.summary import Summary, summary_line
+    from agentbench.report.summary_text import print_summary
+
+    console = Console()
+    if board is not None:
+        print_leaderboard(board, console)
+    print_table(attempts, console)
+    summary = Summary.of(attempts)
+    if board is None:
+        print_summary(summary, console)
+    folders = " ".join(str(run.folder) for run in runs)
+    typer.echo(summary_line(summary, seconds=summary.attempt_seconds, folder=folders), err=True)
 
 
-def _warn(warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        typer.echo(f"warning: {warning}", err=True)
+def _markdown(attempts: "Sequence[Headline]", board: "Leaderboard | None") -> Iterator[str]:
+    from agentbench.report.leaderboard_text import leaderboard_pieces
+    from agentbench.report.markdown import markdown_pieces
+    from agentbench.report.rows import in_order
+
+    first = leaderboard_pieces(board) if board is not None else ()
+    return chain(first, markdown_pieces(in_order(attempts)))
+
+
+def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[Suite]":
+    from agentbench.report.junit import Suite
+    from agentbench.report.leaderboard import label_runs
+    from agentbench.report.rows import in_order
+
+    labels = label_runs([run.entrant for run in runs])
+    for run, label in zip(runs, labels, strict=True):
+        try:
+            unmade = run.unmade()
+        except InputError as error:
+            typer.echo(f"warning: {error}", err=True)
+            unmade = []
+        yield Suite(label=label, attempts=in_order(run.attempts), unmade=unmade)
+
+
+def _append_summary(attempts: "Sequence[Headline]", board: "Leaderboard | None") -> None:
+    from agentbench.report.github_summary import append_summary
+
+    if not append_summary(_markdown(attempts, board), os.environ):
+        typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)

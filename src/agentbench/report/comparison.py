@@ -77,7 +77,8 @@ def compare(first: Sequence[Headline], second: Sequence[Headline]) -> Comparison
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise InputError(
-            f"nothing to compare: of {len(ours)} and {len(theirs)} tasks the runs share none by id"
+            f"nothing to compare: of {len(ours)} and {len(theirs)} tasks the two runs share none; "
+            "compare runs of the same tasks"
         )
     flips = [_flip(task, ours[task], theirs[task]) for task in shared]
     overall = _pairs(shared, ours, theirs, lambda outcome: outcome.overall_score)

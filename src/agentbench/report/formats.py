@@ -1,4 +1,4 @@
-"""Records as a table for a terminal, and as JSON, CSV or Markdown."""
+"""Records as a table for a terminal, and as JSON or CSV."""
 
 import csv
 import io
@@ -13,8 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agentbench.report.documents import document, leaderboard_document
+from agentbench.report.leaderboard import Leaderboard
+from agentbench.report.markdown import markdown_pieces
 from agentbench.report.rows import HEADER, cells_of, in_order, rows
-from agentbench.report.summary import Rate, Summary
+from agentbench.report.summary import Summary
 from agentbench.runs.headline import Headline
 from agentbench.runs.record import AttemptRecord
 
@@ -103,36 +106,22 @@ def _tells(name: str, attempts: Sequence[Headline]) -> bool:
     return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", None, 1})
 
 
-def document(summary: Summary) -> dict[str, object]:
-    """The JSON document's summary."""
-    return {
-        "overall": _rate(summary.overall),
-        "judged": _rate(summary.judged),
-        "reasons": {reason.value: count for reason, count in summary.reasons},
-        "quarantined": summary.quarantined,
-        "cost_usd": summary.cost_usd,
-        "attempt_seconds": summary.attempt_seconds,
-    }
+def json_pieces(
+    summary: Summary, records: Iterable[AttemptRecord], board: Leaderboard | None = None
+) -> Iterator[str]:
+    """One JSON document, piece by piece: the summary, and every record whole on a line.
 
-
-def json_pieces(summary: Summary, records: Iterable[AttemptRecord]) -> Iterator[str]:
-    """One JSON document, piece by piece: the summary, and every record whole on a line."""
-    yield f'{{"summary": {json.dumps(document(summary), indent=1)},\n"attempts": ['
+    Of several runs their leaderboard comes first.
+    """
+    yield "{"
+    if board is not None:
+        yield f'"leaderboard": {json.dumps(leaderboard_document(board), indent=1)},\n'
+    yield f'"summary": {json.dumps(document(summary), indent=1)},\n"attempts": ['
     comma = "\n"
     for record in records:
         yield f"{comma}{json.dumps(record.model_dump(mode='json'))}"
         comma = ",\n"
     yield "\n]}\n"
-
-
-def _rate(rate: Rate) -> dict[str, object]:
-    low, high = rate.interval
-    return {
-        "resolved": rate.resolved,
-        "total": rate.total,
-        "rate": rate.share,
-        "interval_95": [low, high],
-    }
 
 
 def csv_pieces(attempts: Iterable[Headline]) -> Iterator[str]:
@@ -146,24 +135,5 @@ def csv_pieces(attempts: Iterable[Headline]) -> Iterator[str]:
         line.truncate()
 
 
-def markdown_pieces(attempts: Sequence[Headline]) -> Iterator[str]:
-    """A Markdown table below the rate, line by line."""
-    yield f"resolved {Summary.of(attempts).overall}\n\n"
-    yield _markdown_row(HEADER)
-    yield _markdown_row(["---"] * len(HEADER))
-    for row in rows(attempts):
-        yield _markdown_row([_escaped(cell) for cell in row])
-
-
 def _no_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |\n"
-
-
-def _escaped(cell: str) -> str:
-    for char in "\\`*_{}[]<>|#&~":
-        cell = cell.replace(char, f"\\{char}")
-    return cell

@@ -52,7 +52,7 @@ class Rate:
             return "0/0"
         low, high = (f"{100 * bound:.1f}" for bound in self.interval)
         percent = f"{100 * self.share:.1f}"
-        of_tasks = "" if self.tasks is None else f" by {_counted(self.tasks, 'task')}"
+        of_tasks = "" if self.tasks is None else f" over {_counted(self.tasks, 'task')}"
         return f"{self.resolved}/{self.total} ({percent} %, 95 % CI {low}\u2013{high}{of_tasks})"
 
 

@@ -1,0 +1,140 @@
+"""`agentbench compare`."""
+
+import json
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentbench.cli import options
+from agentbench.cli.exit_codes import ExitCode
+from agentbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from agentbench.report.comparison import Comparison
+    from agentbench.report.comparison_text import Names
+    from agentbench.report.reported_run import ReportedRun
+
+_NAMED = 10  # tasks that a warning names
+
+
+class FormatName(StrEnum):
+    """What `--format` takes."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def compare(
+    first: Annotated[
+        str, typer.Argument(help="The run to compare with: its folder, id, or 'last'.")
+    ],
+    second: Annotated[str, typer.Argument(help="The run that may be better or worse.")],
+    format_name: Annotated[
+        FormatName, typer.Option("--format", help="How to print it.")
+    ] = FormatName.TABLE,
+    as_json: options.Json = False,
+    fail_on_regression: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-regression", help="Exit 1 where the second run is worse beyond chance."
+        ),
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="With it: exit 1 for a single task that became worse."),
+    ] = False,
+    alpha: Annotated[
+        float,
+        typer.Option("--alpha", help="The level of p up to which it is no chance.", min=0, max=1),
+    ] = 0.05,
+    github_summary: options.GithubSummary = False,
+    runs_dir: options.RunsDir = Path("runs"),
+    debug: options.Debug = False,
+) -> None:
+    """Compare two runs at the same tasks: which flipped, and whether chance explains it.
+
+    Example: agentbench compare main last --fail-on-regression
+    """
+    from agentbench.report.comparison import compare as compared
+    from agentbench.report.comparison_text import Names
+    from agentbench.report.leaderboard import label_runs
+    from agentbench.report.report_extra import STATISTICS, require
+
+    del debug  # read by the program itself
+    if strict and not fail_on_regression:
+        raise UsageError("--strict goes with --fail-on-regression")
+    if as_json and format_name is FormatName.MARKDOWN:
+        raise UsageError("--json and --format markdown contradict each other")
+    require("agentbench compare", STATISTICS)
+    one, other = _read(first, second, runs_dir)
+    comparison = compared(one.attempts, other.attempts)
+    _warn_of_changed(comparison)
+    names = Names(*label_runs([one.entrant, other.entrant]))
+    _print(comparison, names, FormatName.JSON if as_json else format_name, alpha)
+    if github_summary:
+        _append_summary(comparison, names, alpha)
+    if fail_on_regression:
+        _check(comparison, alpha=alpha, strict=strict)
+
+
+def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, ReportedRun]":
+    from agentbench.report.reported_run import ReportedRun
+    from agentbench.runs.host import available_cpus
+    from agentbench.runs.store import find_run
+
+    folders = [find_run(name, runs_dir) for name in (first, second)]
+    if folders[0].resolve() == folders[1].resolve():
+        typer.echo(f"warning: {folders[0]}: compared with itself", err=True)
+    one, other = (ReportedRun.read(folder, processes=available_cpus()) for folder in folders)
+    for warning in dict.fromkeys((*one.reading.warnings(), *other.reading.warnings())):
+        typer.echo(f"warning: {warning}", err=True)
+    return one, other
+
+
+def _warn_of_changed(comparison: "Comparison") -> None:
+    from agentbench.report.harmless import harmless
+
+    changed = comparison.changed
+    if changed:
+        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+        named = harmless(", ".join(changed[:_NAMED])) + more
+        typer.echo(f"warning: not the same task in both runs, by its digest: {named}", err=True)
+
+
+def _print(comparison: "Comparison", names: "Names", format_name: FormatName, alpha: float) -> None:
+    from agentbench.report.comparison_text import comparison_pieces, print_comparison
+    from agentbench.report.documents import comparison_document
+
+    match format_name:
+        case FormatName.JSON:
+            typer.echo(json.dumps(comparison_document(comparison, names), indent=1))
+        case FormatName.MARKDOWN:
+            sys.stdout.writelines(comparison_pieces(comparison, names, alpha=alpha))
+        case FormatName.TABLE:
+            from rich.console import Console
+
+            print_comparison(comparison, names, Console(), alpha=alpha)
+
+
+def _append_summary(comparison: "Comparison", names: "Names", alpha: float) -> None:
+    from agentbench.report.comparison_text import comparison_pieces
+    from agentbench.report.github_summary import append_summary
+
+    if not append_summary(comparison_pieces(comparison, names, alpha=alpha), os.environ):
+        typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
+
+
+def _check(comparison: "Comparison", *, alpha: float, strict: bool) -> None:
+    from agentbench.report.regression import doubts, regression
+
+    found = regression(comparison, alpha=alpha, strict=strict)
+    if found is not None:
+        typer.echo(found, err=True)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+    for doubt in doubts(comparison, strict=strict):
+        typer.echo(f"warning: {doubt}", err=True)

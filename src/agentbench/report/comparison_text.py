@@ -1,0 +1,138 @@
+"""A comparison for people: at a terminal and as Markdown."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agentbench.report.comparison import Comparison, Flip
+from agentbench.report.figures import (
+    NOTHING,
+    detectable,
+    p_value,
+    point_interval,
+    points,
+    summary_lines,
+)
+from agentbench.report.harmless import harmless
+from agentbench.report.markdown import code, escaped, head, row
+from agentbench.scoring.paired import Difference
+from agentbench.tasks.problem import TaskId
+
+_NAMED = 50  # tasks of one kind that are named at a terminal or in a pull request
+
+
+class Names(NamedTuple):
+    """What two runs are called."""
+
+    first: str
+    second: str
+
+
+class _Line(NamedTuple):
+    what: str
+    first: str
+    second: str
+    difference: str
+
+
+def print_comparison(
+    comparison: Comparison, names: Names, console: Console, *, alpha: float = 0.05
+) -> None:
+    """A comparison at a terminal; `alpha` is the level that tells chance from more."""
+    table = Table(box=SIMPLE, pad_edge=False)
+    for title in ("", *names, "difference in points"):
+        table.add_column(Text(harmless(title)), overflow="fold")
+    for line in _lines(comparison):
+        table.add_row(*line)
+    console.print(table)
+    for sentence in sentences(comparison, alpha=alpha):
+        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+    for title, flips in _flipped(comparison):
+        console.print(f"\n{title}", highlight=False, markup=False, soft_wrap=True)
+        for text in _flip_lines(flips):
+            console.print(f"  {text}", highlight=False, markup=False, soft_wrap=True)
+
+
+def comparison_pieces(
+    comparison: Comparison, names: Names, *, alpha: float = 0.05
+) -> Iterator[str]:
+    """A comparison as Markdown; `alpha` is the level that tells chance from more."""
+    yield head(["", *map(code, names), "difference in points"])
+    for line in _lines(comparison):
+        yield row(map(escaped, line))
+    yield "\n"
+    for sentence in sentences(comparison, alpha=alpha):
+        yield f"{escaped(sentence)}\n\n"
+    for title, flips in _flipped(comparison):
+        yield f"{escaped(title)}\n\n"
+        for text in _flip_lines(flips):
+            yield f"- {escaped(text)}\n"
+        yield "\n"
+
+
+def sentences(comparison: Comparison, *, alpha: float) -> Iterator[str]:
+    """What the numbers mean, of both denominators."""
+    yield f"all attempts: {_meaning(comparison.overall, alpha)}"
+    judged = comparison.judged
+    if judged is None:
+        yield "judged attempts: no task has one in both runs"
+    else:
+        yield f"judged attempts: {_meaning(judged, alpha)}"
+    for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
+        if only:
+            yield f"left out, in the {name} run alone: {_named(only)}"
+
+
+def _meaning(difference: Difference, alpha: float) -> str:
+    is_luck = difference.p_value > alpha
+    verdict = "chance alone could explain it" if is_luck else "more than chance explains"
+    return (
+        f"{points(difference.difference)} points, {point_interval(difference.interval)}, "
+        f"{difference.test}: {p_value(difference.p_value)}, {verdict}; {detectable(difference)}"
+    )
+
+
+def _lines(comparison: Comparison) -> Iterator[_Line]:
+    first = {line.name: line for line in summary_lines(comparison.first)}
+    second = {line.name: line for line in summary_lines(comparison.second)}
+    judged = comparison.judged
+    for name in sorted((first, second), key=len)[-1] | first | second:
+        one, other = first.get(name), second.get(name)
+        told = points(comparison.difference) if name == "resolved" else ""
+        yield _Line(
+            name, one.overall if one else NOTHING, other.overall if other else NOTHING, told
+        )
+        if (one and one.judged) or (other and other.judged):
+            told = points(judged.difference) if judged and name == "resolved" else ""
+            yield _Line(
+                f"{name}, judged",
+                one.judged if one else NOTHING,
+                other.judged if other else NOTHING,
+                told,
+            )
+
+
+def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
+    kinds = (("gained", comparison.gained), ("lost", comparison.lost))
+    for what, flips in kinds:
+        if flips:
+            yield f"{what} {len(flips)} of {comparison.tasks} shared tasks", flips
+    if not (comparison.gained or comparison.lost):
+        yield f"no flips in {comparison.tasks} shared tasks", ()
+
+
+def _flip_lines(flips: Sequence[Flip]) -> Iterator[str]:
+    for flip in flips[:_NAMED]:
+        first, second = (f"{rate.resolved}/{rate.total}" for rate in (flip.first, flip.second))
+        yield f"{harmless(flip.task_id)} {first} \u2192 {second}"
+    if len(flips) > _NAMED:
+        yield f"\u2026 and {len(flips) - _NAMED} more: --format json names all"
+
+
+def _named(tasks: Sequence[TaskId]) -> str:
+    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+    return harmless(", ".join(tasks[:_NAMED])) + more
