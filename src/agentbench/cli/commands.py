@@ -25,6 +25,7 @@ SHORT_HELP = {
     "report": "Report on runs: a row per attempt, and the resolved rate.",
     "compare": "Compare two runs: flips, and whether it is chance.",
     "show": "Show one attempt: stages, the reason and why, the patch.",
+    "view": "Show runs as a web page, live while they go on.",
     "audit": "Look through tasks and runs for known leaks; runs nothing.",
     "explain": "Explain a failure reason or an exit code.",
     "mcp": "Serve tests over the Model Context Protocol.",

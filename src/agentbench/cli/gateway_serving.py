@@ -2,14 +2,12 @@
 
 import json
 import os
-import signal
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import typer
 
@@ -21,6 +19,7 @@ from agentbench.agents.gateway.recording import read_recording
 from agentbench.agents.gateway.running import running
 from agentbench.agents.model_door import ModelFacts
 from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.stopping import stop_on_signals
 from agentbench.errors import UsageError
 from agentbench.garbage import look_as_usual
 from agentbench.report.harmless import harmless
@@ -52,9 +51,7 @@ def serve(plan: GatewayPlan, *, as_json: bool) -> None:
         UsageError: the model is not known, its key or name is refused, or it cannot listen there.
         UnavailableError: the model does not answer.
     """
-    # Also where a shell started it in the background, with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    stop_on_signals()
     prices = load_prices(plan.prices) if plan.prices is not None else known_prices()
     endpoints, model = _model_of(plan)
     facts: ModelFacts | None = None
@@ -158,8 +155,3 @@ def _sum_up(facts: ModelFacts) -> None:
         lines.append(f"errors: {counted}")
     lines += [f"{each.rule}: {each.where}: {each.what}" for each in facts.findings]
     typer.echo("\n".join(harmless(line) for line in lines), err=True)
-
-
-def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    signal.raise_signal(signal.SIGINT)

@@ -2,17 +2,16 @@
 
 import os
 import secrets
-import signal
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import anyio
 import typer
 
 from agentbench import __version__
 from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.stopping import stop_on_signals
 from agentbench.garbage import look_as_usual
 from agentbench.mcp.project import project_here
 from agentbench.mcp.server import ErrorMode, make_server
@@ -70,9 +69,7 @@ def _serve(project: Project, listening: Listening) -> None:
 
         work = partial(over_stdio.serve, server)
     look_as_usual()
-    # Also where a shell started it in the background, with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _as_ctrl_c)
+    stop_on_signals()
     try:
         anyio.run(work)
     except KeyboardInterrupt:
@@ -90,9 +87,3 @@ def _token() -> str:
 
 def _announce(url: str) -> None:
     typer.echo(f"serving on {url}", err=True)
-
-
-def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
-    """The event loop ends cleanly on Ctrl-C, and so do sandboxes."""
-    del number, frame
-    signal.raise_signal(signal.SIGINT)

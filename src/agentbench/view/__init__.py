@@ -1,1 +1,1 @@
-"""The web page over a folder of runs."""
+"""The web page over a folder of runs: it reads, shows, and changes nothing."""

@@ -1,0 +1,115 @@
+"""Templates made into pages: whatever is put into one is harmless text, and escaped.
+
+No template asks for it. `finalize` makes control characters and marks that turn text visible in
+every expression's value, and autoescaping then makes markup of it into text; what is exempt from
+both is Markup, which is made in this package alone.
+"""
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from agentbench.report.harmless import harmless
+
+if TYPE_CHECKING:
+    from agentbench.runs.headline import Headline
+
+_MINUTE, _HOUR = 60, 3600
+
+
+def page(template: str, **values: object) -> str:
+    """A template filled in."""
+    return _environment().get_template(template).render(**values)
+
+
+def run_address(run: str) -> str:
+    """Where a run is shown."""
+    return f"/runs/{quote(run, safe='')}"
+
+
+def attempt_address(run: str, place: str) -> str:
+    """Where an attempt is shown: `place` is its folder below attempts/."""
+    task, _, name = place.partition("/")
+    return f"{run_address(run)}/attempts/{quote(task, safe='')}/{quote(name, safe='')}"
+
+
+def seconds(number: float) -> str:
+    """A span of time as people say it."""
+    if number < 1:
+        return f"{number:.2f} s"
+    if number < _MINUTE:
+        return f"{number:.1f} s"
+    if number < _HOUR:
+        return f"{number // _MINUTE:.0f} min {number % _MINUTE:02.0f} s"
+    return f"{number // _HOUR:.0f} h {number % _HOUR // _MINUTE:02.0f} min"
+
+
+def size(number: float) -> str:
+    """An amount of bytes as people say it."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} GiB"
+
+
+def moment(at: datetime) -> str:
+    """A time of day, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def since(at: datetime) -> str:
+    """How long ago something was."""
+    return seconds(max(0.0, (datetime.now(UTC) - at).total_seconds()))
+
+
+def percent(share: float) -> str:
+    """A share of one."""
+    return f"{100 * share:.1f} %"
+
+
+def money(dollars: float | None) -> str:
+    """An amount of money, or that nobody knows it."""
+    return "not known" if dollars is None else f"${dollars:.2f}"
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("agentbench.view"),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    filters = (seconds, size, moment, since, percent, money, word)
+    made.filters.update({one.__name__: one for one in filters})
+    made.globals.update(run_address=run_address, attempt_address=attempt_address)
+    return made
+
+
+def word(name: str) -> str:
+    """A name out of a program as words: `timed_out` is `timed out`."""
+    return name.replace("_", " ")
+
+
+def cost_of(attempt: "Headline") -> str:
+    """What an attempt cost; nothing where it used no model."""
+    if not attempt.is_metered:
+        return ""
+    return "?" if attempt.cost_usd is None else f"${attempt.cost_usd:.4f}"
+
+
+def _shown(value: object) -> object:
+    """What a page shows of a value: see above."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return harmless(value, newlines=True)
+    return value
