@@ -3,6 +3,8 @@ from agentbench.runs.outage import CircuitBreaker
 from agentbench.runs.plan import Planned
 from agentbench.runs.store import RunStore
 from agentbench.runs.tries import LocalTries
+from agentbench.scoring.evidence import StageName
+from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.unreliable_provider import UnreliableProvider
 from tests.runs.records import RUN, configuration
 
@@ -16,9 +18,9 @@ class Breaker(CircuitBreaker):
         self.suspected = True
 
 
-def tried(workshop, folder, task):
+def tried(workshop, folder, task, agent=None):
     store = RunStore.create(folder, configuration())
-    tries = LocalTries(run_id=RUN, agent=NoopAgent(), workshop=workshop, store=store)
+    tries = LocalTries(run_id=RUN, agent=agent or NoopAgent(), workshop=workshop, store=store)
     return tries.make(Planned(task=task, attempt=1)), store
 
 
@@ -35,3 +37,20 @@ def test_a_lost_one_is_a_reason_to_look_at_everything(task, workshop, tmp_path):
     assert not breaker.suspected
     tried(workshop(UnreliableProvider(), breaker=breaker), tmp_path / "lost", task)
     assert breaker.suspected
+
+
+def test_a_try_is_on_the_board_with_its_stage_while_it_is_under_way(task, workshop, tmp_path):
+    shop, seen = workshop(), []
+
+    def look(_given):
+        seen.extend((each.task_id, each.attempt, each.stage) for each in shop.board.under_way())
+
+    tried(shop, tmp_path, task, ScriptedAgent(look))
+    assert seen == [(task.id, 1, StageName.AGENT_RUN)]
+    assert shop.board.under_way() == ()
+
+
+def test_a_try_that_is_lost_leaves_the_board(task, workshop, tmp_path):
+    shop = workshop(UnreliableProvider())
+    tried(shop, tmp_path, task)
+    assert shop.board.under_way() == ()

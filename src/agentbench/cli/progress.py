@@ -3,7 +3,7 @@
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -22,22 +22,23 @@ def follow(run: "Run", *, quiet: bool, verbose: bool) -> None:
     Nothing is kept of a record that was shown: runs may be long, and all is on disk.
     """
     allow_many_open_files()
-    with _stopping(run), _shown(run, quiet=quiet, verbose=verbose) as shown:
+    shown = _shown(run, quiet=quiet, verbose=verbose)
+    with _stopping(run, shown), shown or nullcontext():
         for record in run.attempts():
             if shown is not None:
                 shown.add(record)
 
 
-def _shown(run: "Run", *, quiet: bool, verbose: bool) -> "AbstractContextManager[Shown | None]":
+def _shown(run: "Run", *, quiet: bool, verbose: bool) -> "Shown | None":
     if quiet and not verbose:
-        return nullcontext()
+        return None
     from agentbench.cli.shown import Shown  # brings rich, which takes its time
 
     return Shown(run, quiet=quiet, verbose=verbose)
 
 
 @contextmanager
-def _stopping(run: "Run") -> Iterator[None]:
+def _stopping(run: "Run", shown: "Shown | None") -> Iterator[None]:
     """First Ctrl-C (or SIGTERM): stop cleanly. Second: at once."""
     pressed: list[float] = []
 
@@ -45,6 +46,8 @@ def _stopping(run: "Run") -> Iterator[None]:
         del frame
         pressed.append(time.monotonic())
         if len(pressed) > 1:
+            if shown is not None:
+                shown.give_back()
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         typer.echo("stopping: what runs is cut off and cleaned up (once more: at once)", err=True)

@@ -1,8 +1,9 @@
-"""Attempts at a terminal: a bar while they are made, and a line for each where that is wanted."""
+"""Attempts at a terminal: a bar and those under way, and a line for each where that is wanted."""
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -13,11 +14,15 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from agentbench.cli.live_table import LiveTable
 from agentbench.report.harmless import harmless
 
 if TYPE_CHECKING:
     from agentbench.runs.record import AttemptRecord
     from agentbench.runs.run import Run
+
+_A_SECOND = 4  # times that it is drawn
+_SHOW_CURSOR = "\x1b[?25h\n"
 
 
 class Shown:
@@ -25,23 +30,36 @@ class Shown:
 
     def __init__(self, run: "Run", *, quiet: bool, verbose: bool) -> None:
         console = Console(stderr=True)
-        self._bar = _bar(console, hidden=quiet or not console.is_terminal)
+        self._bar = _bar(console)
+        self._live: Live | None = None
+        if console.is_terminal and not quiet:
+            drawn = Group(LiveTable(run.workshop.board), self._bar)
+            self._live = Live(drawn, console=console, refresh_per_second=_A_SECOND)
+        self._console = console
         self._lines = verbose or not (quiet or console.is_terminal)
         self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
         self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
         if not quiet:
-            run.say = lambda line: self._bar.console.print(
+            run.say = lambda line: console.print(
                 line, highlight=False, markup=False, soft_wrap=True
             )
 
     def __enter__(self) -> "Shown":
-        """Show the bar."""
-        self._bar.start()
+        """Show the bar, and what is under way."""
+        if self._live is not None:
+            self._live.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
         """Leave the bar as it stands."""
-        self._bar.stop()
+        if self._live is not None:
+            self._live.stop()
+
+    def give_back(self) -> None:
+        """Leave the terminal as it was, whatever is being drawn: the program is about to die."""
+        if self._live is not None:
+            self._console.file.write(_SHOW_CURSOR)
+            self._console.file.flush()
 
     def add(self, record: "AttemptRecord") -> None:
         """Count an attempt, and show it."""
@@ -51,10 +69,10 @@ class Shown:
         self._bar.update(self._line, advance=1, resolved=share, cost=f"${self._cost:.2f}")
         if self._lines:
             line = _attempt_line(record, self._count, self._total)
-            self._bar.console.print(line, highlight=False)
+            self._console.print(line, highlight=False)
 
 
-def _bar(console: Console, *, hidden: bool) -> Progress:
+def _bar(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -64,7 +82,6 @@ def _bar(console: Console, *, hidden: bool) -> Progress:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
-        disable=hidden,
     )
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -187,6 +187,8 @@ class _Walker:
     def _run(self, stage: Stage) -> StageResult:
         started_at, started = datetime.now(UTC), time.monotonic()
         self.note.started(stage.name)
+        if self._place.entry is not None:
+            self._place.entry.at(stage.name)
         with self._opened_log(stage.name) as log:
             self.context.sink = log.write
             try:
@@ -297,14 +299,18 @@ class _Walker:
                 lambda: shared.offer(prepared.snapshot, self._task, image, results)
             )
 
-    def _open_door(self) -> AbstractContextManager[ModelDoor]:
+    @contextmanager
+    def _open_door(self) -> Iterator[ModelDoor]:
         gateway, place = self._workshop.gateway, self._place
         assert gateway is not None
-        return gateway.admit(
+        with gateway.admit(
             budget_usd=self._task.problem.limits.max_cost_usd,
             log=place.folder / LOG,
             lane=f"{self._task.id}/{place.attempt}",
-        )
+        ) as door:
+            if place.entry is not None:
+                place.entry.spent_usd = lambda: door.facts().usage.cost_usd
+            yield door
 
     def _recall_controls(self) -> None:
         if self._key is not None and self._workshop.use_cache:

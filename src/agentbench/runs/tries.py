@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from agentbench.agents.interface import Agent
 from agentbench.runs.attempt import walk
+from agentbench.runs.board import Entry
 from agentbench.runs.plan import Planned
 from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.store import RunStore
@@ -29,17 +30,23 @@ class LocalTries:
             StorageError: its record cannot be written.
             OutageError: something was away for longer than anybody waits.
         """
+        with self.workshop.board.entry(planned.task.id, planned.attempt) as entry:
+            return self._made(planned, entry)
+
+    def _made(self, planned: Planned, entry: Entry) -> AttemptRecord:
         breaker = self.workshop.breaker
         breaker.require()
         folder, retry = breaker.written(
             lambda: self.store.attempt_folder(planned.task.id, planned.attempt)
         )
+        entry.retry_of = retry or None
         place = Place(
             folder=folder,
             run_id=self.run_id,
             attempt=planned.attempt,
             retry_of=retry or None,
             queued_at=self.queued_at,
+            entry=entry,
         )
         record = walk(planned.task, self.agent, self.workshop, place)
         breaker.written(lambda: self.store.append(record, folder))

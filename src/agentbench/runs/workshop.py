@@ -7,6 +7,7 @@ from threading import Event, Semaphore
 
 from agentbench.agents.model_door import ModelGateway
 from agentbench.aside import Aside
+from agentbench.runs.board import Board, Entry
 from agentbench.runs.host import available_cpus
 from agentbench.runs.outage import CircuitBreaker
 from agentbench.runs.record import RunId
@@ -34,6 +35,7 @@ class Workshop:
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     attempt_timeout: timedelta | None = None  # None: what all its stages may take, and some more
     aside: Aside = field(default_factory=Aside)
+    board: Board = field(default_factory=Board)
     breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))
 
 
@@ -46,3 +48,4 @@ class Place:
     attempt: int
     retry_of: int | None = None
     queued_at: float | None = None  # time.monotonic() when it could have started
+    entry: Entry | None = None  # on the board, if somebody looks at it

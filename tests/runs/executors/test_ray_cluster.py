@@ -208,3 +208,13 @@ def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
     assert {record.attempt for record in records if record.retry_of} == {
         record.attempt for record in lost
     }
+
+
+def test_what_is_on_the_cluster_is_on_the_board_until_it_is_back(on_cluster, workshop, task):
+    shop = workshop()
+    with on_cluster(shop) as executor:
+        executor.start(Planned(task=task, attempt=4))
+        (entry,) = shop.board.under_way()
+        assert (entry.task_id, entry.attempt, entry.where) == (task.id, 4, "the cluster")
+        all_ended(executor, 1)
+        assert shop.board.under_way() == ()

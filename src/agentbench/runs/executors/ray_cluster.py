@@ -18,6 +18,7 @@ from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from agentbench.agents.interface import Agent
 from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
+from agentbench.runs.board import Entry
 from agentbench.runs.executors.baggage import unpack
 from agentbench.runs.executors.errand import Brought, Errand, Orders
 from agentbench.runs.executors.interface import Ended
@@ -79,6 +80,7 @@ class _Away:
     planned: Planned
     place: Place
     ref: Any  # an ObjectRef; ray is typed nowhere
+    entry: Entry
 
 
 class RayExecutor:
@@ -145,7 +147,9 @@ class RayExecutor:
             queued_at=time.monotonic(),
         )
         ref = remote.remote(errand)
-        self._away[ref] = _Away(planned=planned, place=place, ref=ref)
+        entry = self._workshop.board.begin(task.id, planned.attempt, retry_of=retry or None)
+        entry.where = "the cluster"
+        self._away[ref] = _Away(planned=planned, place=place, ref=ref, entry=entry)
         ref.future().add_done_callback(lambda future: self._over.put((ref, future)))
 
     def ended(self, *, within: float) -> Sequence[Ended]:
@@ -180,6 +184,7 @@ class RayExecutor:
 
     def _taken_in(self, ref: object, future: "Future[Brought]") -> Ended:
         away = self._away.pop(ref)
+        self._workshop.board.end(away.entry)
         try:
             record = self._unpacked(away, future.result())
         except TaskCancelledError:

@@ -1,0 +1,68 @@
+import io
+
+from rich.console import Console
+
+from agentbench.cli.live_table import LiveTable
+from agentbench.runs.board import Board
+from agentbench.scoring.evidence import StageName
+from agentbench.tasks.problem import TaskId
+
+
+def drawn(board, *, width=80, height=24):
+    console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True)
+    console.print(LiveTable(board))
+    return console.file.getvalue()
+
+
+def lines(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def test_an_attempt_is_told_with_its_stage_time_and_cost():
+    board = Board(clock=lambda: 0.0)
+    entry = board.begin(TaskId("lru-expiry"), 2, retry_of=1)
+    entry.at(StageName.AGENT_RUN)
+    entry.spent_usd = lambda: 0.125
+    entry.began -= 3_725.9
+    told = ["lru-expiry", "attempt", "2,", "retry", "1", "agent_run", "1:02:05", "$0.12"]
+    assert lines(drawn(board)) == [told]
+
+
+def test_what_is_not_known_is_not_made_up():
+    board = Board(clock=lambda: 0.0)
+    board.begin(TaskId("waits"), 1)
+    board.begin(TaskId("away"), 1).where = "the cluster"
+    board.begin(TaskId("dear"), 1).spent_usd = lambda: None
+    assert lines(drawn(board)) == [
+        ["waits", "attempt", "1", "waiting", "0:00"],
+        ["away", "attempt", "1", "on", "the", "cluster", "0:00"],
+        ["dear", "attempt", "1", "waiting", "0:00", "$?"],
+    ]
+
+
+def test_no_more_is_drawn_than_the_terminal_has_room_for():
+    board = Board()
+    for number in range(50):
+        board.begin(TaskId("many"), number)
+    told = drawn(board, height=10).splitlines()
+    assert len(told) == 6
+    assert "… and 45 more under way" in told[-1]
+
+
+def test_in_a_narrow_terminal_a_line_stays_one():
+    board = Board()
+    board.begin(TaskId("a" * 100), 1).at(StageName.FINAL_TEST)
+    (line,) = drawn(board, width=50).splitlines()
+    assert "final_test" in line
+
+
+def test_nothing_under_way_is_no_line():
+    assert drawn(Board()) == ""
+
+
+def test_markup_and_escape_sequences_stay_text():
+    board = Board()
+    board.begin(TaskId("[bold]x[/bold]\x1b[31m"), 1)
+    told = drawn(board)
+    assert "[bold]x[/bold]" in told
+    assert "\x1b[31m" not in told
