@@ -1,16 +1,16 @@
 """`agentbench report`."""
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.output_file import writing_to
 from agentbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ class FormatName(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     JUNIT = "junit"
+    HTML = "html"
+
+
+_WITHOUT_BOARD = frozenset({FormatName.CSV, FormatName.JUNIT, FormatName.HTML})  # or its own one
 
 
 def report(
@@ -37,25 +41,33 @@ def report(
     format_name: Annotated[
         FormatName, typer.Option("--format", help="How to print it.")
     ] = FormatName.TABLE,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file for it; default: stdout.")
+    ] = None,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
     debug: options.Debug = False,
 ) -> None:
     """Report on runs: a row per attempt, rates with intervals, and a leaderboard of several.
 
-    Example: agentbench report last --format markdown
+    HTML is one page with pictures that needs no network and nothing beside it.
+
+    Example: agentbench report last --format html --output report.html
     """
-    from agentbench.report.report_extra import JUNIT, require
+    from agentbench.report.report_extra import JUNIT, PAGE, require
     from agentbench.runs.store import find_run
 
     del debug  # read by the program itself
     if format_name is FormatName.JUNIT:
         require("--format junit", JUNIT)
+    if format_name is FormatName.HTML:
+        require("--format html", PAGE)
     folders = _once([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [_read(folder, whole=format_name is FormatName.JSON) for folder in folders]
     board = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
-    _print(read, attempts, board, format_name)
+    with writing_to(output) as target:
+        _print(read, attempts, board, format_name, target)
     if github_summary:
         _append_summary(attempts, board)
 
@@ -85,7 +97,7 @@ def _leaderboard(
     from agentbench.report.leaderboard import leaderboard
     from agentbench.report.report_extra import STATISTICS, is_there
 
-    if len(runs) == 1 or (format_name in {FormatName.CSV, FormatName.JUNIT} and not needed):
+    if len(runs) == 1 or (format_name in _WITHOUT_BOARD and not needed):
         return None
     with_groups = is_there(STATISTICS)
     if not with_groups:
@@ -98,6 +110,7 @@ def _print(
     attempts: "Sequence[Headline]",
     board: "Leaderboard | None",
     format_name: FormatName,
+    target: TextIO,
 ) -> None:
     from agentbench.report.formats import csv_pieces, json_pieces
     from agentbench.report.rows import in_order
@@ -105,22 +118,30 @@ def _print(
 
     match format_name:
         case FormatName.TABLE:
-            _print_table(runs, attempts, board)
+            _print_table(runs, attempts, board, target)
         case FormatName.JSON:
             records = chain.from_iterable(run.records() for run in runs)
-            sys.stdout.writelines(json_pieces(Summary.of(attempts), records, board))
+            target.writelines(json_pieces(Summary.of(attempts), records, board))
         case FormatName.CSV:
-            sys.stdout.writelines(csv_pieces(in_order(attempts)))
+            target.writelines(csv_pieces(in_order(attempts)))
         case FormatName.MARKDOWN:
-            sys.stdout.writelines(_markdown(attempts, board))
+            target.writelines(_markdown(attempts, board))
         case FormatName.JUNIT:
             from agentbench.report.junit import junit_pieces
 
-            sys.stdout.writelines(junit_pieces(_suites(runs)))
+            target.writelines(junit_pieces(_suites(runs)))
+        case FormatName.HTML:
+            from agentbench.report.html.page import pieces
+            from agentbench.report.html.shown_run import ShownRun
+
+            target.writelines(pieces([ShownRun.of(run) for run in runs]))
 
 
 def _print_table(
-    runs: "Sequence[ReportedRun]", attempts: "Sequence[Headline]", board: "Leaderboard | None"
+    runs: "Sequence[ReportedRun]",
+    attempts: "Sequence[Headline]",
+    board: "Leaderboard | None",
+    target: TextIO,
 ) -> None:
     from rich.console import Console
 
@@ -129,7 +150,7 @@ def _print_table(
     from agentbench.report.summary import Summary, summary_line
     from agentbench.report.summary_text import print_summary
 
-    console = Console()
+    console = Console(file=target)
     if board is not None:
         print_leaderboard(board, console)
     print_table(attempts, console)

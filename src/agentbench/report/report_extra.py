@@ -6,6 +6,7 @@ from agentbench.errors import UsageError
 
 STATISTICS = ("scipy", "statsmodels")
 JUNIT = ("junitparser",)
+PAGE = ("jinja2", "matplotlib", *STATISTICS)
 
 
 def is_there(libraries: tuple[str, ...]) -> bool:

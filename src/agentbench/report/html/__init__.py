@@ -1,0 +1,1 @@
+"""Runs as one HTML file: pictures, tables and a little script, none of it from elsewhere."""

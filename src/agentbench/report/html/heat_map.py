@@ -1,0 +1,94 @@
+"""Tasks against runs: how many attempts of each were resolved, the hardest tasks first.
+
+It is a table, each cell of which has its numbers and a colour: nothing of it is lost without
+colours, nor for those who do not see it.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from agentbench.runs.headline import Headline
+from agentbench.tasks.problem import TaskId
+
+_ALL_SHOWN = 60  # tasks: up to here each has its row
+_MOST_SHOWN = 200  # rows
+_LEVELS = 4  # colours above that of none
+
+Cells = tuple["Cell | None", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The attempts of one run at one task."""
+
+    resolved: int
+    total: int
+
+    @property
+    def level(self) -> int:
+        """0 for none resolved, 4 for all."""
+        if self.resolved == self.total:
+            return _LEVELS
+        return ceil(self.resolved / self.total * (_LEVELS - 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """Rows of tasks, and the tasks that have none since every run did alike."""
+
+    rows: Sequence[tuple[TaskId, Cells]]
+    always: Sequence[TaskId]  # every attempt of every run resolved them
+    never: Sequence[TaskId]  # no attempt of any did
+    beyond: Sequence[TaskId]  # too many to be shown: those on which runs differ least
+    tasks: int
+
+    @property
+    def note(self) -> str:
+        """What is not shown one by one."""
+        if len(self.rows) == self.tasks:
+            return "The hardest tasks come first."
+        said = f"Of {self.tasks} tasks {len(self.rows)} are shown, the hardest first: those on "
+        return said + "which attempts differ. The others are named below the table."
+
+
+def heat_map(runs: Sequence[Sequence[Headline]]) -> HeatMap:
+    """The map of some runs, each given by its attempts."""
+    counts = [_counts(attempts) for attempts in runs]
+    tasks = sorted(set().union(*counts))
+    cells = {task: tuple(own.get(task) for own in counts) for task in tasks}
+    if len(tasks) <= _ALL_SHOWN:
+        return HeatMap(rows=_rows(tasks, cells), always=(), never=(), beyond=(), tasks=len(tasks))
+    share = {task: _share(cells[task]) for task in tasks}
+    mixed = [task for task in tasks if 0 < share[task] < 1]
+    mixed.sort(key=lambda task: -_spread(cells[task]))
+    return HeatMap(
+        rows=_rows(mixed[:_MOST_SHOWN], cells),
+        always=[task for task in tasks if share[task] == 1],
+        never=[task for task in tasks if share[task] == 0],
+        beyond=sorted(mixed[_MOST_SHOWN:]),
+        tasks=len(tasks),
+    )
+
+
+def _counts(attempts: Sequence[Headline]) -> dict[TaskId, Cell]:
+    total = Counter(attempt.task_id for attempt in attempts)
+    resolved = Counter(attempt.task_id for attempt in attempts if attempt.resolved)
+    return {task: Cell(resolved=resolved[task], total=count) for task, count in total.items()}
+
+
+def _rows(tasks: Sequence[TaskId], cells: dict[TaskId, Cells]) -> list[tuple[TaskId, Cells]]:
+    ordered = sorted(tasks, key=lambda task: (_share(cells[task]), task))
+    return [(task, cells[task]) for task in ordered]
+
+
+def _share(cells: Cells) -> float:
+    made = [cell for cell in cells if cell is not None]
+    return sum(cell.resolved for cell in made) / sum(cell.total for cell in made)
+
+
+def _spread(cells: Cells) -> float:
+    """How far apart runs are, and then how undecided their attempts."""
+    shares = [cell.resolved / cell.total for cell in cells if cell is not None]
+    return max(shares) - min(shares) + 0.1 * (0.5 - abs(_share(cells) - 0.5))
