@@ -101,7 +101,7 @@ def test_findings_and_warnings_are_shown():
 
 def test_the_patch_is_shown_with_tabs_and_without_escapes(tmp_path):
     (tmp_path / "patch.diff").write_bytes(b"+\tmake\n-\x1b[31mred\n+\xff\n")
-    dropped = Dropped(path="conftest.py", why="protected")
+    dropped = Dropped(path="conf\x1b[1mtest.py", why="pro\x1b[2Jtected")
     lines = page(failed(patch=patch(dropped=(dropped,))), tmp_path)
     start = lines.index("patch: 1 files, +2 -3")
     assert lines[start + 1 : start + 5] == [

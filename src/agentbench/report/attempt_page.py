@@ -159,7 +159,7 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
         return
     yield f"patch: {patch.files} files, +{patch.insertions} -{patch.deletions}"
     for dropped in patch.dropped:
-        yield f"  not judged: {harmless(dropped.path)}: {dropped.why}"
+        yield f"  not judged: {harmless(dropped.path)}: {harmless(dropped.why)}"
     path = folder / patch.path
     if not path.is_file():
         return
