@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from agentbench.scoring.statistics import Interval, wilson_interval
+from agentbench.scoring.statistics import Interval, wilson_bounds, wilson_interval
 
 runs = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -27,6 +27,25 @@ def test_it_holds_the_rate_and_stays_within_0_and_1(run, confidence):
     low, high = wilson_interval(successes, total, confidence=confidence)
     assert 0 <= low <= successes / total + 1e-12
     assert successes / total - 1e-12 <= high <= 1
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611),
+     (1, 29, 0.0061, 0.1718)],
+)  # fmt: skip
+def test_it_agrees_with_the_published_table(successes, total, low, high):
+    # Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics in
+    # Medicine 17, table I, method 3.
+    told = wilson_interval(successes, total)
+    assert (round(told.low, 4), round(told.high, 4)) == (low, high)
+
+
+def test_a_sample_may_be_worth_a_fraction_of_an_attempt():
+    lows = [wilson_bounds(0.4, size).low for size in (9, 9.5, 10)]
+    assert lows == sorted(lows)
+    assert wilson_bounds(0.4, 10) == wilson_interval(4, 10)
+    assert wilson_bounds(0.4, 0) == Interval(0.0, 1.0)
 
 
 def test_nine_of_ten_is_the_interval_that_the_last_line_of_a_run_shows():

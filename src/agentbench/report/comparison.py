@@ -1,15 +1,21 @@
 """Two runs at the same tasks, side by side."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from agentbench.errors import InputError
 from agentbench.report.summary import Rate, Summary
-from agentbench.report.task_outcomes import TaskOutcome, TaskOutcomes
+from agentbench.report.task_outcomes import (
+    TaskOutcome,
+    TaskOutcomes,
+    judged_pairs,
+    overall_pairs,
+)
 from agentbench.runs.headline import Headline
-from agentbench.scoring.paired import Difference, Pair, paired_difference
+from agentbench.scoring.paired import Difference, paired_difference
 from agentbench.scoring.statistics import Interval
-from agentbench.scoring.task_score import TaskScore
 from agentbench.tasks.problem import TaskId
 
 
@@ -80,9 +86,9 @@ def compare(first: Sequence[Headline], second: Sequence[Headline]) -> Comparison
             f"nothing to compare: of {len(ours)} and {len(theirs)} tasks the two runs share none; "
             "compare runs of the same tasks"
         )
-    flips = [_flip(task, ours[task], theirs[task]) for task in shared]
-    overall = _pairs(shared, ours, theirs, lambda outcome: outcome.overall_score)
-    judged = _pairs(shared, ours, theirs, lambda outcome: outcome.judged_score)
+    flips = list(_flips(shared, ours, theirs))
+    both = Counter((ours[task], theirs[task]) for task in shared)
+    judged = judged_pairs(both)
     return Comparison(
         first=Summary.of(attempt for attempt in first if attempt.task_id in theirs),
         second=Summary.of(attempt for attempt in second if attempt.task_id in ours),
@@ -91,27 +97,25 @@ def compare(first: Sequence[Headline], second: Sequence[Headline]) -> Comparison
         changed=_changed(first, second),
         gained=tuple(flip for flip in flips if flip.second.share > flip.first.share),
         lost=tuple(flip for flip in flips if flip.second.share < flip.first.share),
-        overall=paired_difference(overall),
+        overall=paired_difference(overall_pairs(both)),
         judged=paired_difference(judged) if judged else None,
     )
 
 
-def _flip(task: TaskId, first: TaskOutcome, second: TaskOutcome) -> Flip:
-    return Flip(
-        task_id=task,
-        first=Rate(resolved=first.resolved, total=first.attempts),
-        second=Rate(resolved=second.resolved, total=second.attempts),
-    )
+def _flips(
+    shared: Iterable[TaskId],
+    ours: Mapping[TaskId, TaskOutcome],
+    theirs: Mapping[TaskId, TaskOutcome],
+) -> Iterator[Flip]:
+    rate = cache(_rate)
+    for task in shared:
+        first, second = rate(ours[task]), rate(theirs[task])
+        if first.share != second.share:
+            yield Flip(task_id=task, first=first, second=second)
 
 
-def _pairs(
-    shared: Sequence[TaskId],
-    ours: dict[TaskId, TaskOutcome],
-    theirs: dict[TaskId, TaskOutcome],
-    score: Callable[[TaskOutcome], TaskScore | None],
-) -> list[Pair]:
-    both = ((score(ours[task]), score(theirs[task])) for task in shared)
-    return [Pair(one, other) for one, other in both if one is not None and other is not None]
+def _rate(outcome: TaskOutcome) -> Rate:
+    return Rate(resolved=outcome.resolved, total=outcome.attempts)
 
 
 def _changed(first: Sequence[Headline], second: Sequence[Headline]) -> tuple[TaskId, ...]:

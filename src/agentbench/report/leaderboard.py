@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from agentbench.report.summary import Rate, Summary
-from agentbench.report.task_outcomes import TaskOutcome, TaskOutcomes
+from agentbench.report.task_outcomes import TaskOutcome, TaskOutcomes, overall_pairs, overall_scores
 from agentbench.runs.headline import Headline
 from agentbench.scoring.multiplicity import holm, letters
-from agentbench.scoring.paired import Pair, significance
+from agentbench.scoring.paired import significance
 from agentbench.tasks.problem import TaskId
 
 _ALPHA = 0.05
@@ -63,10 +63,14 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
         entrants: at least one.
         with_groups: Test the pairs, for which scipy and statsmodels are needed.
     """
-    outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]
+    counted = [TaskOutcomes() for _ in entrants]
+    summaries = [
+        Summary.of(entrant.attempts, outcomes=into)
+        for entrant, into in zip(entrants, counted, strict=True)
+    ]
+    outcomes = [each.by_task for each in counted]
     common = set.intersection(*(set(each) for each in outcomes))
     rates = [_rate(each, common) for each in outcomes]
-    summaries = [Summary.of(entrant.attempts) for entrant in entrants]
     labels = label_runs(entrants)
 
     def worth(number: int) -> tuple[float, float, str]:
@@ -111,25 +115,24 @@ def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
 def _whose(entrant: Entrant) -> str:
     if not entrant.attempts:
         return f"{entrant.name}, no attempts"
-    agents = dict.fromkeys(
-        f"{each.agent} {each.model}" if each.model else each.agent for each in entrant.attempts
-    )
-    first, *others = agents
+    (agent, model), *others = dict.fromkeys((each.agent, each.model) for each in entrant.attempts)
+    first = f"{agent} {model}" if model else agent
     return f"{first} and {len(others)} more" if others else first
 
 
 def _rate(outcomes: Mapping[TaskId, TaskOutcome], common: set[TaskId]) -> Rate:
-    return Rate.of(Counter(outcomes[task].overall_score for task in common))
+    told = Counter(outcomes[task] for task in common)
+    return Rate.of(overall_scores(told))
 
 
 def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[Versus, ...]:
     tested = []
     for one, other in combinations(range(len(outcomes)), 2):
         ours, theirs = outcomes[one], outcomes[other]
-        shared = sorted(ours.keys() & theirs.keys())
-        if shared:
-            pairs = [Pair(ours[t].overall_score, theirs[t].overall_score) for t in shared]
-            tested.append((one, other, len(shared), significance(pairs).p_value))
+        both = Counter((ours[task], theirs[task]) for task in ours.keys() & theirs.keys())
+        if both:
+            p_value = significance(overall_pairs(both)).p_value
+            tested.append((one, other, both.total(), p_value))
     corrected = holm([p_value for *_, p_value in tested])
     return tuple(
         Versus(first=one, second=other, tasks=tasks, p_value=p_value)

@@ -7,6 +7,7 @@ found in what a page says once it is rendered, and only code is left alone.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from agentbench.report.figures import judged_title, summary_lines
 from agentbench.report.harmless import harmless
@@ -16,6 +17,7 @@ from agentbench.runs.headline import Headline
 
 _BACKTICKS = re.compile("`+")
 _STRANGERS = frozenset({"agent", "detail"})  # columns that hold what others wrote
+_MANY = frozenset({"task", "detail"})  # columns whose texts seldom return
 _LONGEST = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
 
@@ -75,4 +77,8 @@ def markdown_pieces(attempts: Sequence[Headline]) -> Iterator[str]:
 
 
 def _cells() -> tuple[Callable[[str], str], ...]:
-    return tuple(code if name in _STRANGERS else escaped for name in Row._fields)
+    makers = {name: code if name in _STRANGERS else escaped for name in Row._fields}
+    return tuple(
+        maker if name in _MANY else lru_cache(maxsize=1_000)(maker)
+        for name, maker in makers.items()
+    )

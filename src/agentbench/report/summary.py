@@ -74,9 +74,14 @@ class Summary:
     attempt_seconds: float  # added up over the attempts
 
     @classmethod
-    def of(cls, attempts: Iterable[AttemptRecord | Headline]) -> "Summary":
-        """Count attempts; none is kept."""
-        tally = _Tally()
+    def of(
+        cls,
+        attempts: Iterable[AttemptRecord | Headline],
+        *,
+        outcomes: TaskOutcomes | None = None,
+    ) -> "Summary":
+        """Count attempts; none is kept. They are counted by task into `outcomes`, if given."""
+        tally = _Tally(outcomes=TaskOutcomes() if outcomes is None else outcomes)
         for attempt in attempts:
             tally.add(Headline.of(attempt))
         overall, judged = tally.outcomes.overall(), tally.outcomes.judged()
@@ -121,12 +126,12 @@ class Summary:
 
 @dataclass(slots=True)
 class _Tally:
+    outcomes: TaskOutcomes
     quarantined: int = 0
     seconds: float = 0.0
     cost_usd: float = 0.0
     is_cost_known: bool = True
     tokens: int = 0
-    outcomes: TaskOutcomes = field(default_factory=TaskOutcomes)
     reasons: Counter[FailureReason] = field(default_factory=Counter)
     faults: Counter[Fault] = field(default_factory=Counter)
 

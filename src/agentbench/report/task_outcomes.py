@@ -1,10 +1,11 @@
 """Attempts counted by task: enough for every rate, in little memory."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from agentbench.runs.headline import Headline
+from agentbench.scoring.paired import Pair, Pairs
 from agentbench.scoring.task_score import Scores, TaskScore
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.problem import TaskId
@@ -51,22 +52,45 @@ class TaskOutcomes:
 
     def overall(self) -> Scores:
         """How many tasks have which score over all attempts."""
-        return _scores(
-            (each.overall_score, n) for each, n in Counter(self.by_task.values()).items()
-        )
+        return overall_scores(Counter(self.by_task.values()))
 
     def judged(self) -> Scores:
         """The same without attempts lost to the task or the infrastructure."""
-        counted = Counter(self.by_task.values()).items()
-        return _scores((each.judged_score, n) for each, n in counted)
+        scores: Counter[TaskScore] = Counter()
+        for outcome, tasks in Counter(self.by_task.values()).items():
+            if outcome.judged_score is not None:
+                scores[outcome.judged_score] += tasks
+        return scores
+
+
+def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
+    """How many tasks have which score over all attempts, of how many have which outcome."""
+    scores: Counter[TaskScore] = Counter()
+    for outcome, tasks in outcomes.items():
+        scores[outcome.overall_score] += tasks
+    return scores
+
+
+Both = Mapping[tuple[TaskOutcome, TaskOutcome], int]
+"""How many tasks came out so in two runs."""
+
+
+def overall_pairs(both: Both) -> Pairs:
+    """Two runs' scores over all attempts."""
+    pairs: Counter[Pair] = Counter()
+    for (first, second), tasks in both.items():
+        pairs[Pair(first.overall_score, second.overall_score)] += tasks
+    return pairs
+
+
+def judged_pairs(both: Both) -> Pairs:
+    """The same of judged attempts, of those tasks that have some in both runs."""
+    pairs: Counter[Pair] = Counter()
+    for (first, second), tasks in both.items():
+        one, other = first.judged_score, second.judged_score
+        if one is not None and other is not None:
+            pairs[Pair(one, other)] += tasks
+    return pairs
 
 
 _NONE = TaskOutcome()
-
-
-def _scores(counted: Iterable[tuple[TaskScore | None, int]]) -> Scores:
-    scores: Counter[TaskScore] = Counter()
-    for score, tasks in counted:
-        if score is not None:
-            scores[score] += tasks
-    return scores

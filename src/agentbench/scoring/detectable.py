@@ -3,7 +3,11 @@
 That is, one that a test at 5 % would have found in four of five such comparisons (80 % power).
 """
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _ALPHA = 0.05
 _POWER = 0.8
@@ -12,7 +16,7 @@ _MANY = 10_000  # tasks: with more the exact sum is as good as the normal one
 
 
 def detectable_difference(
-    differences: Sequence[float], *, has_single_attempts: bool
+    differences: "NDArray[np.float64]", *, has_single_attempts: bool
 ) -> float | None:
     """The difference that would have been found in 80 % of comparisons at 5 %.
 
@@ -27,16 +31,13 @@ def detectable_difference(
     Returns:
         A share of tasks; None where no difference, however large, could be shown.
     """
-    from statistics import pstdev
-
-    tasks = len(differences)
+    tasks = differences.size
     if tasks < _LEAST:
         return None
-    spread = pstdev(differences)
-    is_flat = max(differences) - min(differences) < 1e-12  # but for rounding
+    spread = float(differences.std(ddof=1))
+    is_flat = spread < 1e-9  # but for rounding
     if is_flat or (has_single_attempts and tasks <= _MANY):
-        flipped = sum(difference != 0 for difference in differences) / tasks
-        return _of_flips(tasks, 0.0 if is_flat else flipped)
+        return _of_flips(tasks, 0.0 if is_flat else float((differences != 0).mean()))
     return _of_spread(tasks, spread)
 
 
@@ -71,7 +72,13 @@ def _of_flips(tasks: int, flipped: float) -> float | None:
 
 
 def _of_spread(tasks: int, spread: float) -> float | None:
+    from scipy.optimize import brentq
     from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 
-    effect = float(TTestPower().solve_power(nobs=tasks, alpha=_ALPHA, power=_POWER))
+    def short(effect: float) -> float:
+        return float(TTestPower().power(effect, nobs=tasks, alpha=_ALPHA)) - _POWER
+
+    # Its own solve_power returns now a number and now an array. Ten standard errors are found
+    # surely, and far beyond them its power is no number.
+    effect = float(brentq(short, 1e-9, 10 / tasks**0.5))
     return effect * spread if effect * spread <= 1 else None

@@ -6,7 +6,7 @@ both look at tasks as wholes. scipy and statsmodels, which do the sums, are impo
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SEED = 20_260_102  # so that the same runs give the same numbers
 _RESAMPLES = 9_999
+_FEW = 15  # tasks that differ: up to here all 2**15 ways to swap are gone through
 _MANY = 2_000  # tasks: with more the central limit theorem is as good as any resampling
 _SOME = 1_000  # tasks: with more BCa's jackknife would cost their square, and corrects nothing
 _AT_ONCE = 2_000_000  # numbers of a resampling that are held at a time
@@ -35,6 +36,10 @@ class Pair(NamedTuple):
     def difference(self) -> float:
         """Of the shares, second minus first."""
         return self.second.share - self.first.share
+
+
+Pairs = Mapping[Pair, int]
+"""How many tasks came out so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,34 +61,32 @@ class Significance(NamedTuple):
     name: str
 
 
-def paired_difference(pairs: Sequence[Pair]) -> Difference:
+def paired_difference(pairs: Pairs) -> Difference:
     """Compare two runs over the tasks that both have.
 
     Raises:
         ValueError: there are none.
     """
-    import numpy as np
-
     if not pairs:
         raise ValueError("expected a task that both runs have, found none")
-    differences = np.array([pair.difference for pair in pairs], dtype=float)
+    differences = _differences(pairs)
     p_value, test = significance(pairs)
     return Difference(
-        tasks=len(pairs),
+        tasks=differences.size,
         difference=float(differences.mean()),
         interval=_interval(differences),
         p_value=p_value,
         test=test,
-        detectable=detectable_difference(differences.tolist(), has_single_attempts=_single(pairs)),
+        detectable=detectable_difference(differences, has_single_attempts=_single(pairs)),
     )
 
 
-def significance(pairs: Sequence[Pair]) -> Significance:
+def significance(pairs: Pairs) -> Significance:
     """The p value of the null hypothesis that both runs are alike at every task.
 
     One attempt per task: the exact McNemar test (McNemar 1947) on the tasks that flipped. Several:
     the test that it is a special case of, whose null distribution swaps the two runs at each task
-    (Fisher 1935); all swaps where there are few tasks, else 9,999 of them. With more than 2,000
+    (Fisher 1935); all swaps where up to 15 tasks differ, else 9,999 of them. With more than 2,000
     tasks that differ, Student's t on the differences. Where two runs have unequal numbers of
     attempts at a task, swapping them is exact only up to that inequality.
     """
@@ -92,9 +95,9 @@ def significance(pairs: Sequence[Pair]) -> Significance:
     import numpy as np
     from scipy import stats  # type: ignore[import-untyped]
 
-    differences = np.array([pair.difference for pair in pairs], dtype=float)
+    differences = _differences(pairs)
     moved = differences[differences != 0]  # swapping the others changes nothing
-    if not moved.size:
+    if moved.size < 2:  # one, swapped, is as far from none
         return Significance(1.0, "permutation test")
     if moved.size > _MANY:
         return Significance(float(stats.ttest_1samp(differences, 0.0).pvalue), "paired t test")
@@ -103,23 +106,31 @@ def significance(pairs: Sequence[Pair]) -> Significance:
         np.sum,
         permutation_type="samples",
         vectorized=True,
-        n_resamples=_RESAMPLES,
+        n_resamples=2**_FEW if moved.size <= _FEW else _RESAMPLES,
         batch=max(1, _AT_ONCE // moved.size),
         rng=np.random.default_rng(_SEED),
     )
     return Significance(min(1.0, float(tested.pvalue)), "permutation test")
 
 
-def _single(pairs: Sequence[Pair]) -> bool:
+def _differences(pairs: Pairs) -> "NDArray[np.float64]":
+    import numpy as np
+
+    kinds = [pair.difference for pair in pairs]
+    # In an order of their own, so that the same tasks give the same resamples.
+    return np.sort(np.repeat(np.array(kinds, dtype=float), list(pairs.values())))
+
+
+def _single(pairs: Pairs) -> bool:
     return all(pair.first.attempts == pair.second.attempts == 1 for pair in pairs)
 
 
-def _mcnemar(pairs: Sequence[Pair]) -> Significance:
+def _mcnemar(pairs: Pairs) -> Significance:
     from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
 
     table = [[0, 0], [0, 0]]
-    for pair in pairs:
-        table[pair.first.resolved][pair.second.resolved] += 1
+    for pair, tasks in pairs.items():
+        table[pair.first.resolved][pair.second.resolved] += tasks
     return Significance(float(mcnemar(table, exact=True).pvalue), "exact McNemar test")
 
 

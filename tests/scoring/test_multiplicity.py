@@ -1,0 +1,60 @@
+"""Holm's correction against a published example and its definition; letters against the pairs."""
+
+import math
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentbench.scoring.multiplicity import holm, letters
+
+
+def test_holm_s_correction_is_that_of_a_published_example():
+    # The worked example of "Holm-Bonferroni method", Wikipedia: of 0.01, 0.04, 0.03 and 0.005 at
+    # 5 % the fourth and the first are rejected, and the others are not.
+    told = holm([0.01, 0.04, 0.03, 0.005])
+    assert [each <= 0.05 for each in told] == [True, False, False, True]
+    assert [round(each, 6) for each in told] == [0.03, 0.06, 0.06, 0.02]
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_each_is_multiplied_by_how_many_are_as_large_and_none_overtakes(p_values):
+    # Holm 1979, "A simple sequentially rejective multiple test procedure".
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    expected, least = [0.0] * len(p_values), 0.0
+    for rank, number in enumerate(order):
+        least = max(least, min(1.0, (len(order) - rank) * p_values[number]))
+        expected[number] = least
+    told = holm(p_values)
+    assert all(math.isclose(a, b, abs_tol=1e-12) for a, b in zip(told, expected, strict=True))
+
+
+graphs = st.integers(0, 7).flatmap(
+    lambda size: st.tuples(
+        st.just(size), st.sets(st.sampled_from(list(combinations(range(size), 2)) or [(0, 0)]))
+        if size > 1 else st.just(set()),
+    )
+)  # fmt: skip
+
+
+@given(graphs)
+def test_two_share_a_letter_exactly_where_they_are_not_separated(graph):
+    size, separated = graph
+    told = letters(size, separated)
+    assert len(told) == size
+    assert all(told)
+    for one, other in combinations(range(size), 2):
+        shares = bool(set(told[one]) & set(told[other]))
+        assert shares == ((one, other) not in separated)
+
+
+def test_letters_begin_with_the_best():
+    assert letters(3, [(0, 2)]) == ("a", "ab", "b")
+    assert letters(3, []) == ("a", "a", "a")
+    assert letters(2, [(0, 1)]) == ("a", "b")
+
+
+def test_more_groups_than_letters_are_told_apart_by_spaces():
+    told = letters(30, combinations(range(30), 2))
+    assert len(set(told)) == 30
+    assert (told[0], told[26]) == ("a", "aa")
