@@ -64,7 +64,7 @@ class RunsFolder:
                 raise refusal
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             file = open(os.open(path, flags), "rb")  # noqa: SIM115, PTH123 - whoever asked closes it
-        except (OSError, RuntimeError):
+        except (OSError, RuntimeError, ValueError):  # a link in a circle, a name that none has
             raise refusal from None
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file

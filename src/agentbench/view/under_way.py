@@ -91,8 +91,9 @@ def _last_tries(places: Collection[str]) -> list[str]:
     last: dict[str, tuple[int, str]] = {}
     for place in places:
         attempt, _, retry = place.partition(_RETRY)
-        if retry and not retry.isdigit():
-            continue
+        number = attempt.rpartition("/")[2]
+        if not number.isdigit() or (retry and not retry.isdigit()):
+            continue  # one that was judged again, or none of ours
         rank = (int(retry or 0), place)
         last[attempt] = max(rank, last.get(attempt, rank))
     return [place for _, place in last.values()]

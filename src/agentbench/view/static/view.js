@@ -13,6 +13,7 @@
 
   function workIn(old, fresh) {
     if (old.isEqualNode(fresh)) return;
+    if (old.nodeType === Node.ELEMENT_NODE && old.hasAttribute("data-keep")) return; // being typed in
     if (old.nodeName !== fresh.nodeName || (old.id || "") !== (fresh.id || "")) {
       old.replaceWith(fresh);
       return;

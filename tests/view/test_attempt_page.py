@@ -1,0 +1,137 @@
+import re
+from datetime import timedelta
+from itertools import pairwise
+
+from agentbench.runs.record import PatchRecord, StageRecord
+from agentbench.runs.store import RunStore
+from agentbench.scoring.evidence import Ending, Evidence, StageName
+from agentbench.scoring.taxonomy import FailureReason
+from agentbench.stages.verification.controls import (
+    ControlledTest,
+    ControlRun,
+    Controls,
+    DrawnMutant,
+    WeakControl,
+)
+from agentbench.stages.verification.dropped import Dropped
+from agentbench.stages.verification.mutation.value_kind import ValueKind
+from agentbench.tasks.control_level import ControlLevel
+from tests.runs.records import configuration, failed, lost, resolved
+from tests.scoring import strategies
+from tests.view.conftest import client_of
+
+
+def page_of(tmp_path, record, **files):
+    store = RunStore.create(tmp_path, configuration())
+    folder, _ = store.attempt_folder(record.task_id, record.attempt)
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    store.append(record, folder)
+    return client_of(tmp_path).get(f"/runs/{store.folder.name}/attempts/one/1").text
+
+
+def test_a_failed_attempt_is_told_with_the_decision(client, shown):
+    text = client.get(shown.address(lambda told: told.failure_reason is FailureReason.TIMEOUT)).text
+    assert "<strong>TIMEOUT</strong>" in text
+    assert 'class="badge decided"' in text
+    assert 'class="badge outranked"' in text
+    assert "TIMEOUT stands before it" in text
+    assert "Why none of the other" in text
+    for heading in ("Decision", "Stages", "Tests", "Patch", "Transcript", "Logs", "Files"):
+        assert f">{heading}</h2>" in text
+
+
+def test_headings_come_in_order(client, shown):
+    levels = [int(level) for level in re.findall(r"<h(\d)", client.get(shown.address()).text)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_stages_are_told_with_times_and_exit(tmp_path):
+    text = page_of(tmp_path, failed())
+    for stage in StageName:
+        assert stage.replace("_", " ") in text
+    assert text.count("exited") > 3
+
+
+def test_a_stage_that_raised_is_told_with_what_it_raised(tmp_path):
+    assert "SandboxError: the engine went away" in page_of(tmp_path, lost())
+
+
+def test_a_stage_that_a_signal_ended_says_which(tmp_path):
+    killed = strategies.command(None, Ending.KILLED, signal=9)
+    stage = StageRecord(
+        name=StageName.SETUP,
+        started_at=strategies.NOON,
+        duration_s=timedelta(seconds=1).total_seconds(),
+        ending=Ending.KILLED,
+        signal=9,
+        evidence=Evidence(command=killed),
+    )
+    assert "signal 9" in page_of(tmp_path, lost(stages=(stage,)))
+
+
+def test_tests_are_filtered_by_the_address(client, shown):
+    address = shown.address(lambda told: told.resolved)
+    usual, every = (client.get(f"{address}{query}").text for query in ("", "?tests=all"))
+    count = 'class="node"'
+    assert 'aria-current="true">changed' in usual
+    assert 0 < usual.count(count) < every.count(count)
+    assert client.get(f"{address}?tests=nothing").status_code == 400
+    assert client.get(f"{address}?tests=all&tests-page=x").status_code == 400
+
+
+def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
+    tests = (
+        ControlledTest(node_id=strategies.A, must="fail", outcome="passed"),
+        ControlledTest(node_id=strategies.B, must="pass", outcome="passed"),
+    )
+    drawn = DrawnMutant(
+        file="tests/test_it.py", function="test_a", line=3, kind=ValueKind(next(iter(ValueKind))),
+        original="1", replacement="2",
+    )  # fmt: skip
+    controls = Controls(
+        level=ControlLevel.FULL,
+        seed=7,
+        runs=(ControlRun(half=1, tries=2, ending=Ending.EXITED, drawn=(drawn,), tests=tests),),
+        weakly_controlled=(WeakControl(file="t.py", function="test_w", reason="no value"),),
+    )
+    patch = PatchRecord(
+        path="../../../secret", sha256="0", files=1, insertions=1, deletions=2,
+        dropped=(Dropped(path="conftest.py", why="protected"),),
+    )  # fmt: skip
+    record = resolved(controls=controls, patch=patch, warnings=("odd <i>thing</i>",))
+    (tmp_path / "secret").write_text("nobody reads this")
+    text = page_of(tmp_path, record, patch_diff="+mended <b>\n-broken\n")
+    assert "0 of 1 changed tests failed, 1 of 1 others passed" in text
+    assert "2 tries" in text
+    assert "t.py::test_w" in text
+    assert "<code>conftest.py</code>: protected" in text
+    assert "odd &lt;i&gt;thing&lt;/i&gt;" in text
+    assert '<span class="hl-gi">+mended &lt;b&gt;' in text
+    assert "nobody reads this" not in text
+
+
+def test_an_attempt_whose_files_are_gone_is_told_by_its_record(tmp_path):
+    store = RunStore.create(tmp_path, configuration())
+    folder, _ = store.attempt_folder(resolved().task_id, 1)
+    store.append(resolved(), folder)
+    (folder / "record.json").unlink()
+    folder.rmdir()
+    text = client_of(tmp_path).get(f"/runs/{store.folder.name}/attempts/one/1").text
+    assert 'class="badge resolved"' in text
+    assert "The attempt left no files here" in text
+
+
+def test_a_transcript_comes_with_its_calls_folded(client, shown):
+    text = client.get(shown.address()).text
+    assert '<details class="call"><summary>' in text
+    assert 'id="step-1"' in text
+
+
+def test_parts_of_an_attempt_are_those_of_its_page(client, shown):
+    address = shown.address()
+    parts = client.get(f"{address}/parts").text
+    assert "<html" not in parts
+    assert 'data-live="no"' in parts
+    assert parts.strip() in client.get(address).text

@@ -1,0 +1,47 @@
+from agentbench.scoring.evidence import CaseOutcome, NodeId
+from agentbench.scoring.verdict import CaseChange
+from agentbench.view.case_table import CASES, CaseFilter, choose_cases
+
+
+def case(name, baseline, final, listed=None):
+    return CaseChange(node_id=NodeId(name), listed=listed, baseline=baseline, final=final)
+
+
+PASSED, FAILED = CaseOutcome.PASSED, CaseOutcome.FAILED
+TESTS = (
+    case("fixed", FAILED, PASSED, "fail_to_pass"),
+    case("kept", PASSED, PASSED, "pass_to_pass"),
+    case("still", FAILED, FAILED),
+    case("new", None, PASSED),
+    case("gone", PASSED, None),
+)
+
+
+def names(chosen):
+    return [each.node_id for each in choose_cases(TESTS, chosen, 1).cases]
+
+
+def test_those_are_shown_that_were_asked_for():
+    assert names(CaseFilter.CHANGED) == ["fixed", "new", "gone"]
+    assert names(CaseFilter.NOT_PASSED) == ["still", "gone"]
+    assert names(CaseFilter.LISTED) == ["fixed", "kept"]
+    assert names(CaseFilter.ALL) == ["fixed", "kept", "still", "new", "gone"]
+
+
+def test_those_that_changed_are_shown_first_and_all_where_none_did():
+    assert names(None) == ["fixed", "new", "gone"]
+    unchanged = choose_cases(TESTS[1:2], None, 1)
+    assert unchanged.chosen is CaseFilter.ALL
+    assert len(unchanged.cases) == 1
+
+
+def test_it_is_told_how_many_each_filter_lets_through():
+    assert choose_cases(TESTS, None, 1).counts == {
+        CaseFilter.CHANGED: 3, CaseFilter.NOT_PASSED: 2, CaseFilter.LISTED: 2, CaseFilter.ALL: 5,
+    }  # fmt: skip
+
+
+def test_many_are_shown_a_page_at_a_time():
+    many = [case(str(number), FAILED, PASSED) for number in range(CASES + 3)]
+    page = choose_cases(many, CaseFilter.ALL, 5)
+    assert (page.number, page.count, len(page.cases)) == (2, 2, 3)

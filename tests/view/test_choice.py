@@ -1,0 +1,107 @@
+from urllib.parse import parse_qsl
+
+import pytest
+
+from agentbench.report.rows import verdict_word
+from agentbench.runs.headline import Headline
+from agentbench.runs.record import TimingRecord, UsageRecord
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.problem import TaskId
+from agentbench.view.choice import PAGE, Choice, SortKey, Tries, VerdictWord, choose
+from tests.runs.records import failed, lost, resolved
+
+
+def told(make, task, **more):
+    return Headline.of(make(task_id=TaskId(task), **more))
+
+
+ATTEMPTS = [
+    told(resolved, "beta", timing=TimingRecord(total_s=5), usage=UsageRecord(cost_usd=0.5)),
+    told(failed, "alpha", timing=TimingRecord(total_s=9), usage=UsageRecord(cost_usd=None)),
+    told(lost, "alpha", attempt=2, timing=TimingRecord(total_s=1)),
+    told(failed, "gamma", timing=TimingRecord(total_s=3), agent="Über-Agent"),
+]
+
+
+def chosen(**choice):
+    page = choose(ATTEMPTS, range(len(ATTEMPTS)), Choice(**choice))
+    return list(page.numbers)
+
+
+@pytest.mark.parametrize(
+    ("choice", "numbers"),
+    [
+        ({}, [1, 2, 0, 3]),
+        ({"descending": True}, [3, 0, 1, 2]),
+        ({"sort": SortKey.SECONDS}, [2, 3, 0, 1]),
+        ({"sort": SortKey.SECONDS, "descending": True}, [1, 0, 3, 2]),
+        ({"sort": SortKey.COST, "descending": True}, [0, 1, 2, 3]),
+        ({"sort": SortKey.ENDED}, [0, 1, 2, 3]),
+        ({"sort": SortKey.ENDED, "descending": True}, [3, 2, 1, 0]),
+        ({"sort": SortKey.REASON}, [0, 2, 1, 3]),
+        ({"sort": SortKey.VERDICT}, [1, 2, 3, 0]),
+        ({"sort": SortKey.FIXED, "descending": True}, [0, 1, 2, 3]),
+        ({"sort": SortKey.FAULT}, [0, 1, 3, 2]),
+        ({"sort": SortKey.ATTEMPT}, [1, 0, 3, 2]),
+        ({"task": "alpha"}, [1, 2]),
+        ({"verdict": VerdictWord.RESOLVED}, [0]),
+        ({"reason": FailureReason.TESTS_FAILED}, [1, 3]),
+        ({"fault": Fault.INFRASTRUCTURE}, [2]),
+        ({"text": "ALPHA"}, [1, 2]),
+        ({"text": "über"}, [3]),
+        ({"text": "tests_failed alpha"}, [1]),
+        ({"text": "engine"}, [2]),
+        ({"text": "nothing of it"}, []),
+        ({"task": "alpha", "fault": Fault.AGENT}, [1]),
+    ],
+    ids=str,
+)
+def test_the_attempts_that_were_asked_for_come_in_that_order(choice, numbers):
+    assert chosen(**choice) == numbers
+
+
+def test_only_the_numbers_that_are_looked_at_are_shown():
+    assert list(choose(ATTEMPTS, [0, 3], Choice()).numbers) == [0, 3]
+
+
+def test_many_attempts_are_shown_a_page_at_a_time():
+    many = [told(resolved, f"t{number:04}") for number in range(2 * PAGE + 5)]
+    pages = [choose(many, range(len(many)), Choice(page=number)) for number in (1, 2, 3, 9)]
+    assert [(page.first, page.last, page.number) for page in pages] == [
+        (1, PAGE, 1), (PAGE + 1, 2 * PAGE, 2), (2 * PAGE + 1, 2 * PAGE + 5, 3),
+        (2 * PAGE + 1, 2 * PAGE + 5, 3),
+    ]  # fmt: skip
+    assert {page.count for page in pages} == {3}
+    nothing = choose(many, [], Choice())
+    assert (nothing.first, nothing.last, nothing.count, nothing.total) == (0, 0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Choice(),
+        Choice(text="a&b=c", task="t/ü", verdict=VerdictWord.FAILED, page=3),
+        Choice(reason=FailureReason.TIMEOUT, fault=Fault.AGENT, tries=Tries.ALL),
+        Choice(sort=SortKey.SECONDS, descending=True),
+        Choice(descending=True),
+    ],
+)
+def test_an_address_says_all_of_a_choice(choice):
+    query = choice.query(page=choice.page)
+    assert Choice.of(dict(parse_qsl(query.removeprefix("?")))) == choice
+
+
+def test_a_change_begins_at_the_first_page():
+    choice = Choice(text="x", page=7)
+    assert choice.query(fault=Fault.TASK) == "?q=x&fault=task"
+
+
+def test_a_column_that_is_sorted_by_turns_round():
+    choice = Choice(sort=SortKey.COST)
+    assert choice.sorted_by(SortKey.COST) == "?sort=-cost"
+    assert choice.sorted_by(SortKey.SECONDS) == "?sort=seconds"
+    assert Choice(sort=SortKey.COST, descending=True).sorted_by(SortKey.COST) == "?sort=cost"
+
+
+def test_every_verdict_can_be_asked_for():
+    assert {verdict_word(attempt) for attempt in ATTEMPTS} <= set(VerdictWord)

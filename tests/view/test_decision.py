@@ -1,0 +1,57 @@
+from hypothesis import given
+
+from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
+from agentbench.scoring.taxonomy import FailureReason
+from agentbench.view.decision import Standing, considered, in_one_sentence, not_seen
+from tests.runs.records import failed, record_of, records, resolved
+from tests.scoring import strategies
+
+
+def test_a_late_agent_whose_tests_fail_is_told_with_both_reasons():
+    final = strategies.ran(strategies.case(strategies.A, "failed"), strategies.case(strategies.B))
+    late = Evidence(agent=AgentEnding.TIME_LIMIT)
+    record = record_of(strategies.attempt(final, agent_run=late))
+    first, second = considered(record)
+    assert (first.reason, first.standing) == (FailureReason.TIMEOUT, Standing.DECIDED)
+    assert (second.reason, second.standing) == (FailureReason.TESTS_FAILED, Standing.OUTRANKED)
+    assert second.why == "TIMEOUT stands before it"
+    assert second.failure is not None
+    assert strategies.A in second.failure.detail or "test" in second.failure.detail
+    assert "TIMEOUT has the lowest precedence number (9)" in in_one_sentence(record)
+    assert "TESTS_FAILED (11)" in in_one_sentence(record)
+
+
+def test_a_reason_alone_is_told_as_such():
+    record = failed()
+    assert in_one_sentence(record).startswith("TESTS_FAILED is the only reason")
+    assert [each.standing for each in considered(record)] == [Standing.DECIDED]
+
+
+def test_a_resolved_attempt_has_nothing_to_weigh():
+    record = resolved()
+    assert considered(record) == ()
+    assert "passed" in in_one_sentence(record)
+    assert len(not_seen(record)) == len(FailureReason)
+
+
+def test_a_quarantined_attempt_is_told_why():
+    cheat = Finding(rule="peeked", severity=Severity.CRITICAL, where="agent", what="read the key")
+    passed = strategies.ran(strategies.case(strategies.A), strategies.case(strategies.B))
+    agent = Evidence(agent=AgentEnding.SUBMITTED, findings=(cheat,))
+    record = record_of(strategies.attempt(passed, agent_run=agent))
+    assert record.quarantined
+    assert "set aside all the same: peeked at agent: read the key" in in_one_sentence(record)
+
+
+@given(records())
+def test_exactly_one_reason_decides_wherever_there_is_one(record):
+    told = considered(record)
+    decided = [each for each in told if each.standing is Standing.DECIDED]
+    assert [each.reason for each in decided] == (
+        [record.failure_reason] if record.failure_reason else []
+    )
+    assert len(told) == len(record.failures)
+    assert {each.reason for each in told} | {each.reason for each in not_seen(record)} == set(
+        FailureReason
+    )
+    assert in_one_sentence(record)
