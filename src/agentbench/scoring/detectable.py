@@ -76,9 +76,11 @@ def _of_spread(tasks: int, spread: float) -> float | None:
     from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 
     def short(effect: float) -> float:
-        return float(TTestPower().power(effect, nobs=tasks, alpha=_ALPHA)) - _POWER
+        # Of the side that the difference is on: the other one's share of it is no number at times.
+        found = TTestPower().power(effect, nobs=tasks, alpha=_ALPHA / 2, alternative="larger")
+        return float(found) - _POWER
 
     # Its own solve_power returns now a number and now an array. Ten standard errors are found
-    # surely, and far beyond them its power is no number.
+    # surely.
     effect = float(brentq(short, 1e-9, 10 / tasks**0.5))
     return effect * spread if effect * spread <= 1 else None
