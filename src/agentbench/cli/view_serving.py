@@ -93,9 +93,9 @@ def _listening(host: str, port: int) -> socket.socket:
         (family, *_, place), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as fault:
-        said = fault.strerror if isinstance(fault, OSError) else None
+        said = str(getattr(fault, "strerror", None) or fault).partition(" (while")[0]
         raise UsageError(
-            f"cannot listen on {host}:{port}: {said or fault}; choose another --port or --host"
+            f"cannot listen on {host}:{port}: {said}; choose another --port or --host"
         ) from fault
 
 
