@@ -24,7 +24,16 @@ def interval(bounds: Interval) -> str:
 
 def points(difference: float) -> str:
     """A difference of rates."""
-    return f"{100 * difference:+.1f} points".replace("-", "\u2212")
+    return f"{_signed(difference)} points"
+
+
+def span(bounds: Interval) -> str:
+    """The bounds of a difference of rates."""
+    return f"{_signed(bounds.low)} to {_signed(bounds.high)} points"
+
+
+def _signed(difference: float) -> str:
+    return f"{100 * difference:+.1f}".replace("-", "\u2212")
 
 
 def usd(amount: float | None) -> str:
@@ -47,5 +56,5 @@ def p_value(value: float) -> str:
     return f"p < {_LEAST_P}" if value < _LEAST_P else f"p = {value:.3f}"
 
 
-FILTERS = (share, interval, points, usd, whole, seconds, p_value, percent)
+FILTERS = (share, interval, points, span, usd, whole, seconds, p_value, percent)
 """Under their own names."""

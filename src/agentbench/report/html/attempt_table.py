@@ -22,9 +22,11 @@ class AttemptLine(NamedTuple):
     row: Row
 
 
-def attempt_lines(labels: Sequence[str], runs: Sequence[ShownRun]) -> Iterator[AttemptLine]:
-    """A row for each attempt, run by run, up to the most that a page holds."""
-    left = MOST_ROWS
+def attempt_lines(
+    labels: Sequence[str], runs: Sequence[ShownRun], *, most: int
+) -> Iterator[AttemptLine]:
+    """A row for each attempt, run by run, up to the most that a page is to hold."""
+    left = most
     for label, run in zip(labels, runs, strict=True):
         lines = zip(run.attempts[:left], run.starts, strict=False)
         for attempt, start in lines:

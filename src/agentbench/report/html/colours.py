@@ -41,7 +41,7 @@ OF_FAULT = {
 HATCHES = {
     Colour.RESOLVED: "",
     Colour.AGENT: "///",
-    Colour.TASK: "...",
+    Colour.TASK: "|||",
     Colour.INFRASTRUCTURE: "xxx",
 }
 """How areas are told apart without their colour."""

@@ -102,6 +102,7 @@ def _scale_costs(axes: "Axes", costs: Sequence[float]) -> None:
         axes.set_xlim(least / 1.5, most * 1.5)
         axes.set_xlabel("USD per attempt, on a logarithmic scale")
     else:
-        axes.set_xlim(0, most * 1.15 or 1)
+        margin = 0.1 * (most - least) or 0.1 * most or 1
+        axes.set_xlim(0 if least < most / 2 else least - margin, most + margin)
         axes.set_xlabel("USD per attempt")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.4g}"))

@@ -26,6 +26,8 @@ _INCH = 72
 _LETTER = 6.2  # the width of one, about
 _PAINTED = ("fill", "stroke")
 _KEPT = frozenset({"text-anchor", "stroke-width", "stroke-dasharray", "stroke-linecap"})
+_SHAPES = frozenset({"d", "x", "y", "transform", "points"})
+_FRACTION = re.compile(r"\d+\.\d{3,}")
 _SIZE = re.compile(r"([\d.]+)px")
 _REFERENCE = re.compile(r"url\(#(?P<id>[^)]+)\)")
 _LABEL = re.compile(r"label:(\d+)")
@@ -156,6 +158,8 @@ def _clean(element: ElementTree.Element, name: str, wanted: frozenset[str]) -> N
         given.pop("id", None)
     if given.get("href", "").startswith("#"):
         given["href"] = f"#{name}-{given['href'][1:]}"
+    for shape in _SHAPES & given.keys():  # a hundredth of a unit is too little to be seen
+        given[shape] = _FRACTION.sub(lambda found: f"{float(found[0]):.2f}", given[shape])
     if classes:
         given["class"] = " ".join(classes)
     element.tag = _local(element.tag)

@@ -26,7 +26,7 @@
       row.hidden = !fits;
       shown += fits;
     }
-    document.getElementById("count").value = `${shown} of ${rows.length} attempts`;
+    document.getElementById("count").value = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} attempts`;
   };
 
   const sort = (header, column) => {

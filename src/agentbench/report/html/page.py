@@ -37,15 +37,20 @@ class _Placed:
     runs: Sequence[ShownRun]
 
 
-def pieces(runs: Sequence[ShownRun]) -> Iterator[str]:
-    """The document of some runs, at least one."""
+def pieces(runs: Sequence[ShownRun], *, most_rows: int = MOST_ROWS) -> Iterator[str]:
+    """The document of some runs, at least one.
+
+    Args:
+        runs: In the order in which two of them are compared.
+        most_rows: Of the table of attempts.
+    """
     environment = _environment()
     style, script = _text("page.css"), _text("page.js")
     stream = environment.get_template("page.html.jinja").stream(
         style=style,
         script=script,
         policy=content_policy(style=style, script=script),
-        **_content(_place(runs), runs),
+        **_content(_place(runs), runs, most_rows),
     )
     stream.enable_buffering(_BUFFERED)
     yield from stream
@@ -80,7 +85,7 @@ def _place(runs: Sequence[ShownRun]) -> _Placed:
     )
 
 
-def _content(placed: _Placed, asked: Sequence[ShownRun]) -> dict[str, object]:
+def _content(placed: _Placed, asked: Sequence[ShownRun], most_rows: int) -> dict[str, object]:
     """What the template's names stand for."""
     attempts = [run.attempts for run in placed.runs]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
@@ -96,9 +101,9 @@ def _content(placed: _Placed, asked: Sequence[ShownRun]) -> dict[str, object]:
         "passes": _passes(placed),
         "heat": heat_map(attempts),
         "comparison": _Compared.of(asked) if len(asked) == 2 else None,
-        "lines": attempt_lines(placed.labels, placed.runs),
+        "lines": attempt_lines(placed.labels, placed.runs, most=most_rows),
         "attempts": sum(map(len, attempts)),
-        "most_lines": MOST_ROWS,
+        "most_lines": most_rows,
         "most_times": _TIME_LINES,
     }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from agentbench.report.html.colours import HATCHES, NAMES, Colour
+from agentbench.report.html.colours import HATCHES, NAMES
 from agentbench.report.html.drawing import Sides, drawn, svg
 from agentbench.report.html.picture import Picture
 from agentbench.report.html.reason_plot import outcome
@@ -137,11 +137,11 @@ def _areas(name: str, run: ShownRun) -> str:
             [moment / divisor for moment in moments],
             *counts.values(),
             colors=[colour.code for colour in counts],
+            step="post",
         )
         for area, colour in zip(areas, counts, strict=True):
             area.set_hatch(HATCHES[colour])
-            area.set_edgecolor(Colour.PAPER.code)
-            area.set_linewidth(0.4)
+            area.set_linewidth(0)
         axes.set_ylim(0)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("attempts at once")
