@@ -1,9 +1,13 @@
 import csv
+import importlib.util
 import io
 import json
 import shutil
 
+from junitparser import JUnitXml
+
 from agentbench.runs.store import RunStore
+from tests.runs.records import resolved
 
 
 def report(cli, runs_dir, *arguments):
@@ -28,7 +32,8 @@ def test_csv_and_markdown_have_a_row_for_each_attempt(cli, runs_dir):
     rows = list(csv.reader(io.StringIO(report(cli, runs_dir, "--format", "csv").stdout)))
     assert len(rows) == 3
     text = report(cli, runs_dir, "--format", "markdown").stdout
-    assert sum(line.startswith("| ") for line in text.splitlines()) == 4
+    rows = text[text.index("| run | task") :].splitlines()
+    assert len(rows) == 4
 
 
 def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkeypatch):
@@ -40,7 +45,7 @@ def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkey
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
     monkeypatch.setenv("COLUMNS", "160")
     said = report(cli, runs_dir, first.name, "other")
-    assert said.stdout.count(first.name) == said.stdout.count("other") == 2
+    assert said.stdout.count(first.name) == said.stdout.count("other") == 3  # one is its label
     assert said.stderr.startswith("resolved 2/4")
     assert f"{first} {runs_dir / 'other'}" in said.stderr
 
@@ -68,3 +73,109 @@ def test_a_record_of_a_newer_agentbench_is_65(cli, runs_dir):
     said = report(cli, runs_dir)
     assert said.code == 65, said.stderr
     assert "upgrade agentbench" in said.stderr
+
+
+def second(runs_dir, **more):
+    """Another run of the same two attempts, made from the first one's records."""
+    (first,) = runs_dir.iterdir()
+    shutil.copytree(first, runs_dir / "other")
+    records = RunStore.open(first).read().records
+    others = [record.model_copy(update={"run_id": "other", **more}) for record in records]
+    lines = "".join(f"{record.sealed_json()}\n" for record in others)
+    (runs_dir / "other" / "attempts.jsonl").write_text(lines)
+    shutil.rmtree(runs_dir / "other" / "attempts")
+    return first.name, "other"
+
+
+def test_of_several_runs_the_leaderboard_comes_first(cli, runs_dir):
+    names = second(runs_dir, agent="noop")
+    table = report(cli, runs_dir, *names).stdout
+    assert table.index("runs that share a letter") < table.index("TESTS_FAILED")
+    told = json.loads(report(cli, runs_dir, *names, "--format", "json").stdout)
+    assert [each["label"] for each in told["leaderboard"]["standings"]] == ["noop", "oracle"]
+    assert len(told["attempts"]) == 4
+    text = report(cli, runs_dir, *names, "--format", "markdown").stdout
+    assert text.index("`noop`") < text.index("resolved 2/4")
+
+
+def test_a_run_that_is_named_twice_is_reported_once(cli, runs_dir):
+    (first,) = runs_dir.iterdir()
+    said = report(cli, runs_dir, first.name, "last", first)
+    assert said.stderr.startswith("warning: a run that is named more than once")
+    assert "resolved 1/2" in said.stderr
+
+
+def test_both_denominators_are_in_the_table_s_summary(cli, runs_dir):
+    said = report(cli, runs_dir)
+    assert "all attempts" in said.stdout
+    assert "judged: without 0 lost" in said.stdout
+    assert "pass@2" in said.stdout
+
+
+def test_junit_has_a_suite_for_each_run_and_skips_what_was_not_made(cli, runs_dir):
+    names = second(runs_dir)
+    record = resolved(run_id="other").sealed_json()
+    (runs_dir / "other" / "attempts.jsonl").write_text(f"{record}\n")
+    said = report(cli, runs_dir, *names, "--format", "junit")
+    assert said.code == 0, said.stderr
+    suites = list(JUnitXml.fromstring(said.stdout.encode()))
+    assert [(suite.tests, suite.failures, suite.skipped) for suite in suites] == [
+        (2, 1, 0), (2, 0, 1),
+    ]  # fmt: skip
+
+
+def test_junit_of_a_run_whose_plan_is_damaged_has_its_records(cli, runs_dir):
+    (folder,) = runs_dir.iterdir()
+    (folder / "run.json").write_text("{")
+    said = report(cli, runs_dir, folder, "--format", "junit")
+    assert said.code == 0, said.stderr
+    assert said.stderr.startswith("warning: ")
+    (suite,) = JUnitXml.fromstring(said.stdout.encode())
+    assert suite.tests == 2
+
+
+def test_a_job_s_summary_gets_the_report_beside_what_is_printed(cli, runs_dir, monkeypatch):
+    path = runs_dir.parent / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+    said = report(cli, runs_dir, "--format", "csv", "--github-summary")
+    assert said.stdout.startswith("run,task")
+    assert "resolved 1/2 (50.0 %" in path.read_text()
+    path.write_bytes(b"x" * 1024 * 1024)
+    said = report(cli, runs_dir, "--github-summary")
+    assert "warning: the job's summary holds 1 MiB and was cut" in said.stderr
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY")
+    assert report(cli, runs_dir, "--github-summary").code == 2
+
+
+def test_html_is_one_page_that_says_both_rates(cli, runs_dir):
+    said = report(cli, runs_dir, "--format", "html")
+    assert said.code == 0, said.stderr
+    assert said.stdout.startswith("<!doctype html>")
+    assert said.stdout.rstrip().endswith("</html>")
+    assert "1/2 (50.0 %)" in said.stdout
+
+
+def test_any_format_is_written_into_a_file(cli, runs_dir, tmp_path):
+    for name in ("html", "table", "json", "csv", "markdown", "junit"):
+        path = tmp_path / f"report.{name}"
+        printed = report(cli, runs_dir, "--format", name)
+        said = report(cli, runs_dir, "--format", name, "--output", path)
+        assert (said.code, said.stdout) == (0, ""), said.stderr
+        assert path.read_text("utf-8") == printed.stdout
+
+
+def test_a_file_that_cannot_be_written_is_2(cli, runs_dir, tmp_path):
+    said = report(cli, runs_dir, "--format", "csv", "-o", tmp_path / "none" / "x.csv")
+    assert said.code == 2
+    assert "choose another --output" in said.stderr
+
+
+def test_html_without_the_extra_says_what_to_install(cli, runs_dir, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "agentbench.report.report_extra.find_spec",
+        lambda name: None if name == "jinja2" else found(name),
+    )
+    said = report(cli, runs_dir, "--format", "html")
+    assert said.code == 2
+    assert "--format html needs jinja2, found none: pip install 'agentbench[report]'" in said.stderr

@@ -1,30 +1,24 @@
 import csv
 import io
 import json
-import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agentbench.report.formats import Format, document, print_table, render
+from agentbench.report.documents import document
+from agentbench.report.formats import Format, json_pieces, print_table, render
+from agentbench.report.leaderboard import Entrant, leaderboard
 from agentbench.report.rows import HEADER, rows_of
 from agentbench.report.summary import Summary
+from agentbench.runs.headline import Headline
 from agentbench.runs.record import AttemptRecord
 from tests.runs.records import failed, records, resolved
-
-NASTY = "=1+1|2`*_[x](y)<b>\\ \x1b[31m\n\u202e"
 
 
 def in_csv(attempts):
     return list(csv.reader(io.StringIO(render(attempts, Format.CSV))))
-
-
-def in_markdown(attempts):
-    """The table's rows, each taken apart at the pipes that are not escaped."""
-    lines = render(attempts, Format.MARKDOWN).splitlines()[2:]
-    return [re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1] for line in lines]
 
 
 @given(st.lists(records(), max_size=4))
@@ -42,6 +36,14 @@ def test_json_has_both_rates_with_their_intervals():
     assert summary["reasons"] == {"TESTS_FAILED": 1}
 
 
+def test_of_several_runs_json_tells_the_leaderboard_first():
+    entrants = [Entrant(name=name, attempts=[Headline.of(resolved())]) for name in "ab"]
+    board = leaderboard(entrants)
+    found = json.loads("".join(json_pieces(Summary.of([]), [], board)))
+    assert list(found) == ["leaderboard", "summary", "attempts"]
+    assert len(found["leaderboard"]["standings"]) == 2
+
+
 @given(st.lists(records(), max_size=4))
 def test_csv_has_a_header_and_a_line_for_each_record(attempts):
     header, *lines = in_csv(attempts)
@@ -54,18 +56,6 @@ def test_csv_has_a_header_and_a_line_for_each_record(attempts):
 def test_no_cell_of_csv_is_a_formula(detail):
     _, line = in_csv([failed(detail=detail)])
     assert line[-1] == f"'{detail}"
-
-
-@given(st.lists(records(), max_size=4), st.text())
-def test_markdown_keeps_its_columns_whatever_a_text_says(attempts, text):
-    table = in_markdown([*attempts, failed(detail=text), failed(detail=NASTY)])
-    assert {len(cells) for cells in table} == {len(HEADER)}
-    assert len(table) == len(attempts) + 4
-
-
-def test_markdown_shows_a_text_as_it_is():
-    cell = in_markdown([failed(detail="a|b `c` <d> &amp; _e_")])[-1][-1].strip()
-    assert cell == r"a\|b \`c\` \<d\> \&amp; \_e\_"
 
 
 def test_markdown_begins_with_the_rate():

@@ -1,0 +1,157 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from agentbench.runs.store import RunStore
+from tests.runs.records import configuration, failed, lost, resolved
+
+
+def made(runs_dir, name, makers, **more):
+    store = RunStore.create(runs_dir, configuration(run_id=name, **more))
+    for number, maker in enumerate(makers):
+        record = maker(run_id=name, task_id=f"task-{number}", **more)
+        store.append(record, store.attempt_folder(record.task_id, record.attempt)[0])
+    return store.folder
+
+
+@pytest.fixture
+def two(tmp_path):
+    made(tmp_path, "before", [resolved] * 10)
+    made(tmp_path, "after", [resolved] * 4 + [failed] * 5 + [lost])
+    return tmp_path
+
+
+def compare(cli, runs_dir, *arguments):
+    return cli("compare", *arguments, "--runs-dir", runs_dir)
+
+
+def test_two_runs_are_compared_in_a_table(cli, two):
+    said = compare(cli, two, "before", "after")
+    assert said.code == 0, said.stderr
+    assert "lost 6 of 10 shared tasks" in said.stdout
+    assert "exact McNemar test" in said.stdout
+    assert said.stderr == ""
+
+
+def test_json_is_one_document_by_either_name(cli, two):
+    said = compare(cli, two, "before", "after", "--json")
+    assert json.loads(said.stdout) == json.loads(
+        compare(cli, two, "before", "after", "--format", "json").stdout
+    )
+    told = json.loads(said.stdout)
+    assert (told["overall"]["tasks"], told["judged"]["tasks"]) == (10, 9)
+    assert told["first"]["label"] == "oracle (before)"
+
+
+def test_markdown_has_a_row_for_each_line(cli, two):
+    text = compare(cli, two, "before", "after", "--format", "markdown").stdout
+    assert text.startswith("|  | `oracle (before)` | `oracle (after)` |")
+    assert "- task-9 1/1 \u2192 0/1" in text
+
+
+def test_a_regression_beyond_chance_is_exit_code_1(cli, two):
+    # Judged are five flips of nine tasks, one too few for 5 %: the tenth was the engine's.
+    assert compare(cli, two, "before", "after", "--fail-on-regression").code == 0
+    said = compare(cli, two, "before", "after", "--fail-on-regression", "--alpha", "0.07")
+    assert said.code == 1
+    assert said.stderr.strip().splitlines()[-1].startswith("regression: \u221255.6 points over 9")
+    assert compare(cli, two, "after", "before", "--fail-on-regression", "--alpha", "0.07").code == 0
+
+
+def test_a_single_lost_task_is_exit_code_1_where_strict_is_asked_for(cli, tmp_path):
+    made(tmp_path, "before", [resolved, failed])
+    made(tmp_path, "after", [failed, resolved])
+    loose = compare(cli, tmp_path, "before", "after", "--fail-on-regression")
+    assert loose.code == 0
+    assert "too few to show a regression beyond chance" in loose.stderr
+    strict = compare(cli, tmp_path, "before", "after", "--fail-on-regression", "--strict")
+    assert strict.code == 1
+    assert strict.stderr == "regression: 1 resolved less often: task-0\n"
+
+
+def test_without_the_check_a_regression_is_only_shown(cli, two):
+    assert compare(cli, two, "before", "after", "--alpha", "1").code == 0
+
+
+def test_options_that_contradict_each_other_are_refused(cli, two):
+    assert compare(cli, two, "before", "after", "--strict").code == 2
+    assert compare(cli, two, "before", "after", "--json", "--format", "markdown").code == 2
+
+
+def test_runs_that_share_no_task_are_65_in_one_line(cli, tmp_path):
+    made(tmp_path, "before", [resolved])
+    other = RunStore.create(tmp_path, configuration(run_id="after"))
+    record = resolved(run_id="after", task_id="elsewhere")
+    other.append(record, other.attempt_folder(record.task_id, 1)[0])
+    said = compare(cli, tmp_path, "before", "after")
+    assert said.code == 65
+    assert len(said.stderr.splitlines()) == 1
+    assert "the two runs share none" in said.stderr
+
+
+def test_a_run_without_attempts_and_one_that_is_not_there_are_65(cli, tmp_path):
+    made(tmp_path, "before", [resolved])
+    made(tmp_path, "empty", [])
+    assert compare(cli, tmp_path, "before", "empty").code == 65
+    assert compare(cli, tmp_path, "before", "nothing").code == 65
+
+
+def test_a_run_compared_with_itself_is_said_to_be(cli, two):
+    said = compare(cli, two, "before", two / "before")
+    assert said.code == 0, said.stderr
+    assert said.stderr.endswith("compared with itself\n")
+    assert "no flips" in said.stdout
+
+
+def test_a_task_that_was_changed_is_a_warning(cli, tmp_path):
+    made(tmp_path, "before", [resolved])
+    made(tmp_path, "after", [resolved])
+    record = resolved(run_id="after", task_id="task-0", task_digest="other")
+    (tmp_path / "after" / "attempts.jsonl").write_text(f"{record.sealed_json()}\n")
+    page = tmp_path / "after" / "attempts" / "task-0" / "1" / "record.json"
+    page.write_text(record.sealed_json(indent=1))
+    said = compare(cli, tmp_path, "before", "after")
+    assert said.stderr == "warning: not the same task in both runs, by its digest: task-0\n"
+
+
+def test_a_torn_line_is_a_warning(cli, two):
+    with (two / "after" / "attempts.jsonl").open("a") as target:
+        target.write('{"torn')
+    said = compare(cli, two, "before", "after", "--json")
+    assert said.stderr.startswith(f"warning: {two / 'after'}/attempts.jsonl:11: set aside")
+    assert json.loads(said.stdout)["tasks"] == 10
+
+
+def test_a_job_s_summary_gets_the_comparison(cli, two, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(two / "summary.md"))
+    assert compare(cli, two, "before", "after", "--github-summary").code == 0
+    assert "| resolved | 10/10" in (two / "summary.md").read_text()
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY")
+    said = compare(cli, two, "before", "after", "--github-summary")
+    assert said.code == 2
+    assert "GITHUB_STEP_SUMMARY is not set" in said.stderr
+
+
+_WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+from importlib import util
+find = util.find_spec
+util.find_spec = lambda name, *more: None if name == "statsmodels" else find(name, *more)
+from agentbench.__main__ import program
+sys.argv = ["agentbench", *sys.argv[1:]]
+program()
+"""
+
+
+def test_without_its_libraries_it_says_what_to_install(two):
+    said = subprocess.run(
+        [sys.executable, "-c", _WITHOUT, "compare", "before", "after", "--runs-dir", two],
+        capture_output=True, text=True, check=False, timeout=200,
+    )  # fmt: skip
+    assert said.returncode == 2
+    expected = "agentbench compare needs statsmodels, found none: pip install 'agentbench[report]'"
+    assert expected in said.stderr
+    assert len(said.stderr.splitlines()) == 1

@@ -1,0 +1,64 @@
+import pytest
+
+from agentbench.errors import InputError
+from agentbench.report.comparison import compare
+from agentbench.report.summary import Rate
+from tests.report.several import attempts
+
+
+def test_flips_are_named_with_both_rates():
+    told = compare(attempts("a", "r", "r", "f", "f"), attempts("b", "r", "f", "r", "f"))
+    assert [flip.task_id for flip in told.lost] == ["task-1"]
+    (gained,) = told.gained
+    assert gained.task_id == "task-2"
+    assert (gained.first, gained.second) == (Rate(resolved=0, total=1), Rate(resolved=1, total=1))
+    assert (told.tasks, told.difference, told.p_value) == (4, 0.0, 1.0)
+    assert told.test == "exact McNemar test"
+    assert told.detectable is None
+    assert told.interval.low < 0 < told.interval.high
+
+
+def test_only_tasks_that_both_runs_have_are_compared():
+    told = compare(attempts("a", "r", "f", "r"), attempts("b", "r", "f"))
+    assert (told.tasks, told.only_first, told.only_second) == (2, ("task-2",), ())
+    assert told.first.overall == told.second.overall == Rate(resolved=1, total=2)
+
+
+def test_runs_without_a_common_task_are_refused_in_one_line():
+    with pytest.raises(InputError, match="of 2 and 0 tasks the two runs share none") as told:
+        compare(attempts("a", "r", "f"), [])
+    assert len(str(told.value).splitlines()) == 1
+
+
+def test_attempts_lost_to_the_infrastructure_count_in_one_denominator_and_not_in_the_other():
+    told = compare(attempts("a", "r", "r", "r"), attempts("b", "r", "r", "l"))
+    assert told.overall.difference == pytest.approx(-1 / 3)
+    assert (told.judged.tasks, told.judged.difference) == (2, 0.0)
+
+
+def test_where_no_task_is_judged_in_both_there_is_no_second_comparison():
+    assert compare(attempts("a", "l"), attempts("b", "r")).judged is None
+
+
+def test_several_and_unequal_numbers_of_attempts_are_compared_by_their_shares():
+    told = compare(attempts("a", "rrf", "ff"), attempts("b", "r", "rf"))
+    assert told.difference == pytest.approx((1 / 3 + 1 / 2) / 2)
+    assert told.test == "permutation test"
+    assert len(told.gained) == 2
+
+
+def test_an_equal_share_of_other_numbers_of_attempts_is_no_flip():
+    told = compare(attempts("a", "rf"), attempts("b", "rrff"))
+    assert (told.gained, told.lost) == ((), ())
+
+
+def test_a_task_of_the_same_id_with_another_digest_is_named():
+    told = compare(attempts("a", "r", "r"), attempts("b", "r", task_digest="other"))
+    assert told.changed == ("task-0",)
+    assert compare(attempts("a", "r"), attempts("b", "r")).changed == ()
+
+
+def test_a_run_beside_itself_does_not_differ():
+    run = attempts("a", "r", "f", "rf")
+    told = compare(run, run)
+    assert (told.difference, told.p_value, told.gained, told.lost) == (0.0, 1.0, (), ())

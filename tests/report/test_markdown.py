@@ -1,0 +1,79 @@
+"""Markdown read by another program: whatever a text says, it is a text in its cell."""
+
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from agentbench.report.harmless import harmless
+from agentbench.report.markdown import code, escaped, head, markdown_pieces, row
+from agentbench.report.rows import HEADER
+from agentbench.runs.headline import Headline
+from tests.report.hostile import HOSTILE
+from tests.runs.records import failed, lost, resolved
+
+_OURS = {"table", "thead", "tbody", "tr", "th", "td", "p", "code"}
+
+
+def rendered(text):
+    """HTML, by a parser that lets all of a text's own HTML through."""
+    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+
+
+def cells(html):
+    return re.findall(r"<td>(.*?)</td>", html, re.DOTALL)
+
+
+def shown(cell):
+    return unescape(re.sub(r"</?code>", "", cell))
+
+
+def of_attempt(**more):
+    return rendered("".join(markdown_pieces([Headline.of(failed(**more))])))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:30])
+@pytest.mark.parametrize("field", ["detail", "agent"])
+def test_a_hostile_text_is_text_in_one_cell(field, text):
+    html = of_attempt(**{field: text})
+    assert set(re.findall(r"<(\w+)", html)) <= _OURS
+    assert len(cells(html.split("<table>")[2])) == len(HEADER)
+
+
+@pytest.mark.parametrize("text", [text for text in HOSTILE if harmless(text).strip()], ids=repr)
+def test_whoever_wrote_it_stands_in_code_where_nobody_is_mentioned(text):
+    (cell,) = cells(rendered(head(["x"]) + row([code(text)])))
+    assert cell.startswith("<code>")
+    assert cell.endswith("</code>")
+
+
+@given(st.text(max_size=60))
+def test_a_code_span_holds_its_text(text):
+    (cell,) = cells(rendered(head(["x"]) + row([code(text)]))) or [""]
+    expected = harmless(text).strip()
+    assert shown(cell).replace(" ", "") == expected.replace(" ", "")
+
+
+@given(st.text(max_size=60))
+def test_an_escaped_text_reads_as_it_was_written(text):
+    found = cells(rendered(head(["x", "y"]) + row([escaped(text), "end"])))
+    assert found[1] == "end"
+    assert unescape(found[0]).replace(" ", "") == harmless(text).replace(" ", "")
+
+
+def test_a_long_text_is_cut():
+    assert len(code("x" * 100_000)) < 600
+
+
+def test_attempts_come_below_both_rates_reasons_and_faults():
+    made = [resolved(), failed(task_id="two"), lost(task_id="three")]
+    text = "".join(markdown_pieces([Headline.of(record) for record in made]))
+    assert text.startswith("resolved 1/3 (33.3 %")
+    assert "judged: without 1 lost to task or infrastructure" in text
+    assert "| faults | 1 infrastructure, 1 agent |" in text
+    _, summary, attempts = rendered(text).split("<table>")
+    assert "1/2 (50.0 %" in summary
+    assert len(cells(attempts)) == 3 * len(HEADER)
