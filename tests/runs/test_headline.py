@@ -1,8 +1,10 @@
 import json
+import sys
 
 from hypothesis import HealthCheck, given, settings
 
 from agentbench.runs.headline import Headline, Headlines, attempt_of, by_attempt
+from agentbench.runs.record import UsageRecord
 from agentbench.scoring.taxonomy import Fault
 from tests.runs.records import failed, interrupted, lost, records, resolved, sealed_as
 
@@ -43,6 +45,31 @@ def test_what_headlines_say_alike_is_kept_once():
 
 def json_copy(record):
     return type(record).model_validate(json.loads(record.model_dump_json()))
+
+
+def test_tokens_are_those_in_and_out_and_unknown_where_no_model_was_used():
+    usage = UsageRecord(input_tokens=100, output_tokens=20, cached_tokens=50)
+    record = resolved(usage=usage, model="m", task_digest="sha256:1")
+    for told in (Headline.of(record), Headlines().of_sealed(record.sealed_json().encode())):
+        assert (told.tokens, told.model, told.task_digest) == (120, "m", "sha256:1")
+    assert Headline.of(resolved()).tokens is None
+    assert Headline.of(resolved()).model is None
+
+
+def test_a_headline_takes_no_more_room_than_it_says():
+    headlines = Headlines()
+    usage = UsageRecord(input_tokens=100_000, output_tokens=20, cost_usd=0.5)
+    lines = [
+        failed(attempt=n, usage=usage, model="m", task_digest="d" * 71).sealed_json().encode()
+        for n in range(1000, 1100)
+    ]
+    told = [headlines.of_sealed(line) for line in lines]
+    own = ("attempt", "detail", "total_s", "cost_usd", "tokens")
+    for each in told:
+        room = sys.getsizeof(each) + sum(sys.getsizeof(getattr(each, name)) for name in own)
+        assert room < 400
+    for name in ("run_id", "task_id", "agent", "model", "task_digest", "counts"):
+        assert len({id(getattr(each, name)) for each in told}) == 1
 
 
 def test_an_interrupt_is_told_from_other_faults_of_the_infrastructure():
