@@ -1,0 +1,238 @@
+"""The page in a real Chromium: views, filter, order, pages, keys, a narrow window, the night."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.view.server import serving
+
+VIEWS = {
+    "runs": "/",
+    "run": "/runs/{first}",
+    "filtered": "/runs/{first}?q=cache&verdict=failed&sort=-seconds",
+    "failed attempt": "{failed}",
+    "resolved attempt": "{resolved}?tests=all",
+    "comparison": "/compare?first={first}&second={second}",
+    "choice of runs": "/compare",
+    "not found": "/runs/nothing",
+    "not understood": "/runs/{first}?page=x",
+}
+LOOKS = [("light", 1280), ("dark", 1280), ("light", 400)]
+
+
+@pytest.fixture(params=VIEWS)
+def view(request, shown):
+    return VIEWS[request.param].format(
+        first=shown.first,
+        second=shown.second,
+        failed=shown.address(lambda told: told.failure_reason == "TIMEOUT"),
+        resolved=shown.address(lambda told: told.resolved),
+    )
+
+
+def unfold(page):
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+
+
+def serious(page):
+    """What axe finds that keeps people from using a page, and where."""
+    found = Axe().run(page).response["violations"]
+    return {
+        each["id"]: [node["html"] for node in each["nodes"][:3]]
+        for each in found
+        if each["impact"] in {"serious", "critical"}
+    }
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_everybody_can_use_every_view_by_day_by_night_and_on_a_telephone(
+    browser, server, view, scheme, width
+):
+    # The script that looks is not ours: the policy that keeps such out is switched off for it.
+    context = browser.new_context(
+        color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True
+    )
+    page = context.new_page()
+    page.goto(server + view)
+    unfold(page)
+    assert serious(page) == {}
+    over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(over) == 0
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)"
+    assert dark == (scheme == "dark")
+    context.close()
+
+
+def test_everybody_can_bring_the_token(page, shown):
+    with serving(shown.folder, AGENTBENCH_VIEW_TOKEN="given") as found:
+        page.goto(f"{found.address}/runs/{shown.first}?q=cache")
+        expect(page.get_by_role("heading", name="A token is needed")).to_be_visible()
+        assert page.evaluate("[...document.scripts].length") == 0
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_text("That is not the token")).to_be_visible()
+        page.goto(found.said)
+        expect(page).to_have_url(f"{found.address}/")
+        page.goto(f"{found.address}/runs/{shown.first}")
+        expect(page.get_by_role("heading", name=shown.first)).to_be_visible()
+        assert page.evaluate("document.cookie") == ""
+
+
+def test_from_a_run_to_an_attempt_and_back(page, server, shown):
+    page.goto(server)
+    page.get_by_role("link", name=shown.first).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(shown.first)
+    row = page.locator("#attempts tbody tr").first
+    task = row.locator("a.row").inner_text()
+    row.locator("a.row").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(task)
+    page.get_by_role("link", name=shown.first).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(shown.first)
+
+
+def test_typing_filters_at_once_and_the_address_follows(page, server, shown):
+    page.goto(f"{server}/runs/{shown.first}")
+    page.evaluate("window.stays = true")
+    filter_box = page.get_by_role("searchbox", name="Filter")
+    filter_box.press_sequentially("cache")
+    expect(page).to_have_url(re.compile(r"\?q=cache$"))
+    expect(page.locator("#count")).to_contain_text("that the filter lets through")
+    tasks = page.locator("#attempts a.row").all_inner_texts()
+    assert tasks
+    assert all(task.startswith("cache") for task in tasks)
+    expect(filter_box).to_be_focused()
+    page.get_by_label("Verdict").select_option("failed")
+    expect(page).to_have_url(re.compile(r"\?q=cache&verdict=failed$"))
+    assert page.evaluate("window.stays") is True
+    shared = page.url
+    count = page.locator("#count").inner_text()
+    page.goto("about:blank")
+    page.goto(shared)
+    expect(page.locator("#count")).to_have_text(count)
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("cache")
+    page.get_by_role("link", name="Clear").click()
+    expect(page.locator("#count")).to_have_text("1\u2013100 of 120")
+
+
+def test_without_script_the_form_filters_all_the_same(browser, server, shown):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{server}/runs/{shown.first}")
+    expect(page.get_by_role("button", name="Keys")).to_be_hidden()
+    page.get_by_role("searchbox", name="Filter").fill("cache")
+    page.get_by_label("Fault", exact=True).select_option("agent")
+    page.get_by_role("button", name="Apply").click()
+    asked = parse_qs(urlsplit(page.url).query)
+    assert (asked["q"], asked["fault"]) == (["cache"], ["agent"])
+    expect(page.locator("#count")).to_contain_text("that the filter lets through")
+    context.close()
+
+
+def test_columns_sort_both_ways(page, server, shown):
+    page.goto(f"{server}/runs/{shown.first}")
+    page.get_by_role("link", name="Time", exact=True).click()
+    expect(page).to_have_url(re.compile("sort=seconds"))
+    head = page.get_by_role("columnheader", name="Time")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    first = page.locator("#attempts a.row").first.get_attribute("href")
+    page.get_by_role("link", name="Time", exact=True).click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    assert page.locator("#attempts a.row").first.get_attribute("href") != first
+
+
+def test_pages_are_turned(page, server, shown):
+    page.goto(f"{server}/runs/{shown.first}?sort=-seconds")
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator("#count")).to_have_text("101\u2013120 of 120")
+    assert "sort=-seconds" in page.url
+    page.get_by_role("link", name="Previous").click()
+    expect(page.locator("#count")).to_have_text("1\u2013100 of 120")
+
+
+def test_tests_of_an_attempt_are_filtered(page, server, shown):
+    page.goto(server + shown.address(lambda told: told.resolved))
+    rows = page.locator("#tests tbody tr")
+    changed = rows.count()
+    page.get_by_role("link", name=re.compile("^all")).click()
+    expect(page).to_have_url(re.compile("tests=all#tests"))
+    assert rows.count() > changed > 0
+
+
+def test_two_runs_are_chosen_compared_and_swapped(page, server, shown):
+    page.goto(f"{server}/runs/{shown.second}")
+    page.get_by_role("link", name="Compare with another run").click()
+    expect(page.get_by_label("Second")).to_have_value(shown.second)
+    page.get_by_label("First").fill(shown.first)
+    page.get_by_role("button", name="Compare").click()
+    answer = page.locator(".answer .figure")
+    there = answer.inner_text()
+    assert re.fullmatch(r"[+-]\d+\.\d points", there)
+    page.get_by_role("link", name="Swap").click()
+    back = answer.inner_text()
+    assert float(back.split()[0]) == -float(there.split()[0])
+    page.locator("#gained a, #lost a").first.click()
+    expect(page.get_by_role("heading", name="Decision")).to_be_visible()
+
+
+def test_keys_do_what_they_say(page, server, shown):
+    page.goto(server)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(page.get_by_role("link", name=shown.second)).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(shown.first)
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Filter")).to_be_focused()
+    page.keyboard.type("j/k?")
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("j/k?")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("u")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
+
+
+def test_the_first_tab_skips_to_the_content(page, server):
+    page.goto(server)
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_wide_tables_scroll_by_the_keyboard_in_a_narrow_window(browser, server, shown):
+    context = browser.new_context(viewport={"width": 400, "height": 800})
+    page = context.new_page()
+    page.goto(f"{server}/runs/{shown.first}")
+    table = page.get_by_role("region", name="Table of attempts")
+    table.focus()
+    assert table.evaluate("box => box.scrollWidth > box.clientWidth")
+    page.keyboard.press("ArrowRight")
+    table.evaluate(
+        "box => new Promise(done => { const look = () => box.scrollLeft > 0 ? done()"
+        " : requestAnimationFrame(look); look(); })"
+    )
+    context.close()
+
+
+def test_nothing_is_asked_of_any_other_server_and_nothing_is_refused_by_the_policy(
+    page, server, shown
+):
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    for path in ("/", f"/runs/{shown.first}", shown.address()):
+        page.goto(server + path)
+    assert asked
+    assert all(url.startswith(f"{server}/") for url in asked)
+    assert said == []
