@@ -1,7 +1,9 @@
 """One container of ours: started with its keeper, emptied of processes, killed, removed."""
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker_engine import Engine, NotThereError
@@ -15,7 +17,7 @@ from agentbench.sandbox.docker_options import (
 )
 from agentbench.sandbox.docker_wire import Wire
 
-_VOLUMES = (str(WORKSPACE), str(RESULTS))  # that the commands' user may write to
+_VOLUMES = (WORKSPACE, RESULTS)  # that the commands' user may write to
 _DIES_WITHIN = 5.0  # seconds; then the container goes as a whole
 
 
@@ -37,6 +39,14 @@ class Started:
     wire: Wire
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    """Where the engine's machine holds what commands write."""
+
+    volumes: Mapping[PurePosixPath, str]
+    layer: str | None  # None: it does not say
+
+
 class Container:
     """A container, from before it exists until after it is gone."""
 
@@ -46,6 +56,7 @@ class Container:
         self._engine = engine
         self._keeper: Keeper | None = None
         self._last = Census(yes=False)
+        self._places: _Places | None = None
         self.killed = False
 
     def launch(self) -> None:
@@ -95,11 +106,16 @@ class Container:
         Raises:
             SandboxError: the engine or the container is lost.
         """
-        with self._engine.speak("see where a container's files are") as api:
-            found = api.inspect_container(self.name)
-        volumes = [each["Source"] for each in found["Mounts"] if each["Destination"] in _VOLUMES]
-        own = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
-        return [*volumes, own] if own else volumes
+        places = self._look_for_places()
+        return [*places.volumes.values(), *([places.layer] if places.layer else [])]
+
+    def volumes(self) -> Mapping[PurePosixPath, str]:
+        """The folders of the engine's machine that are its volumes, by where they are seen inside.
+
+        Raises:
+            SandboxError: the engine or the container is lost.
+        """
+        return self._look_for_places().volumes
 
     def pid(self) -> int:
         """The number of its first process on the engine's machine; 0 when it does not run.
@@ -182,6 +198,16 @@ class Container:
         ):
             with attempt:
                 remove_container(self._engine, self.name)
+
+    def _look_for_places(self) -> _Places:
+        if self._places is None:  # they stay where they are, also when it is started anew
+            with self._engine.speak("see where a container's files are") as api:
+                found = api.inspect_container(self.name)
+            there = {PurePosixPath(each["Destination"]): each["Source"] for each in found["Mounts"]}
+            own = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
+            volumes = {place: there[place] for place in _VOLUMES if place in there}
+            self._places = _Places(volumes=volumes, layer=own)
+        return self._places
 
     def _is_empty(self) -> bool:
         """Whether the keeper answers that it has nobody left to kill."""

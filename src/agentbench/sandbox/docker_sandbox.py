@@ -15,6 +15,7 @@ from agentbench.sandbox.docker_container import Aftermath, Container, Started
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_exec import Execution, Stop
 from agentbench.sandbox.docker_options import RESULTS, WORKSPACE
+from agentbench.sandbox.docker_reading import tree_here, volume_here
 from agentbench.sandbox.docker_snapshot import remember
 from agentbench.sandbox.docker_usage import gauge_of
 from agentbench.sandbox.interface import Command, SnapshotId
@@ -105,6 +106,11 @@ class DockerSandbox:
             SandboxError: the sandbox is lost, or there is no such folder.
         """
         doing = f"read {path}"
+        found = volume_here(self._container, path) if self._engine.is_local else None
+        if found is not None:
+            with tree_here(*found, doing) as tar:
+                yield tar
+            return
         with self._engine.speak(doing, moves_files=True) as api:
             stream, _ = api.get_archive(self._container.name, f"{path}/.", chunk_size=1 << 20)
         with closing(stream):
