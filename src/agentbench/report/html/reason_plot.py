@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentbench.report.html.amounts import percent
 from agentbench.report.html.colours import HATCHES, NAMES, OF_FAULT, Colour
@@ -10,7 +10,11 @@ from agentbench.report.html.drawing import WIDTH, Sides, drawn, label, room_for,
 from agentbench.report.html.picture import MOST_ROWS, OUTCOMES, Picture, left_out, short
 from agentbench.runs.headline import Headline
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _ROW = 34
+_THICK = 0.72  # of a row, that its bar takes
 _LETTER = 7.2  # units that one takes
 _EDGE = 6  # that stay free beside a text
 _COLOURS = tuple(NAMES)
@@ -95,29 +99,7 @@ def _drawing(labels: Sequence[str], parts: Sequence[Sequence[Part]]) -> str:
     sides = Sides(left=room_for(labels))
     with drawn(_ROW * len(labels) + sides.top + sides.bottom, sides) as (figure, axes):
         for row, own in enumerate(parts):
-            total, left = sum(part.attempts for part in own), 0.0
-            for part in own:
-                width = part.attempts / total
-                axes.barh(
-                    row,
-                    width,
-                    0.72,
-                    left,
-                    color=part.colour.code,
-                    hatch=HATCHES[part.colour],
-                    linewidth=1.2,
-                )
-                text = _text(part, width * (WIDTH - sides.left - sides.right))
-                axes.text(
-                    left + width / 2,
-                    row,
-                    text,
-                    horizontalalignment="center",
-                    verticalalignment="center",
-                    color=Colour.PAPER.code,
-                    bbox=_plate(part.colour) if text and HATCHES[part.colour] else None,
-                )
-                left += width
+            _bar(axes, row, own, room=WIDTH - sides.left - sides.right)
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
         axes.set_xlabel("share of the run's attempts")
@@ -126,6 +108,25 @@ def _drawing(labels: Sequence[str], parts: Sequence[Sequence[Part]]) -> str:
         axes.tick_params(axis="y", length=0)
         says = "Of each run the share of attempts that were resolved, and of each reason for which"
         return svg(figure, name="reasons", says=f"{says} others failed", texts=labels)
+
+
+def _bar(axes: "Axes", row: int, parts: Sequence[Part], *, room: float) -> None:
+    total, left = sum(part.attempts for part in parts), 0.0
+    for part in parts:
+        width, hatch = part.attempts / total, HATCHES[part.colour]
+        axes.barh(row, width, _THICK, left, color=part.colour.code, hatch=hatch, linewidth=1.2)
+        text = _text(part, width * room)
+        if text:
+            axes.text(
+                left + width / 2,
+                row,
+                text,
+                horizontalalignment="center",
+                verticalalignment="center",
+                color=Colour.PAPER.code,
+                bbox=_plate(part.colour) if hatch else None,
+            )
+        left += width
 
 
 def _plate(colour: Colour) -> dict[str, object]:
