@@ -46,7 +46,7 @@ def test_both_rates_with_their_intervals_are_those_of_the_summary(two, runs):
 def test_every_attempt_has_a_row_with_its_reason_and_detail(two, runs):
     shown = attempt_rows(two)
     attempts = [attempt for run in runs for attempt in run.attempts]
-    assert sorted((row[0], row[1], row[4], row[10]) for row in shown) == sorted(
+    assert sorted((row[0], row[1], row[4], row[6]) for row in shown) == sorted(
         (each.task_id, str(each.attempt), each.failure_reason or "", each.detail)
         for each in attempts
     )
