@@ -16,6 +16,7 @@ from agentbench.scoring.evidence import AgentEnding
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import local_provider, small_task
+from tests.view.axe import serious
 from tests.view.server import serving
 
 PATIENCE_MS = 120_000
@@ -113,9 +114,13 @@ def test_a_run_is_followed_to_its_end_without_losing_what_you_do(page, following
 def test_an_attempt_is_followed_until_its_record_is_there(page, following):
     agent, name, address = following
     page.goto(f"{address}/runs/{name}")
-    page.locator("#under-way a.row").first.click(timeout=PATIENCE_MS)
+    row = page.locator("#under-way a.row").first
+    expect(row).to_be_visible(timeout=PATIENCE_MS)
+    assert serious(page) == {}
+    row.click()
     expect(page.locator(".verdict")).to_contain_text("under way", timeout=PATIENCE_MS)
     expect(page.locator("#tail")).to_contain_text("looks around", timeout=PATIENCE_MS)
+    assert serious(page) == {}
     agent.go[0].set()
     expect(page.locator(".verdict")).to_contain_text("TESTS_FAILED", timeout=PATIENCE_MS)
     expect(page.get_by_role("heading", name="Decision")).to_be_visible()
