@@ -48,7 +48,7 @@ def test_json_is_one_document_by_either_name(cli, two):
 def test_markdown_has_a_row_for_each_line(cli, two):
     text = compare(cli, two, "before", "after", "--format", "markdown").stdout
     assert text.startswith("|  | `oracle (before)` | `oracle (after)` |")
-    assert "- task-9 1/1 \u2192 0/1" in text
+    assert "- `task-9` 1/1 \u2192 0/1" in text
 
 
 def test_a_regression_beyond_chance_is_exit_code_1(cli, two):
@@ -72,7 +72,14 @@ def test_a_single_lost_task_is_exit_code_1_where_strict_is_asked_for(cli, tmp_pa
 
 
 def test_without_the_check_a_regression_is_only_shown(cli, two):
-    assert compare(cli, two, "before", "after", "--alpha", "1").code == 0
+    assert compare(cli, two, "before", "after", "--alpha", "0.99").code == 0
+
+
+@pytest.mark.parametrize("alpha", ["0", "1", "-1", "nan", "inf"])
+def test_a_level_that_could_never_or_always_fail_is_refused(cli, two, alpha):
+    said = compare(cli, two, "before", "after", "--fail-on-regression", "--alpha", alpha)
+    assert said.code == 2
+    assert "between 0 and 1" in said.stderr
 
 
 def test_options_that_contradict_each_other_are_refused(cli, two):
@@ -134,24 +141,14 @@ def test_a_job_s_summary_gets_the_comparison(cli, two, monkeypatch):
     assert "GITHUB_STEP_SUMMARY is not set" in said.stderr
 
 
-_WITHOUT = """
-import sys
-from importlib.abc import MetaPathFinder
-from importlib import util
-find = util.find_spec
-util.find_spec = lambda name, *more: None if name == "statsmodels" else find(name, *more)
-from agentbench.__main__ import program
-sys.argv = ["agentbench", *sys.argv[1:]]
-program()
-"""
-
-
 def test_without_its_libraries_it_says_what_to_install(two):
+    hidden = "import sys; sys.modules['scipy'] = None; sys.argv[0] = 'agentbench'"
     said = subprocess.run(
-        [sys.executable, "-c", _WITHOUT, "compare", "before", "after", "--runs-dir", two],
+        [sys.executable, "-c", f"{hidden}; from agentbench.__main__ import program; program()",
+         "compare", "before", "after", "--runs-dir", two],
         capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
     assert said.returncode == 2
-    expected = "agentbench compare needs statsmodels, found none: pip install 'agentbench[report]'"
+    expected = "agentbench compare needs scipy, found none: pip install 'agentbench[report]'"
     assert expected in said.stderr
     assert len(said.stderr.splitlines()) == 1

@@ -3,6 +3,8 @@ import importlib.util
 import io
 import json
 import shutil
+import subprocess
+import sys
 
 from junitparser import JUnitXml
 
@@ -96,6 +98,21 @@ def test_of_several_runs_the_leaderboard_comes_first(cli, runs_dir):
     assert len(told["attempts"]) == 4
     text = report(cli, runs_dir, *names, "--format", "markdown").stdout
     assert text.index("`noop`") < text.index("resolved 2/4")
+
+
+def test_a_base_installation_reports_several_runs_without_groups(runs_dir):
+    names = second(runs_dir)
+    hidden = "import sys; [sys.modules.__setitem__(name, None) for name in sys.argv.pop(1).split()]"
+    said = subprocess.run(
+        [sys.executable, "-c", f"{hidden}; from agentbench.__main__ import program; program()",
+         "numpy scipy statsmodels pandas junitparser matplotlib jinja2",
+         "report", *names, "--runs-dir", runs_dir],
+        capture_output=True, text=True, check=False, timeout=200,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr
+    assert "no groups in the leaderboard: pip install 'agentbench[report]'" in said.stderr
+    assert "2/4" in said.stderr
+    assert "(other)" in said.stdout
 
 
 def test_a_run_that_is_named_twice_is_reported_once(cli, runs_dir):

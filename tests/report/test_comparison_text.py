@@ -69,5 +69,5 @@ def test_a_hostile_name_of_an_agent_stays_in_its_cell(text):
     assert set(re.findall(r"<(\w+)", html)) <= {
         "table", "thead", "tbody", "tr", "th", "td", "p", "code", "ul", "li",
     }  # fmt: skip
-    assert "<li>task-0 1/1 \u2192 0/1</li>" in html
+    assert "<li><code>task-0</code> 1/1 \u2192 0/1</li>" in html
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", printed(comparison, Names(text, text)))

@@ -69,3 +69,15 @@ def test_a_hostile_name_of_an_agent_stays_in_its_cell(text):
         "code",
     }
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", printed(made))
+
+
+def test_at_80_columns_names_alone_are_folded():
+    buffer = io.StringIO()
+    made = board(("an agent of a very long name indeed", "rr", "rf"), ("b", "ff", "ff"))
+    print_leaderboard(made, Console(file=buffer, width=80, color_system=None))
+    table = buffer.getvalue().partition("below a rate")[0]
+    assert max(map(len, table.splitlines())) <= 80
+    for cell in ("3/4 75.0 %", "0/4 0.0 %", "failures", "seconds"):
+        assert cell in buffer.getvalue()
+    low, high = made.standings[0].summary.overall.interval
+    assert f"{100 * low:.1f}\u2013{100 * high:.1f}" in table

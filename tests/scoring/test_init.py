@@ -72,3 +72,15 @@ def test_a_name_is_the_same_object_through_the_door_and_at_home():
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'judgement'"):
         scoring.judgement  # noqa: B018 - asking is the test
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["clustered", "detectable", "multiplicity", "paired", "pass_at_k", "statistics", "task_score"],
+)
+def test_no_statistic_costs_scipy_before_it_is_asked_for(module):
+    loaded = python(
+        f"import sys, agentbench.scoring.{module};"
+        "print({'numpy', 'scipy', 'statsmodels', 'pandas'} & set(sys.modules))"
+    )
+    assert loaded == "set()"

@@ -50,7 +50,7 @@ def compare(
     ] = False,
     alpha: Annotated[
         float,
-        typer.Option("--alpha", help="The level of p up to which it is no chance.", min=0, max=1),
+        typer.Option("--alpha", help="The level of p up to which it is no chance, 0 to 1."),
     ] = 0.05,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
@@ -70,6 +70,8 @@ def compare(
         raise UsageError("--strict goes with --fail-on-regression")
     if as_json and format_name is FormatName.MARKDOWN:
         raise UsageError("--json and --format markdown contradict each other")
+    if not 0 < alpha < 1:  # whatever is no number is not, either
+        raise UsageError(f"--alpha must lie between 0 and 1, found {alpha}")
     require("agentbench compare", STATISTICS)
     one, other = _read(first, second, runs_dir)
     comparison = compared(one.attempts, other.attempts)

@@ -74,10 +74,12 @@ def report(
 
 def _once(folders: Sequence[Path]) -> list[Path]:
     """Each folder once, however often it was named."""
-    named = list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+    named: dict[Path, Path] = {}
+    for folder in folders:
+        named.setdefault(folder.resolve(), folder)
     if len(named) < len(folders):
         typer.echo("warning: a run that is named more than once is reported once", err=True)
-    return named
+    return list(named.values())
 
 
 def _read(folder: Path, *, whole: bool) -> "ReportedRun":

@@ -51,10 +51,14 @@ def print_comparison(
     console.print(table)
     for sentence in sentences(comparison, alpha=alpha):
         console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+    for title, tasks in _left_out(comparison):
+        named = f"{title} {harmless(tasks)}"
+        console.print(named, highlight=False, markup=False, soft_wrap=True)
     for title, flips in _flipped(comparison):
         console.print(f"\n{title}", highlight=False, markup=False, soft_wrap=True)
-        for text in _flip_lines(flips):
-            console.print(f"  {text}", highlight=False, markup=False, soft_wrap=True)
+        for task, shares in _flip_lines(flips):
+            flip = f"  {harmless(task)} {shares}".rstrip()
+            console.print(flip, highlight=False, markup=False, soft_wrap=True)
 
 
 def comparison_pieces(
@@ -67,10 +71,12 @@ def comparison_pieces(
     yield "\n"
     for sentence in sentences(comparison, alpha=alpha):
         yield f"{escaped(sentence)}\n\n"
+    for title, tasks in _left_out(comparison):
+        yield f"{escaped(title)} {code(tasks)}\n\n"
     for title, flips in _flipped(comparison):
         yield f"{escaped(title)}\n\n"
-        for text in _flip_lines(flips):
-            yield f"- {escaped(text)}\n"
+        for task, shares in _flip_lines(flips):
+            yield f"- {code(task)} {shares}\n"
         yield "\n"
 
 
@@ -82,9 +88,6 @@ def sentences(comparison: Comparison, *, alpha: float) -> Iterator[str]:
         yield "judged attempts: no task has one in both runs"
     else:
         yield f"judged attempts: {_meaning(judged, alpha)}"
-    for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
-        if only:
-            yield f"left out, in the {name} run alone: {_named(only)}"
 
 
 def _meaning(difference: Difference, alpha: float) -> str:
@@ -125,14 +128,20 @@ def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
         yield f"no flips in {comparison.tasks} shared tasks", ()
 
 
-def _flip_lines(flips: Sequence[Flip]) -> Iterator[str]:
+def _left_out(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
+        if only:
+            yield f"left out, in the {name} run alone:", _named(only)
+
+
+def _flip_lines(flips: Sequence[Flip]) -> Iterator[tuple[str, str]]:
     for flip in flips[:_NAMED]:
         first, second = (f"{rate.resolved}/{rate.total}" for rate in (flip.first, flip.second))
-        yield f"{harmless(flip.task_id)} {first} \u2192 {second}"
+        yield flip.task_id, f"{first} \u2192 {second}"
     if len(flips) > _NAMED:
-        yield f"\u2026 and {len(flips) - _NAMED} more: --format json names all"
+        yield f"\u2026 and {len(flips) - _NAMED} more: --format json names all", ""
 
 
 def _named(tasks: Sequence[TaskId]) -> str:
     more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
-    return harmless(", ".join(tasks[:_NAMED])) + more
+    return ", ".join(tasks[:_NAMED]) + more

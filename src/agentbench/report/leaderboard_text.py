@@ -1,6 +1,6 @@
 """A leaderboard for people: at a terminal and as Markdown."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from rich.box import SIMPLE
@@ -8,10 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentbench.report.figures import amount, cost_per_resolved
+from agentbench.report.figures import amount, cost_per_resolved, counted, percent
 from agentbench.report.harmless import harmless
 from agentbench.report.leaderboard import Leaderboard, Standing
 from agentbench.report.markdown import code, escaped, head, row
+from agentbench.report.summary import Rate
+
+_WIDE = 80  # characters: there the names of runs alone are folded
 
 
 class _Columns(NamedTuple):
@@ -44,11 +47,15 @@ def print_leaderboard(board: Leaderboard, console: Console) -> None:
     shown = _shown(board)
     table = Table(box=SIMPLE, pad_edge=False)
     for name in shown:
-        table.add_column(getattr(_TITLES, name), overflow="fold")
-    for line in _lines(board):
-        table.add_row(*(Text(harmless(getattr(line, name))) for name in shown))
+        title = getattr(_TITLES, name).replace(" ", "\n", 1)
+        is_whole = name != "run" and console.width >= _WIDE
+        table.add_column(title, overflow="fold", no_wrap=is_whole)
+    for line in _lines(board, _narrow):
+        cells = line._replace(run=harmless(line.run))
+        table.add_row(*(Text(getattr(cells, name)) for name in shown))
     console.print(table)
-    console.print("\n".join(notes(board)), highlight=False, markup=False, soft_wrap=True)
+    told = ("below a rate: its 95 % interval", *notes(board))
+    console.print("\n".join(told), highlight=False, markup=False, soft_wrap=True)
     console.print()
 
 
@@ -56,7 +63,7 @@ def leaderboard_pieces(board: Leaderboard) -> Iterator[str]:
     """A leaderboard as Markdown."""
     shown = _shown(board)
     yield head([getattr(_TITLES, name) for name in shown])
-    for line in _lines(board):
+    for line in _lines(board, str):
         cells = ((code if name == "run" else escaped)(getattr(line, name)) for name in shown)
         yield row(cells)
     yield "\n"
@@ -71,6 +78,10 @@ def notes(board: Leaderboard) -> Iterator[str]:
             "group: runs that share a letter could be alike but for luck "
             "(paired tests on shared tasks, 5 % after Holm's correction)"
         )
+    for place, standing in enumerate(board.standings, start=1):
+        if standing.summary.reasons:
+            reasons, faults = counted(standing.summary.reasons), counted(standing.summary.faults)
+            yield f"failures of {place}: {reasons}; by fault: {faults}"
     yield "each: per resolved attempt; without lost: to the task or the infrastructure"
     if board.common != board.tasks:
         told = "ordered by those" if board.common else "ordered each by its own tasks"
@@ -86,20 +97,26 @@ def _shown(board: Leaderboard) -> list[str]:
     return [name for name in _Columns._fields if name not in left_out]
 
 
-def _lines(board: Leaderboard) -> Iterator[_Columns]:
+def _narrow(rate: Rate) -> str:
+    """A rate in two lines, so that many columns fit beside each other."""
+    low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
+    return f"{rate.resolved}/{rate.total} {percent(rate.share)}\n{low}\u2013{high}"
+
+
+def _lines(board: Leaderboard, told: Callable[[Rate], str]) -> Iterator[_Columns]:
     for place, standing in enumerate(board.standings, start=1):
-        yield _line(place, standing)
+        yield _line(place, standing, told)
 
 
-def _line(place: int, standing: Standing) -> _Columns:
+def _line(place: int, standing: Standing, told: Callable[[Rate], str]) -> _Columns:
     summary = standing.summary
     return _Columns(
         str(place),
         standing.label,
         standing.group,
-        str(summary.overall),
-        str(summary.judged),
-        str(standing.common),
+        told(summary.overall),
+        told(summary.judged),
+        told(standing.common),
         cost_per_resolved(summary),
         amount(summary.tokens_per_resolved),
         amount(summary.seconds_per_resolved),

@@ -16,7 +16,7 @@ from agentbench.report.summary import Summary
 from agentbench.runs.headline import Headline
 
 _BACKTICKS = re.compile("`+")
-_STRANGERS = frozenset({"agent", "detail"})  # columns that hold what others wrote
+_STRANGERS = frozenset({"run", "task", "agent", "detail"})  # columns of what others may write
 _MANY = frozenset({"task", "detail"})  # columns whose texts seldom return
 _LONGEST = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
@@ -38,7 +38,7 @@ def code(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text of our own or an id, of which nothing is markup."""
+    """A text of our own, of which nothing is markup."""
     return harmless(text).translate(_SPECIAL)
 
 
