@@ -74,6 +74,7 @@ class Engine:
         by_ssh = self.base_url is not None and self.base_url.startswith("ssh://")
         self._tunnel = Tunnel(str(self.base_url)) if by_ssh else None
         self._version = ".".join(map(str, OLDEST_API))  # until it has said its own
+        self._greeting: dict[str, object] = {}  # what it said then
         self._clients = _Clients()
 
     @classmethod
@@ -86,8 +87,8 @@ class Engine:
         engine = cls(base_url)
         try:
             engine._knock()
-            answer = engine._client(_FIRST_SECONDS).version(api_version=False)
-            engine._version = str(answer["ApiVersion"])
+            engine._greeting = engine._client(_FIRST_SECONDS).version(api_version=False)
+            engine._version = str(engine._greeting["ApiVersion"])
         except (DockerException, OSError) as fault:
             where = engine.base_url or "its usual socket"
             raise UnavailableError(
@@ -148,7 +149,7 @@ class Engine:
             SandboxError: the engine is lost.
         """
         with self.speak("ask the engine about itself") as api:
-            return read_facts(api.info(), api.version())
+            return read_facts(api.info(), self._greeting or api.version())
 
     def image(self, name: str) -> ImageFacts:
         """An image that is there, by its name or id.
