@@ -31,9 +31,15 @@ class FormatName(StrEnum):
 
 def compare(
     first: Annotated[
-        str, typer.Argument(help="The run to compare with: its folder, id, or 'last'.")
+        str,
+        typer.Argument(
+            metavar="RUN_A", help="What to compare with: a run's folder, id, or 'last'."
+        ),
     ],
-    second: Annotated[str, typer.Argument(help="The run that may be better or worse.")],
+    second: Annotated[
+        str,
+        typer.Argument(metavar="RUN_B", help="The run that may be better or worse."),
+    ],
     format_name: Annotated[
         FormatName, typer.Option("--format", help="How to print it.")
     ] = FormatName.TABLE,
