@@ -19,7 +19,7 @@ def test_a_summary_has_both_denominators_of_everything():
     assert made["pass_at_k"][1] == {"k": 2, "any_of_k": 2 / 3, "all_of_k": 0.0}
     assert [each["k"] for each in made["judged_pass_at_k"]] == [1]
     assert made["faults"] == {"infrastructure": 1, "agent": 3}
-    assert made["per_resolved"] == {"cost_usd": 0.0, "tokens": 0.0, "seconds": 3.0}
+    assert made["per_resolved"] == {"cost_usd": None, "tokens": None, "seconds": 3.0}
 
 
 def test_of_no_attempts_there_are_no_shares_of_resolved_ones():

@@ -54,6 +54,13 @@ def test_where_nothing_was_resolved_there_is_no_price_of_it():
         assert told[f"{what} per resolved"].overall == figures.NOTHING
 
 
+def test_of_agents_whose_calls_nobody_counted_the_cost_is_not_nothing():
+    told = lines("r")
+    assert told["cost per resolved"].overall == told["tokens per resolved"].overall
+    assert told["cost per resolved"].overall == figures.NOTHING
+    assert told["seconds per resolved"].overall == "1"
+
+
 def test_failures_are_counted_by_reason_and_by_fault():
     told = lines("f", "l", "f")
     assert told["reasons"].overall == "1 SANDBOX_ERROR, 2 TESTS_FAILED"

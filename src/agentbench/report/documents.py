@@ -20,6 +20,7 @@ def document(summary: Summary) -> dict[str, object]:
         "reasons": {reason.value: count for reason, count in summary.reasons},
         "faults": {fault.value: count for fault, count in summary.faults},
         "quarantined": summary.quarantined,
+        "metered_attempts": summary.metered,
         "cost_usd": summary.cost_usd,
         "tokens": summary.tokens,
         "attempt_seconds": summary.attempt_seconds,

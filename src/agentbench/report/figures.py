@@ -75,7 +75,7 @@ def p_value(value: float) -> str:
 
 
 def cost_per_resolved(summary: Summary) -> str:
-    """Dollars; `$?` where a price is unknown, a dash where nothing was resolved."""
+    """Dollars; `$?` where a price is unknown, a dash where nothing was resolved or counted."""
     if summary.cost_usd is None:
         return UNKNOWN_COST
     cost = summary.cost_per_resolved

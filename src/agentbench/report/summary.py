@@ -69,8 +69,9 @@ class Summary:
     faults: tuple[tuple[Fault, int], ...]
     quarantined: int
     infrastructure: int
-    cost_usd: float | None  # None: some price is not known
-    tokens: int
+    metered: int  # attempts whose model calls were counted: of others nobody knows the cost
+    cost_usd: float | None  # of those; None: some price is not known
+    tokens: int  # of those, in and out
     attempt_seconds: float  # added up over the attempts
 
     @classmethod
@@ -95,6 +96,7 @@ class Summary:
             faults=tuple((fault, tally.faults[fault]) for fault in Fault if tally.faults[fault]),
             quarantined=tally.quarantined,
             infrastructure=tally.faults[Fault.INFRASTRUCTURE],
+            metered=tally.metered,
             cost_usd=tally.cost_usd if tally.is_cost_known else None,
             tokens=tally.tokens,
             attempt_seconds=tally.seconds,
@@ -108,12 +110,13 @@ class Summary:
     @property
     def cost_per_resolved(self) -> float | None:
         """USD spent for each resolved attempt; None where that is unknown or none is."""
-        return None if self.cost_usd is None else self._per_resolved(self.cost_usd)
+        is_known = self.metered and self.cost_usd is not None
+        return self._per_resolved(self.cost_usd or 0.0) if is_known else None
 
     @property
     def tokens_per_resolved(self) -> float | None:
-        """Tokens used for each resolved attempt; None where none is."""
-        return self._per_resolved(self.tokens)
+        """Tokens used for each resolved attempt; None where none is, or none were counted."""
+        return self._per_resolved(self.tokens) if self.metered else None
 
     @property
     def seconds_per_resolved(self) -> float | None:
@@ -129,6 +132,7 @@ class _Tally:
     outcomes: TaskOutcomes
     quarantined: int = 0
     seconds: float = 0.0
+    metered: int = 0
     cost_usd: float = 0.0
     is_cost_known: bool = True
     tokens: int = 0
@@ -144,6 +148,7 @@ class _Tally:
         if attempt.fault is not None:
             self.faults[attempt.fault] += 1
         if attempt.is_metered:
+            self.metered += 1
             self.is_cost_known &= attempt.cost_usd is not None
             self.cost_usd += attempt.cost_usd or 0.0
             self.tokens += attempt.tokens or 0
