@@ -31,7 +31,9 @@ def test_a_run_is_told_with_both_denominators_reasons_and_faults(client, shown):
         )
     for fault, count in summary.faults:
         assert re.search(rf'fault={fault}">{fault}</a></th><td class="number">{count}<', text)
-    assert "pass@k" in text
+    for rates in (*summary.passes, *summary.judged_passes):
+        assert f">{100 * rates.any_of_k:.1f} %<" in text
+        assert f">{100 * rates.all_of_k:.1f} %<" in text
     assert f"${summary.cost_usd:.2f}" in text
 
 

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from agentbench.report.rows import rows, verdict_word
 from agentbench.runs.headline import Headline
+from agentbench.scoring.pass_at_k import PassRates
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.view.choice import Choice, SortKey, Tries, VerdictWord, choose
 from agentbench.view.log_text import tail_of_stage
@@ -52,11 +53,21 @@ def _values(room: Room, request: Request) -> dict[str, object]:
         "reasons": sorted(FailureReason, key=lambda reason: reason.precedence),
         "faults": list(Fault),
         "tries": Tries,
+        "passes": _passes(run),
         "warnings": warnings[:WARNINGS],
         "more_warnings": len(warnings) - WARNINGS,
         **_attempts(run, choice),
         **_under_way(room, run),
     }
+
+
+def _passes(run: RunNow) -> list[tuple[PassRates, PassRates | None]]:
+    """What k attempts are worth, over all attempts and over those that were judged."""
+    summary = run.glance.summary
+    if summary is None or len(summary.passes) < 2:
+        return []  # one attempt is worth what the rate says
+    judged = {rates.k: rates for rates in summary.judged_passes}
+    return [(rates, judged.get(rates.k)) for rates in summary.passes]
 
 
 def _attempts(run: RunNow, choice: Choice) -> dict[str, object]:
