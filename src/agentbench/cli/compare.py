@@ -29,35 +29,37 @@ class FormatName(StrEnum):
     MARKDOWN = "markdown"
 
 
+_First = Annotated[
+    str,
+    typer.Argument(metavar="RUN_A", help="What to compare with: a run's folder, id, or 'last'."),
+]
+_Second = Annotated[
+    str, typer.Argument(metavar="RUN_B", help="The run that may be better or worse.")
+]
+_FailOnRegression = Annotated[
+    bool,
+    typer.Option(
+        "--fail-on-regression", help="Exit 1 where the second run is worse beyond chance."
+    ),
+]
+_Strict = Annotated[
+    bool, typer.Option("--strict", help="With it: exit 1 for a single task that became worse.")
+]
+_Alpha = Annotated[
+    float, typer.Option("--alpha", help="The level of p up to which it is no chance, 0 to 1.")
+]
+
+
 def compare(
-    first: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN_A", help="What to compare with: a run's folder, id, or 'last'."
-        ),
-    ],
-    second: Annotated[
-        str,
-        typer.Argument(metavar="RUN_B", help="The run that may be better or worse."),
-    ],
+    first: _First,
+    second: _Second,
     format_name: Annotated[
         FormatName, typer.Option("--format", help="How to print it.")
     ] = FormatName.TABLE,
     as_json: options.Json = False,
-    fail_on_regression: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-regression", help="Exit 1 where the second run is worse beyond chance."
-        ),
-    ] = False,
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="With it: exit 1 for a single task that became worse."),
-    ] = False,
-    alpha: Annotated[
-        float,
-        typer.Option("--alpha", help="The level of p up to which it is no chance, 0 to 1."),
-    ] = 0.05,
+    fail_on_regression: _FailOnRegression = False,
+    strict: _Strict = False,
+    alpha: _Alpha = 0.05,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
     debug: options.Debug = False,

@@ -72,23 +72,18 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     common = set.intersection(*(set(each) for each in outcomes))
     rates = [_rate(each, common) for each in outcomes]
     labels = label_runs(entrants)
-
-    def worth(number: int) -> tuple[float, float, str]:
-        return -rates[number].share, -summaries[number].overall.share, labels[number]
-
-    order = sorted(range(len(entrants)), key=worth)
+    keys = [
+        (-rate.share, -summary.overall.share, label)
+        for rate, summary, label in zip(rates, summaries, labels, strict=True)
+    ]
+    order = sorted(range(len(entrants)), key=keys.__getitem__)
     pairs = _pairs([outcomes[number] for number in order]) if with_groups else ()
     apart = [(pair.first, pair.second) for pair in pairs if pair.p_value <= _ALPHA]
     groups = letters(len(order), apart) if with_groups else [""] * len(order)
     return Leaderboard(
         standings=tuple(
-            Standing(
-                label=labels[number],
-                summary=summaries[number],
-                common=rates[number],
-                group=group,
-            )
-            for number, group in zip(order, groups, strict=True)
+            Standing(label=labels[n], summary=summaries[n], common=rates[n], group=group)
+            for n, group in zip(order, groups, strict=True)
         ),
         pairs=pairs,
         tasks=len(set().union(*outcomes)),
