@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import timedelta
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from threading import Event, Lock
 from typing import assert_never
 
@@ -18,6 +18,7 @@ from agentbench.sandbox.docker_options import RESULTS, WORKSPACE
 from agentbench.sandbox.docker_reading import tree_here, volume_here
 from agentbench.sandbox.docker_snapshot import remember
 from agentbench.sandbox.docker_usage import gauge_of
+from agentbench.sandbox.docker_writing import write_here
 from agentbench.sandbox.interface import Command, SnapshotId
 from agentbench.scoring.evidence import CommandResult, Ending
 
@@ -106,7 +107,7 @@ class DockerSandbox:
             SandboxError: the sandbox is lost, or there is no such folder.
         """
         doing = f"read {path}"
-        found = volume_here(self._container, path) if self._engine.is_local else None
+        found = self._volume_here(path)
         if found is not None:
             with tree_here(*found, doing) as tar:
                 yield tar
@@ -123,6 +124,9 @@ class DockerSandbox:
             SandboxError: the sandbox is lost, or the tree does not fit on its disk.
         """
         self._container.require_alive()
+        found = self._volume_here(path)
+        if found is not None and write_here(*found, tar, f"write to {path}"):
+            return
         owned = owned_by_user(tar)
         try:
             self._put(path, owned)
@@ -139,6 +143,9 @@ class DockerSandbox:
         with self._lock:
             self._container.require_alive()
             return remember(self._engine, self._container, key)
+
+    def _volume_here(self, path: PurePosixPath) -> tuple[Path, tuple[str, ...]] | None:
+        return volume_here(self._container, path) if self._engine.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
         with self._engine.speak(f"write to {path}", moves_files=True) as api:
