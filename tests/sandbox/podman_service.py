@@ -41,6 +41,7 @@ class PodmanService:
                 ],
                 stdout=log,
                 stderr=log,
+                cwd=root,  # its monitors leave a file `oom` where they are
             )
 
     def await_engine(self) -> Engine:
