@@ -181,6 +181,7 @@ def test_keys_do_what_they_say(page, server, shown):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text(shown.first)
+    expect(page.get_by_role("button", name="Keys")).to_be_visible()  # the script is there
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox", name="Filter")).to_be_focused()
     page.keyboard.type("j/k?")
