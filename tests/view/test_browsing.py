@@ -135,6 +135,7 @@ def test_columns_sort_both_ways(page, server, shown):
     first = page.locator("#attempts a.row").first.get_attribute("href")
     page.get_by_role("link", name="Time", exact=True).click()
     expect(head).to_have_attribute("aria-sort", "descending")
+    expect(page.locator(".pager").last).to_be_visible()
     assert page.locator("#attempts a.row").first.get_attribute("href") != first
 
 
@@ -153,6 +154,7 @@ def test_tests_of_an_attempt_are_filtered(page, server, shown):
     changed = rows.count()
     page.get_by_role("link", name=re.compile("^all")).click()
     expect(page).to_have_url(re.compile("tests=all#tests"))
+    expect(rows).not_to_have_count(changed)
     assert rows.count() > changed > 0
 
 
@@ -166,6 +168,8 @@ def test_two_runs_are_chosen_compared_and_swapped(page, server, shown):
     there = answer.inner_text()
     assert re.fullmatch(r"[+-]\d+\.\d points", there)
     page.get_by_role("link", name="Swap").click()
+    expect(page).to_have_url(re.compile(f"second={shown.first}$"))
+    expect(answer).not_to_have_text(there)
     back = answer.inner_text()
     assert float(back.split()[0]) == -float(there.split()[0])
     page.locator("#gained a, #lost a").first.click()
