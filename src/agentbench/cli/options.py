@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,18 @@ class SandboxName(StrEnum):
     BUBBLEWRAP = "bubblewrap"
     PROCESS = "process"
 
+
+def _number(value: float | None) -> float | None:
+    """Refuse what would never be reached, exceeded or fallen short of."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("expected a number, found nan")
+    return value
+
+
+_LARGEST_SCALE = 1_000_000
+_LONGEST = (
+    1_000_000_000  # seconds or minutes; more than an interval of time can hold would be a bug
+)
 
 Tasks = Annotated[
     list[Path], typer.Argument(help="Task folders, folders of task folders, or suite files.")
@@ -63,7 +76,13 @@ Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks whose i
 Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks that bear this tag.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="At most so many tasks.", min=1)]
 TimeoutScale = Annotated[
-    float, typer.Option("--timeout-scale", help="Multiplies every stage's time limit.")
+    float,
+    typer.Option(
+        "--timeout-scale",
+        help="Multiplies every stage's time limit.",
+        max=_LARGEST_SCALE,
+        callback=_number,
+    ),
 ]
 
 Agent = Annotated[
@@ -112,6 +131,8 @@ MaxOutage = Annotated[
         "--max-outage",
         help="Minutes to wait for an engine, model (default 15) or disk (1) that is away.",
         min=0,
+        max=_LONGEST,
+        callback=_number,
     ),
 ]
 AttemptTimeout = Annotated[
@@ -120,6 +141,8 @@ AttemptTimeout = Annotated[
         "--attempt-timeout",
         help="Seconds for an attempt as a whole; default: what all its stages may take, and more.",
         min=0,
+        max=_LONGEST,
+        callback=_number,
     ),
 ]
 RetryLost = Annotated[
@@ -130,11 +153,22 @@ RetryLost = Annotated[
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", help="Start no attempt once so many USD are spent.", min=0),
+    typer.Option(
+        "--max-cost",
+        help="Start no attempt once so many USD are spent.",
+        min=0,
+        callback=_number,
+    ),
 ]
 FailUnder = Annotated[
     float | None,
-    typer.Option("--fail-under", help="Exit 1 below this resolved rate.", min=0, max=1),
+    typer.Option(
+        "--fail-under",
+        help="Exit 1 below this resolved rate.",
+        min=0,
+        max=1,
+        callback=_number,
+    ),
 ]
 IntegrityControls = Annotated[
     ControlLevel | None,
