@@ -203,6 +203,7 @@ class _Walker:
                 # Ctrl-C, or a fault of ours. Every one is kept as evidence of its stage.
                 cause = self._cause(stage.name, error)
                 evidence = Evidence(exception=exception_fact(stage.name, cause))
+                self._workshop.images.clear()  # one may be gone, or made anew
                 log.write(Stream.STDERR, f"{type(cause).__name__}: {cause}\n".encode())
         return StageResult(
             stage=stage.name,
@@ -234,7 +235,7 @@ class _Walker:
 
     def _resolve_image(self) -> None:
         if self.context.image is None:
-            self.context.image = resolve_image(self._task, self._workshop.provider)
+            self.context.image = _image_of(self._task, self._workshop)
 
     @contextmanager
     def _prepared(self) -> Iterator[None]:
@@ -339,6 +340,17 @@ class _Walker:
                 (self._place.folder / name).write_bytes(content)
 
         self._workshop.breaker.written(write)
+
+
+def _image_of(task: Task, workshop: Workshop) -> ImageId:
+    """The image of a task, asked for once in a run unless it is to be built for the task."""
+    name, known = task.environment.image, workshop.images
+    if task.environment.dockerfile is not None:
+        return resolve_image(task, workshop.provider)
+    found = known.get(name)
+    if found is None:
+        found = known[name] = resolve_image(task, workshop.provider)
+    return found
 
 
 def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:

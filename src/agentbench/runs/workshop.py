@@ -11,7 +11,7 @@ from agentbench.runs.board import Board, Entry
 from agentbench.runs.host import available_cpus
 from agentbench.runs.outage import CircuitBreaker
 from agentbench.runs.record import RunId
-from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.stages.preparation import PreparationCache
 from agentbench.stages.shared_preparations import SharedPreparations
 from agentbench.tasks.control_level import ControlLevel
@@ -35,6 +35,7 @@ class Workshop:
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     attempt_timeout: timedelta | None = None  # None: what all its stages may take, and some more
     aside: Aside = field(default_factory=Aside)
+    images: dict[str | None, ImageId] = field(default_factory=dict)  # by the names that tasks use
     board: Board = field(default_factory=Board)
     breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))
 

@@ -11,7 +11,7 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox import docker_snapshot, images
 from agentbench.sandbox.docker_archive import owned_folders
 from agentbench.sandbox.docker_container import Container
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker_engine import Engine, ImageFacts
 from agentbench.sandbox.docker_facts import Product
 from agentbench.sandbox.docker_labels import KIND, RECIPE, Owner
 from agentbench.sandbox.docker_options import (
@@ -46,6 +46,7 @@ class DockerProvider:
         self._host_env = os.environ if host_env is None else host_env
         self._placing = Placing(engine)
         self._owner = Owner.current()
+        self._snapshots: dict[str, ImageFacts] = {}  # as they were found last
 
     @classmethod
     def connect(
@@ -153,7 +154,11 @@ class DockerProvider:
         Raises:
             SandboxError: the engine is lost.
         """
-        return docker_snapshot.find(self._engine, key)
+        found = docker_snapshot.find(self._engine, key)
+        if found is None:
+            return None
+        self._snapshots[found.id] = found.facts
+        return found.id
 
     def discard(self, snapshot: SnapshotId) -> None:
         """Forget a snapshot and free what it holds; a snapshot that is gone is no error.
@@ -161,6 +166,7 @@ class DockerProvider:
         Raises:
             SandboxError: the engine is lost.
         """
+        self._snapshots.pop(snapshot, None)
         docker_snapshot.discard(self._engine, snapshot)
 
     def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
@@ -191,7 +197,7 @@ class DockerProvider:
             raise SandboxError("Podman's snapshots cannot be shared by a registry; use Docker")
 
     def _plan(self, source: str, limits: Limits) -> tuple[ContainerPlan, bool]:
-        image = self._engine.image(source)
+        image = self._snapshots.get(source) or self._engine.image(source)
         plan = ContainerPlan(
             image=source,
             image_env=image.env,

@@ -182,7 +182,9 @@ class Engine:
             tls = self.address.tls(os.environ)
             client = Api(base_url=url, version=self._version, timeout=seconds, tls=tls or False)
             _keep_few_connections(client)
-            if tls is not None:  # or REQUESTS_CA_BUNDLE would take the place of the engine's CA
+            if tls is not None or self.is_local:
+                # REQUESTS_CA_BUNDLE would take the place of the engine's CA; for a socket there is
+                # nothing to be found in the environment, and to look takes half of a short call.
                 client.trust_env = False
             self._clients.by_patience[seconds] = client
         return client

@@ -8,12 +8,13 @@ the same with an engine elsewhere.
 
 import uuid
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from typing import Final
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox import podman
 from agentbench.sandbox.docker_container import Container, remove_container
-from agentbench.sandbox.docker_engine import Api, Engine, NotThereError
+from agentbench.sandbox.docker_engine import Api, Engine, ImageFacts, NotThereError
 from agentbench.sandbox.docker_facts import Product
 from agentbench.sandbox.docker_labels import forget_owner, labels_of
 from agentbench.sandbox.docker_options import WORKSPACE
@@ -31,7 +32,7 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
     Raises:
         SandboxError: the engine or the container is lost.
     """
-    replaced = _image_of(engine, key)
+    replaced = find(engine, key)
     holder = f"agentbench-{uuid.uuid4().hex}"
     with engine.speak("remember the environment", moves_files=True) as api:
         environment = str(api.commit(container.name, pause=False)["Id"])
@@ -46,18 +47,29 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
         raise
     remove_container(engine, holder)
     if replaced is not None:
-        _remove_image(engine, replaced)
+        _remove_image(engine, replaced.facts.id)
     return SnapshotId(f"{REPOSITORY}:{key}")
 
 
-def find(engine: Engine, key: str) -> SnapshotId | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSnapshot:
+    """A snapshot that is there, and the image that it is."""
+
+    id: SnapshotId
+    facts: ImageFacts
+
+
+def find(engine: Engine, key: str) -> FoundSnapshot | None:
     """The snapshot that was made under a key.
 
     Raises:
         SandboxError: the engine is lost.
     """
-    found = _image_of(engine, key)
-    return None if found is None else SnapshotId(f"{REPOSITORY}:{key}")
+    name = SnapshotId(f"{REPOSITORY}:{key}")
+    try:
+        return FoundSnapshot(id=name, facts=engine.image(name))
+    except NotThereError:
+        return None
 
 
 def discard(engine: Engine, snapshot: SnapshotId) -> None:
@@ -109,13 +121,6 @@ def _changes() -> list[str]:
     labels = {**labels_of("snapshot"), **forget_owner()}
     # A line for each, and no quotes: Podman takes them for a part of the value.
     return [*(f"LABEL {name}={value}" for name, value in labels.items()), "ENTRYPOINT []", "CMD []"]
-
-
-def _image_of(engine: Engine, key: str) -> str | None:
-    try:
-        return engine.image(f"{REPOSITORY}:{key}").id
-    except NotThereError:
-        return None
 
 
 def _remove_image(engine: Engine, image: str) -> None:
