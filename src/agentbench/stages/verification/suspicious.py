@@ -158,9 +158,10 @@ def _in_text(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_tree(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    aliases = dict(_aliases(tree))
-    prose = {id(text) for text in _prose(tree)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    aliases = dict(_aliases(nodes))
+    prose = {id(text) for text in _prose(nodes)}
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 yield from _imported(node.lineno, [name.name for name in names])
@@ -177,9 +178,9 @@ def _in_tree(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _aliases(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """The names that imports bind, wherever they stand, and what each is short for."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for name in node.names:
                 root = name.name.partition(".")[0]
@@ -189,9 +190,9 @@ def _aliases(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield name.asname or name.name, f"{node.module}.{name.name}"
 
 
-def _prose(tree: ast.Module) -> Iterator[ast.expr]:
+def _prose(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
     """Strings that stand alone: docstrings, which may speak of anything."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
 
