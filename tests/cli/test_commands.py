@@ -51,8 +51,9 @@ def test_a_command_that_is_misspelt_is_recognised(cli):
 
 
 HEAVY = {
-    "asyncio", "anthropic", "docker", "git", "httpx2", "mcp", "msgspec", "multiprocessing",
-    "openai", "pydantic", "ray", "rich", "scipy", "tomlkit", "uvicorn",
+    "asyncio", "anthropic", "docker", "git", "httpx2", "jinja2", "matplotlib", "mcp", "msgspec",
+    "multiprocessing", "numpy", "openai", "pydantic", "ray", "rich", "scipy", "starlette",
+    "statsmodels", "tomlkit", "uvicorn",
 }  # fmt: skip
 
 
