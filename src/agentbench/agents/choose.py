@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, ModelDoor
-from agentbench.agents.llm_extra import CLIENTS, require
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
 from agentbench.errors import UsageError
+from agentbench.extras import CLIENTS, require
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
 

@@ -68,10 +68,10 @@ def compare(
 
     Example: agentbench compare main last --fail-on-regression
     """
+    from agentbench.extras import STATISTICS, require
     from agentbench.report.comparison import compare as compared
     from agentbench.report.comparison_text import Names
     from agentbench.report.leaderboard import label_runs
-    from agentbench.report.report_extra import STATISTICS, require
 
     del debug  # read by the program itself
     if strict and not fail_on_regression:

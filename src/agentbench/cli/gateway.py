@@ -39,7 +39,7 @@ def gateway(
     Example: agentbench gateway --model openai/gpt-5-mini --max-cost 1 --log llm.jsonl
     """
     del debug  # read by the program itself
-    from agentbench.agents.llm_extra import GATEWAY, require
+    from agentbench.extras import GATEWAY, require
 
     require("the gateway", GATEWAY)
     from agentbench.cli.gateway_serving import GatewayPlan, serve

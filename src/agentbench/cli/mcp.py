@@ -1,7 +1,6 @@
 """`agentbench mcp`."""
 
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +8,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.errors import UsageError
+from agentbench.extras import MCP, require
 
 
 class Transport(StrEnum):
@@ -59,8 +59,7 @@ def mcp(
     Example: agentbench mcp --root .
     """
     del debug  # read by the program itself
-    if find_spec("mcp") is None:
-        raise UsageError("the MCP server is an extra: pip install 'agentbench[mcp]'")
+    require("the MCP server", MCP)
     from agentbench.cli.serving import Listening, serve_folder, serve_task
 
     listening = Listening(

@@ -54,14 +54,14 @@ def report(
 
     Example: agentbench report last --format html --output report.html
     """
-    from agentbench.report.report_extra import JUNIT, PAGE, require
+    from agentbench.extras import HTML, JUNIT, require
     from agentbench.runs.store import find_run
 
     del debug  # read by the program itself
     if format_name is FormatName.JUNIT:
         require("--format junit", JUNIT)
     if format_name is FormatName.HTML:
-        require("--format html", PAGE)
+        require("--format html", HTML)
     folders = _once([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [_read(folder, whole=format_name is FormatName.JSON) for folder in folders]
     board = _leaderboard(read, format_name, needed=github_summary)
@@ -96,8 +96,8 @@ def _leaderboard(
     runs: "Sequence[ReportedRun]", format_name: FormatName, *, needed: bool
 ) -> "Leaderboard | None":
     """The runs in order, where there are several and what is printed shows them so."""
+    from agentbench.extras import STATISTICS, is_there
     from agentbench.report.leaderboard import leaderboard
-    from agentbench.report.report_extra import STATISTICS, is_there
 
     if len(runs) == 1 or (format_name in _WITHOUT_BOARD and not needed):
         return None

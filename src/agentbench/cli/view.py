@@ -1,15 +1,12 @@
 """`agentbench view`."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentbench.cli import options
-from agentbench.errors import UsageError
-
-_LIBRARIES = ("starlette", "uvicorn", "jinja2", "pygments", "scipy", "statsmodels")
+from agentbench.extras import VIEW, require
 
 
 def view(
@@ -36,10 +33,7 @@ def view(
     Example: agentbench view runs/ --open
     """
     del debug  # read by the program itself
-    missing = [library for library in _LIBRARIES if find_spec(library) is None]
-    if missing:
-        said = f"the web page needs {', '.join(missing)}, found none"
-        raise UsageError(f"{said}: pip install 'agentbench[view]'")
+    require("the web page", VIEW)
     from agentbench.cli.view_serving import ViewPlan, serve_view
 
     serve_view(ViewPlan(runs=runs, host=host, port=port, open_browser=open_browser))

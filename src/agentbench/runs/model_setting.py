@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, SpeaksWires, UsesModel
-from agentbench.agents.llm_extra import GATEWAY, require
 from agentbench.agents.model_door import ModelGateway
 from agentbench.errors import UsageError
+from agentbench.extras import GATEWAY, require
 
 if TYPE_CHECKING:
     from agentbench.agents.gateway.gateway import Gateway

@@ -5,7 +5,6 @@ import pytest
 
 from agentbench.errors import UsageError
 from agentbench.runs.executor_name import ExecutorName
-from agentbench.runs.executors import slots
 from agentbench.runs.executors.slots import slots_elsewhere
 
 
@@ -22,6 +21,6 @@ def test_this_machine_has_none_elsewhere_and_ray_is_not_imported():
 
 
 def test_a_missing_extra_is_one_clear_line(monkeypatch):
-    monkeypatch.setattr(slots, "find_spec", lambda _name: None)
+    monkeypatch.setattr("agentbench.extras.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"pip install 'agentbench\[ray\]'"):
         slots_elsewhere(ExecutorName.RAY)

@@ -1,8 +1,6 @@
 """Where a run's slots are, if not on this machine; what is missing for that is said beforehand."""
 
-from importlib.util import find_spec
-
-from agentbench.errors import UsageError
+from agentbench.extras import RAY, require
 from agentbench.runs.executor_name import ExecutorName
 
 
@@ -15,8 +13,7 @@ def slots_elsewhere(executor: ExecutorName) -> int | None:
     """
     if executor is ExecutorName.LOCAL:
         return None
-    if find_spec("ray") is None:
-        raise UsageError("--executor ray needs ray, found none: pip install 'agentbench[ray]'")
+    require("--executor ray", RAY)
     from agentbench.runs.executors.ray_cluster import connect
 
     return connect()
