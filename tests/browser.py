@@ -6,19 +6,17 @@
 Where no Chromium is found, its tests are skipped, and the session says how many were.
 """
 
-import os
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.needed import BROWSER
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-_REQUIRED = "AGENTBENCH_REQUIRE_BROWSER"
-"""Set to 1, a missing Chromium fails the tests that need one instead of skipping them."""
-_NEEDS = "needs a browser: "
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _OPTIONS = (
     "--no-sandbox",  # tests run as root in containers, where Chromium's own sandbox refuses to
@@ -57,21 +55,13 @@ def page(browser: "Browser") -> "Iterator[Page]":
 def _program() -> str:
     """The path of a Chromium; skips, or fails, where there is none."""
     found = next(filter(None, map(shutil.which, _PROGRAMS)), None)
-    if found is not None:
-        return found
-    refusal = f"none of {', '.join(_PROGRAMS)} is on PATH; on Debian: apt install chromium"
-    if os.environ.get(_REQUIRED) == "1":
-        pytest.fail(f"{_REQUIRED}=1, and there is no browser: {refusal}", pytrace=False)
-    pytest.skip(f"{_NEEDS}{refusal}")
+    if found is None:
+        BROWSER.refuse(
+            f"none of {', '.join(_PROGRAMS)} is on PATH; on Debian: apt install chromium"
+        )
+    return found
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests of pages did not run, and why."""
-    reasons = [
-        report.longrepr[2]
-        for report in terminalreporter.stats.get("skipped", [])
-        if isinstance(report.longrepr, tuple) and _NEEDS in report.longrepr[2]
-    ]
-    if reasons:
-        said = reasons[0].removeprefix("Skipped: ")
-        terminalreporter.write_line(f"{len(reasons)} tests of pages were skipped: {said}")
+    BROWSER.tell(terminalreporter)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.needed import DOCKER
+
 # Their asserts are rewritten only if asked for before they are imported.
 pytest.register_assert_rewrite("tests.e2e.bench", "tests.integrity.trials")
 
@@ -24,9 +26,6 @@ settings.load_profile("agentbench")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_REQUIRED = "AGENTBENCH_REQUIRE_DOCKER"
-"""Set to 1, a missing engine fails the Docker tests instead of skipping them."""
-_NEEDS = "needs Docker: "
 _TESTS = Path(__file__).parent
 _SLOW_FIRST = {"chaos": 0, "e2e": 1, "integrity": 2, "agents": 3, "mcp": 4, "sandbox": 5}
 CHAOS_SEED = "AGENTBENCH_CHAOS_SEED"
@@ -61,23 +60,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("docker") is None:
         return
     refusal = _engine_refusal()
-    if refusal is None:
-        return
-    if os.environ.get(_REQUIRED) == "1":
-        pytest.fail(f"{_REQUIRED}=1, and no engine answers: {refusal}", pytrace=False)
-    pytest.skip(f"{_NEEDS}{refusal}")
+    if refusal is not None:
+        DOCKER.refuse(refusal)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many Docker tests did not run, and why; the reports come from xdist's workers too."""
-    reasons = [
-        report.longrepr[2]
-        for report in terminalreporter.stats.get("skipped", [])
-        if isinstance(report.longrepr, tuple) and _NEEDS in report.longrepr[2]
-    ]
-    if reasons:
-        said = reasons[0].removeprefix("Skipped: ")
-        terminalreporter.write_line(f"{len(reasons)} Docker tests were skipped: {said}")
+    """Say how many Docker tests did not run, and why."""
+    DOCKER.tell(terminalreporter)
 
 
 @cache

@@ -11,11 +11,10 @@ import pytest
 
 from agentbench.sandbox import images
 from agentbench.sandbox.docker_engine import Engine
+from tests.needed import DOCKER
 from tests.sandbox.docker_fixtures import copy_image
 from tests.sandbox.podman_service import PodmanService, missing_programs, podman_service
 from tests.sandbox.second_engine import SecondEngine, second_engine
-
-_REQUIRED = "AGENTBENCH_REQUIRE_DOCKER"
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +59,8 @@ def need(missing: list[str]) -> None:
     """Skip, or fail where all engines are required, without some programs or without root."""
     if os.getuid() != 0:
         missing = ["root", *missing]
-    if not missing:
-        return
-    said = f"needs Docker: an engine of its own, which needs {', '.join(missing)}"
-    if os.environ.get(_REQUIRED) == "1":
-        pytest.fail(f"{_REQUIRED}=1, and a test {said}", pytrace=False)
-    pytest.skip(said)
+    if missing:
+        DOCKER.refuse(f"an engine of its own, which needs {', '.join(missing)}")
 
 
 def _ours() -> tuple[Path, ...]:
