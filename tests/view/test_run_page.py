@@ -4,6 +4,7 @@ from agentbench.report.summary import Summary
 from agentbench.runs.run_lock import alone
 from agentbench.runs.store import RunStore
 from agentbench.tasks.problem import TaskId
+from benchmarks.synthetic_run import Wanted, write_run
 from tests.runs.records import configuration, failed, lost, resolved
 from tests.view.conftest import client_of
 from tests.view.test_under_way import begun
@@ -118,3 +119,15 @@ def test_a_run_without_attempts_is_a_page_too(tmp_path):
     store = RunStore.create(tmp_path, configuration())
     text = client_of(tmp_path).get(f"/runs/{store.folder.name}").text
     assert "0 of 1 attempts done" in text
+
+
+def test_a_run_without_a_model_has_no_cost(tmp_path):
+    runs = [
+        write_run(Wanted(runs_dir=tmp_path, tasks=4, agent=agent, model=None)).name
+        for agent in ("oracle", "noop")
+    ]
+    client = client_of(tmp_path)
+    for address in (f"/runs/{runs[0]}", f"/compare?first={runs[0]}&second={runs[1]}"):
+        text = client.get(address).text
+        assert "no model" in text
+        assert "$" not in text
