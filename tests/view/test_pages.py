@@ -7,7 +7,16 @@ from jinja2 import DictLoader
 from markupsafe import Markup
 
 from agentbench.view import pages
-from agentbench.view.pages import attempt_address, moment, money, run_address, seconds, since, size
+from agentbench.view.pages import (
+    attempt_address,
+    counted,
+    moment,
+    money,
+    run_address,
+    seconds,
+    since,
+    size,
+)
 
 TEMPLATES = sorted(Path(pages.__file__).with_name("templates").glob("*.html"))
 HOSTILE = "<script>x</script>\x1b[31m\u202e\x00\"' \ud800"
@@ -85,3 +94,8 @@ def test_money_that_nobody_knows_is_not_nothing():
 def test_addresses_hold_any_name():
     assert run_address("a b/../ü?#") == "/runs/a%20b%2F..%2F%C3%BC%3F%23"
     assert attempt_address("r", "t/1.retry-2") == "/runs/r/attempts/t/1.retry-2"
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
+def test_an_amount_of_things_is_one_or_many(number, told):
+    assert counted(number, "task") == told

@@ -88,7 +88,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (seconds, size, moment, since, percent, money, word)
+    filters = (seconds, size, moment, since, percent, money, word, counted)
     made.filters.update({one.__name__: one for one in filters})
     made.globals.update(run_address=run_address, attempt_address=attempt_address)
     return made
@@ -97,6 +97,11 @@ def _environment() -> Environment:
 def word(name: str) -> str:
     """A name out of a program as words: `timed_out` is `timed out`."""
     return name.replace("_", " ")
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cost_of(attempt: "Headline") -> str:
