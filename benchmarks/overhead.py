@@ -21,9 +21,13 @@ from pathlib import Path
 import docker
 from measuring import MIB, Measure, arguments, child, compared, show
 
+Ways = tuple[tuple[str, str], ...]
+"""Sandboxes, and whether with blind controls."""
+
 _ROOT = Path(__file__).parents[1]
-_SIZES = ((1, 1), (8, 4))  # attempts, and how many at a time
 _WAYS = (("docker", "off"), ("docker", "full"), ("bubblewrap", "off"), ("bubblewrap", "full"))
+_SIZES = ((1, 1, _WAYS), (8, 4, _WAYS), (40, 4, (("docker", "full"),)))
+"""Attempts, how many at a time, and the ways in which they are made."""
 _PREPARING = ("git_clone", "git_checkout", "setup", "baseline_run")
 
 
@@ -83,16 +87,19 @@ def main() -> None:
     show("overhead", measures, options, facts=facts)
 
 
-def _measured(bench: Bench, attempts: int, jobs: int, options: argparse.Namespace) -> list[Measure]:
+def _measured(
+    bench: Bench, attempts: int, jobs: int, ways: Ways, options: argparse.Namespace
+) -> list[Measure]:
     size = f"{attempts} attempt" if attempts == 1 else f"{attempts} attempts, {jobs} at a time"
     raw = f"raw chain, {size}"
-    commands = {
-        raw: bench.raw(attempts, jobs),
-        f"engine alone, 2 containers each, {size}": bench.raw(attempts, jobs, containers=2),
-        f"engine alone, 4 containers each, {size}": bench.raw(attempts, jobs, containers=4),
-        f"pytest alone, 3 runs each, {size}": bench.tests_alone(3 * attempts, 3 * jobs),
-    }
-    for way in _WAYS:
+    commands = {raw: bench.raw(attempts, jobs)}
+    if ways == _WAYS:
+        for number in (2, 4):
+            name = f"engine alone, {number} containers each, {size}"
+            commands[name] = bench.raw(attempts, jobs, containers=number)
+        name = f"pytest alone, 3 runs each, {size}"
+        commands[name] = bench.tests_alone(3 * attempts, 3 * jobs)
+    for way in ways:
         name = f"{way[0]}, controls {way[1]}, {size}"
         commands[name] = bench.agentbench(way, attempts, jobs)
     taken = {name: [] for name in commands}
