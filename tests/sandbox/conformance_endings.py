@@ -121,6 +121,7 @@ class EndingConformance(Conformance):
         assert result.ending is Ending.TIMED_OUT
         assert not result.ok
         assert result.duration >= timedelta(seconds=2)
+        assert result.timeout == timedelta(seconds=2)
         assert python(fresh, ASK, "plain").stdout == ""
 
     def test_what_was_said_before_the_deadline_is_kept(self, sandbox: Sandbox) -> None:
@@ -132,6 +133,7 @@ class EndingConformance(Conformance):
     def test_death_by_a_signal_is_told(self, sandbox: Sandbox, name: str, number: int) -> None:
         result = sh(sandbox, f"kill -{name} $$; sleep 1000")
         assert (result.ending, result.signal) == (Ending.KILLED, number)
+        assert result.timeout is None
         assert not result.ok
 
     def test_a_killed_sandbox_runs_nothing_more(self, fresh: Sandbox) -> None:

@@ -225,6 +225,7 @@ def _result(
         exit_code=code,
         signal=number,
         duration=duration,
+        timeout=command.timeout if ending is Ending.TIMED_OUT else None,
         stdout=output.stdout.text(),
         stderr=output.stderr.text(),
         truncated=output.stdout.truncated or output.stderr.truncated,

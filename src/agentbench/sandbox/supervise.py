@@ -53,6 +53,7 @@ class Attended:
             exit_code=None if self.timed_out else self.exit_code,
             signal=number,
             duration=self.duration,
+            timeout=command.timeout if self.timed_out else None,
             stdout=self.stdout.text(),
             stderr=self.stderr.text(),
             truncated=self.stdout.truncated or self.stderr.truncated,

@@ -115,9 +115,8 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
     match command.ending:
         case Ending.TIMED_OUT:
             reason = FailureReason.from_stage(stage, 124)
-            detail = (
-                f"still running after {command.duration.total_seconds():.0f} s: {_shown(command)}"
-            )
+            seconds = (command.timeout or command.duration).total_seconds()
+            detail = f"still running after {round(seconds, 1):g} s: {_shown(command)}"
         case Ending.OUT_OF_MEMORY:
             reason, detail = _from_lack_of_memory(stage, command, evidence)
         case Ending.OUT_OF_DISK:

@@ -39,6 +39,9 @@ class CommandResult(Schema):
         default="", description="the limit that ended it, in words: '4096 MiB', '300000 files'"
     )
     duration: timedelta
+    timeout: timedelta | None = Field(
+        default=None, description="what it was given, if that ran out"
+    )
     stdout: str = ""
     stderr: str = ""
     truncated: bool = False
