@@ -23,6 +23,8 @@ _RESAMPLES = 9_999
 _FEW = 15  # tasks that differ: up to here all 2**15 ways to swap are gone through
 _MANY = 2_000  # tasks: with more the central limit theorem is as good as any resampling
 _SOME = 1_000  # tasks: with more BCa's jackknife would cost their square, and corrects nothing
+_DIGITS = 9  # of a sum of shares; the others are rounding
+_EXACT = 12  # of a mean of them
 _AT_ONCE = 2_000_000  # numbers of a resampling that are held at a time
 
 
@@ -73,7 +75,7 @@ def paired_difference(pairs: Pairs) -> Difference:
     p_value, test = significance(pairs)
     return Difference(
         tasks=differences.size,
-        difference=float(differences.mean()),
+        difference=round(float(differences.mean()), _EXACT) + 0.0,  # and no minus before a zero
         interval=_interval(differences),
         p_value=p_value,
         test=test,
@@ -103,7 +105,7 @@ def significance(pairs: Pairs) -> Significance:
         return Significance(float(stats.ttest_1samp(differences, 0.0).pvalue), "paired t test")
     tested = stats.permutation_test(
         (moved,),
-        np.sum,
+        _sum,
         permutation_type="samples",
         vectorized=True,
         n_resamples=2**_FEW if moved.size <= _FEW else _RESAMPLES,
@@ -111,6 +113,13 @@ def significance(pairs: Pairs) -> Significance:
         rng=np.random.default_rng(_SEED),
     )
     return Significance(min(1.0, float(tested.pvalue)), "permutation test")
+
+
+def _sum(values: "NDArray[np.float64]", axis: int) -> "NDArray[np.float64]":
+    """Sums such that equal ones are equal: thirds added up in another order differ else."""
+    import numpy as np
+
+    return np.round(np.sum(values, axis=axis), _DIGITS)
 
 
 def _differences(pairs: Pairs) -> "NDArray[np.float64]":
