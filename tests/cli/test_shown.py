@@ -92,7 +92,7 @@ def test_what_is_under_way_is_shown_with_its_stage_and_time(terminal):
 
 
 def test_in_silence_nothing_is_drawn(terminal):
-    with terminal("--quiet", "--timeout-scale", "0.05") as shown:
+    with terminal("--quiet", "--agent-command", "true") as shown:
         shown.to_the_end()
     assert "agent_run" not in shown.shown
     assert CURSOR[0] not in shown.shown
