@@ -114,5 +114,5 @@ def _explained(attempt: Headline) -> str:
 
 
 def _text_of(element: "Element") -> str:
-    text: bytes = element.tostring()  # type: ignore[no-untyped-call]
+    text: bytes = element.tostring()  # type: ignore[no-untyped-call]  # the library has no types
     return text.decode()

@@ -50,7 +50,7 @@ def mcnemar_power(difference: float, *, tasks: int, flipped: float) -> float:
         flipped: the share of tasks that flip, either way.
     """
     import numpy as np
-    from scipy.stats import binom  # type: ignore[import-untyped]
+    from scipy.stats import binom
 
     flips = np.arange(tasks + 1)
     one_way = (1 + difference / flipped) / 2
@@ -62,7 +62,7 @@ def mcnemar_power(difference: float, *, tasks: int, flipped: float) -> float:
 
 
 def _of_flips(tasks: int, flipped: float) -> float | None:
-    from scipy.optimize import brentq  # type: ignore[import-untyped]
+    from scipy.optimize import brentq
 
     def short(difference: float) -> float:
         share = max(flipped, difference)
@@ -73,7 +73,7 @@ def _of_flips(tasks: int, flipped: float) -> float | None:
 
 def _of_spread(tasks: int, spread: float) -> float | None:
     from scipy.optimize import brentq
-    from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
+    from statsmodels.stats.power import TTestPower
 
     def short(effect: float) -> float:
         # Of the side that the difference is on: the other one's share of it is no number at times.

@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """P values that may be held against the same level however many there are (Holm 1979)."""
-    from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
+    from statsmodels.stats.multitest import multipletests
 
     if not p_values:
         return ()

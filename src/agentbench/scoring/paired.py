@@ -95,7 +95,7 @@ def significance(pairs: Pairs) -> Significance:
     if _single(pairs):
         return _mcnemar(pairs)
     import numpy as np
-    from scipy import stats  # type: ignore[import-untyped]
+    from scipy import stats
 
     differences = _differences(pairs)
     moved = differences[differences != 0]  # swapping the others changes nothing
@@ -119,7 +119,8 @@ def _sum(values: "NDArray[np.float64]", axis: int) -> "NDArray[np.float64]":
     """Sums such that equal ones are equal: thirds added up in another order differ else."""
     import numpy as np
 
-    return np.round(np.sum(values, axis=axis), _DIGITS)
+    rounded: NDArray[np.float64] = np.round(np.sum(values, axis=axis), _DIGITS)
+    return rounded
 
 
 def _differences(pairs: Pairs) -> "NDArray[np.float64]":
@@ -135,7 +136,7 @@ def _single(pairs: Pairs) -> bool:
 
 
 def _mcnemar(pairs: Pairs) -> Significance:
-    from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
+    from statsmodels.stats.contingency_tables import mcnemar
 
     table = [[0, 0], [0, 0]]
     for pair, tasks in pairs.items():

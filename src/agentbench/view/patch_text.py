@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
-from pygments import highlight  # type: ignore[import-untyped]
-from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-from pygments.lexers import DiffLexer  # type: ignore[import-untyped]
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import DiffLexer
 
 from agentbench.report.harmless import harmless
 from agentbench.view.places import NotThereError, RunsFolder
