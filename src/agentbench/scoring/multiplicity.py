@@ -46,7 +46,7 @@ def _absorbed(groups: Sequence[frozenset[int]]) -> list[frozenset[int]]:
 
 
 def _names() -> Iterable[str]:
-    """a, b … z, aa, ab …"""  # noqa: D415
+    """Letters in their order, then pairs of them: a, b … z, aa, ab and so on."""
     return (
         "".join(name) for length in count(1) for name in product(ascii_lowercase, repeat=length)
     )
