@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import typer
 
@@ -14,7 +13,7 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.record import AttemptRecord
 from agentbench.runs.start import start_run
 from agentbench.runs.store import new_run_id
-from agentbench.runs.validation import TaskProof, found_ids, prove
+from agentbench.runs.validation import TaskProof, found_ids, prove, without_ids
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.task import Task
 from agentbench.tasks.write_ids import write_ids
@@ -40,7 +39,7 @@ def fill_in_ids(tasks: Sequence[Task], options: RunOptions, *, quiet: bool, verb
     Raises:
         InputError: the reference solution of a task fixes no test.
     """
-    unlisted = [_without_ids(task) for task in tasks]
+    unlisted = [without_ids(task) for task in tasks]
     run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
     told = replace(options, agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
     records = _run(unlisted, told, quiet, verbose)
@@ -74,8 +73,3 @@ def _run(
 
 def _of(task: Task, records: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     return [record for record in records if record.task_id == task.id]
-
-
-def _without_ids(task: Task) -> Task:
-    key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
-    return task.model_copy(update={"answer_key": key, "folder": Path(task.folder)})

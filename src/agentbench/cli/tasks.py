@@ -12,6 +12,19 @@ tasks = typer.Typer(
     help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
 )
 
+importing = typer.Typer(
+    help="Make tasks of other formats.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+exporting = typer.Typer(
+    help="Write tasks in other formats.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
 
 @tasks.callback()
 def _group() -> None:

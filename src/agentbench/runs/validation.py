@@ -82,6 +82,12 @@ def found_ids(oracle: Sequence[AttemptRecord]) -> FoundIds:
     )
 
 
+def without_ids(task: Task) -> Task:
+    """The task as it is before anybody knows which tests decide: the whole run does."""
+    key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
+    return task.model_copy(update={"answer_key": key})
+
+
 def _oracle_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:
     for record in records:
         if not record.resolved:

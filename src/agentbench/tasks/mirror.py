@@ -16,8 +16,8 @@ from threading import Event
 
 from pydantic import ValidationError
 
-from agentbench.file_lock import FileLock
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
+from agentbench.file_lock import FileLock
 from agentbench.in_use import Use
 from agentbench.owned_folder import owned_folder
 from agentbench.seals.document import Sealed

@@ -1,0 +1,1 @@
+"""Tasks made out of what is there already, and proven by running them."""
