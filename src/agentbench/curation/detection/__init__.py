@@ -1,0 +1,1 @@
+"""Finding out how the tests of a repository are run that nobody has described."""
