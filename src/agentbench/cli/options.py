@@ -185,3 +185,7 @@ WriteIds = Annotated[
     bool,
     typer.Option("--write-ids", help="Fill in fail_to_pass and pass_to_pass by running."),
 ]
+
+Out = Annotated[Path, typer.Option("--out", help="The folder that tasks are written into.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace tasks that are there already.")]
+NoProve = Annotated[bool, typer.Option("--no-prove", help="Write the tasks, and run none.")]
