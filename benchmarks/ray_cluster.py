@@ -130,6 +130,7 @@ class _Bench:
             timeout_scale=1.0,
             integrity_controls=None,
             attempt_timeout=None,
+            registry=None,
         )
 
     def local(self, count: int, make: Callable[[Errand], Brought] | None) -> float:

@@ -30,7 +30,10 @@ def _attempt(commands: list[str]) -> None:
     agent = DefaultAgent(
         DeterministicModel(outputs=outputs),
         DockerEnvironment(
-            image="agentbench-benchmark/peers", cwd="/app", run_args=["--rm", "--init"]
+            image="agentbench-benchmark/peers",
+            cwd="/app",
+            run_args=["--rm", "--init"],
+            interpreter=["bash", "-c"],  # a login shell would forget the image's PATH
         ),
         system_template="mend it",
         instance_template="{{task}}",

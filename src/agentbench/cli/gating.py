@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from agentbench.tasks.importers.refusal import Refusal
 
 if TYPE_CHECKING:
     from agentbench.curation.gate import GateSettings, Proven
+    from agentbench.curation.proving import Follow
     from agentbench.runs.run import Run
 
 
@@ -43,8 +43,9 @@ def gate_settings(
         runs_dir=runs_dir,
         integrity_controls=ControlLevel.FULL,
         cache_dir=usable_cache_dir(),
+        say=lambda line: typer.echo(line, err=True),
     )
-    return GateSettings(options=run_options, write_ids=write_ids)
+    return GateSettings(options=run_options, write_ids=write_ids, record=True)
 
 
 def prove_made(
@@ -56,8 +57,14 @@ def prove_made(
         Exit: it was interrupted.
         UnavailableError: there is no sandbox.
     """
-    from agentbench.cli.progress import follow
     from agentbench.curation.gate import prove_folders
+
+    return prove_folders(folders, settings, showing(quiet=quiet, verbose=verbose))
+
+
+def showing(*, quiet: bool, verbose: bool) -> "Follow":
+    """How the runs of a proof are shown; one that is interrupted ends the command with 130."""
+    from agentbench.cli.progress import follow
 
     def shown(run: "Run") -> None:
         for warning in run.warnings:
@@ -66,8 +73,7 @@ def prove_made(
         if run.workshop.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)
 
-    say = replace(settings.options, say=lambda line: typer.echo(line, err=True))
-    return prove_folders(folders, replace(settings, options=say), shown)
+    return shown
 
 
 def tell(

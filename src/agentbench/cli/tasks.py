@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.mine import mine
+from agentbench.cli.new_task import new_task
 
 tasks = typer.Typer(
     help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
@@ -24,6 +26,9 @@ exporting = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
+
+tasks.command("new")(new_task)
+tasks.command("mine")(mine)
 
 
 @tasks.callback()

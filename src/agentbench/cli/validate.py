@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,18 +10,29 @@ from agentbench.cli import options
 from agentbench.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Sequence
 
-    from agentbench.runs.validation import TaskProof
-    from agentbench.scoring.evidence import Finding
-    from agentbench.tasks.problem import TaskId
-    from agentbench.tasks.task import Task
+    from agentbench.curation.gate import Proven
+
+Record = Annotated[
+    bool,
+    typer.Option(
+        "--record",
+        help="Quarantine flaky tests in each task.toml, and keep what was found in proof.json.",
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Leave out what --record kept a proof of, if it still holds."),
+]
 
 
 def validate(
     tasks: options.Tasks,
     repeat: options.Repeat = 2,
     write_ids: options.WriteIds = False,
+    record: Record = False,
+    resume: Resume = False,
     jobs: options.Jobs = "auto",
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     runs_dir: options.RunsDir = Path("runs"),
@@ -42,8 +53,9 @@ def validate(
 
     Example: agentbench validate tasks/ --repeat 3
     """
-    from agentbench.cli.proving import fill_in_ids, prove_tasks
+    from agentbench.cli.gating import prove_made
     from agentbench.cli.selection import number_of_jobs, select_tasks
+    from agentbench.curation.gate import GateSettings
     from agentbench.runs.options import RunOptions
     from agentbench.runs.places import usable_cache_dir
     from agentbench.tasks.control_level import ControlLevel
@@ -60,67 +72,86 @@ def validate(
         timeout_scale=timeout_scale,
         integrity_controls=ControlLevel.FULL,
         cache_dir=cache_dir,
+        say=lambda line: typer.echo(line, err=True),
     )
-
-    def chosen() -> list["Task"]:
-        return select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
-
-    if write_ids:
-        fill_in_ids(chosen(), run_options, quiet=quiet, verbose=verbose)
-    proven = chosen()
-    proofs = prove_tasks(proven, run_options, quiet=quiet, verbose=verbose)
-    leaks = {task.id: _leaks(task, cache_dir) for task in proven}
+    settings = GateSettings(options=run_options, write_ids=write_ids, record=record, resume=resume)
+    chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
+    proven = prove_made([task.folder for task in chosen], settings, quiet=quiet, verbose=verbose)
     if as_json:
-        rows = [_row(proof, leaks[proof.task_id]) for proof in proofs]
-        typer.echo(json.dumps(rows, indent=1))
+        typer.echo(json.dumps([_row(one) for one in proven], indent=1))
     else:
-        _print(proofs, leaks)
-    valid = sum(proof.valid for proof in proofs)
-    typer.echo(f"{valid} of {len(proofs)} tasks are valid", err=True)
-    if valid < len(proofs):
+        _print(proven)
+    _finish(proven)
+
+
+def _finish(proven: "Sequence[Proven]") -> None:
+    """Say how many of how many are good, and end as that asks for."""
+    good = sum(one.good for one in proven)
+    typer.echo(f"{good} of {len(proven)} tasks are valid", err=True)
+    unproven = [one for one in proven if one.proof is None and not one.earlier]
+    for one in unproven:
+        for reason in one.reasons:
+            typer.echo(f"error: {one.folder / 'task.toml'}: {reason}", err=True)
+    if unproven:
+        raise typer.Exit(ExitCode.INPUT)
+    if good < len(proven):
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _leaks(task: "Task", cache_dir: Path) -> "tuple[Finding, ...]":
-    """What `agentbench audit` finds; how well tests are controlled is known better by now."""
-    from agentbench.audit.task_facts import read_task_facts
-    from agentbench.audit.tasks import audit_task
-    from agentbench.scoring.evidence import Severity
-    from agentbench.tasks.mirror import Mirrors
-
-    found = audit_task(read_task_facts(task, Mirrors(cache_dir / "mirrors"))).findings
-    told = (each for each in found if each.rule != "weak-control")
-    return tuple(each for each in told if each.severity is not Severity.INFO)
-
-
-def _row(proof: "TaskProof", leaks: "tuple[Finding, ...]") -> dict[str, object]:
+def _row(one: "Proven") -> dict[str, object]:
+    proof, kept = one.proof, one.kept
+    shown = proof or kept
     return {
-        "id": proof.task_id,
-        "valid": proof.valid,
-        "runs": proof.runs,
-        "faults": proof.faults,
-        "flaky": proof.flaky,
-        "fail_to_pass": proof.to_control,
-        "controlled": proof.controlled,
-        "leaks": [leak.model_dump(mode="json") for leak in leaks],
-        "weakly_controlled": [weak.model_dump() for weak in proof.weakly_controlled],
+        "id": one.task_id,
+        "valid": one.good,
+        "reasons": one.reasons,
+        "runs": proof.runs if proof else 0,
+        "faults": proof.faults if proof else one.reasons,
+        "flaky": proof.flaky if proof else (),
+        "flake_rates": dict(proof.flake_rates) if proof else {},
+        "fail_to_pass": _to_control(one),
+        "controlled": shown.controlled if shown else (),
+        "leaks": [leak.model_dump(mode="json") for leak in one.leaks],
+        "weakly_controlled": [
+            weak.model_dump() for weak in (shown.weakly_controlled if shown else ())
+        ],
+        "seconds": dict(shown.seconds) if shown else {},
+        "peak_memory_mib": shown.peak_memory_mib if shown else None,
+        "proven_earlier": one.earlier,
     }
 
 
-def _print(proofs: "list[TaskProof]", leaks: "Mapping[TaskId, tuple[Finding, ...]]") -> None:
+def _to_control(one: "Proven") -> int:
+    if one.proof is not None:
+        return one.proof.to_control
+    return one.kept.fail_to_pass if one.kept is not None else 0
+
+
+def _print(proven: "Sequence[Proven]") -> None:
     from agentbench.report.harmless import harmless
 
-    width = max(len(proof.task_id) for proof in proofs)
-    for proof in proofs:
-        flaky = "flaky" if proof.flaky else "not flaky"
-        word = "valid" if proof.valid else "INVALID"
-        share = f"{len(proof.controlled)} of {proof.to_control} fail_to_pass tests controlled"
-        typer.echo(f"{proof.task_id:<{width}}  {word:<7}  {proof.runs} runs, {flaky}, {share}")
-        for fault in (*proof.faults, *(f"flaky: {node_id}" for node_id in proof.flaky)):
-            typer.echo(f"  {harmless(fault, limit=300)}")
-        for leak in leaks[proof.task_id]:
-            said = f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
-            typer.echo(f"  {harmless(said, limit=300)}")
-        for weak in proof.weakly_controlled:
-            said = f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
-            typer.echo(f"  {harmless(said, limit=300)}")
+    width = max(len(one.task_id) for one in proven)
+    for one in proven:
+        word = "valid" if one.good else "INVALID"
+        typer.echo(f"{one.task_id:<{width}}  {word:<7}  {_how_proven(one)}")
+        for line in _findings(one):
+            typer.echo(f"  {harmless(line, limit=300)}")
+
+
+def _how_proven(one: "Proven") -> str:
+    shown = one.proof or one.kept
+    if shown is None:
+        return "not run"
+    share = f"{len(shown.controlled)} of {_to_control(one)} fail_to_pass tests controlled"
+    if one.proof is None:
+        return f"proven earlier, {share}"
+    return f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}, {share}"
+
+
+def _findings(one: "Proven") -> "Iterator[str]":
+    yield from one.reasons
+    for leak in one.leaks:
+        yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
+    shown = one.proof or one.kept
+    for weak in shown.weakly_controlled if shown else ():
+        yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"

@@ -1,27 +1,31 @@
-"""The gate that every task passes before it counts: proven by running, or named with the reason."""
+"""The gate that every task passes before it counts: proven by running, or named with the reason.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+A task is good when its reference solution resolves it and doing nothing does not, as often as each
+is tried; when it fails without a fix for the right reason; and when none of the tests that decide
+is flaky. Flaky ones can be quarantined; the task is then proven again without them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from agentbench.curation.finding_ids import find_ids
+from agentbench.curation.kept_proof import KeptProof, kept_form, read_proof, write_proof
+from agentbench.curation.leaks import leaks_of
+from agentbench.curation.proving import Follow, Shown, run_proofs
+from agentbench.curation.quarantine import set_apart
 from agentbench.errors import InputError
 from agentbench.runs.options import RunOptions
-from agentbench.runs.record import AttemptRecord
-from agentbench.runs.run import Run
-from agentbench.runs.start import start_run
-from agentbench.runs.store import new_run_id
-from agentbench.runs.validation import TaskProof, found_ids, prove, without_ids
-from agentbench.tasks.control_level import ControlLevel
-from agentbench.tasks.draft import TASK_FILE
+from agentbench.runs.validation import TaskProof
+from agentbench.scoring.evidence import Finding
 from agentbench.tasks.load import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
-from agentbench.tasks.write_ids import write_ids
 
-Follow = Callable[[Run], None]
-"""Makes a run's attempts and shows them; raises when it is interrupted."""
+_BATCH = 24  # tasks whose proofs are kept together: what an interruption costs
+_ROUNDS = 3  # of quarantining; a task that is flaky in new places after these is not good
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,10 @@ class GateSettings:
     options: RunOptions
     write_ids: bool = False
     """Find fail_to_pass and pass_to_pass by running, and write them into task.toml."""
+    record: bool = False
+    """Quarantine flaky tests in task.toml, and keep what was found out in proof.json."""
+    resume: bool = False
+    """Leave alone what proof.json shows to be proven as it is, at least as often as asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +50,14 @@ class Proven:
     reasons: tuple[str, ...]
     """Why it is not good; none: it is."""
     proof: TaskProof | None = None
-    """What running it showed; None: it could not be run."""
+    """What running it showed; None: its files are wrong, or it was proven earlier."""
+    leaks: tuple[Finding, ...] = ()
+    kept: KeptProof | None = None
+    """What proof.json holds of it, where that is written or was taken over."""
+    earlier: bool = False
+    """Whether an earlier proof was taken over."""
+    undecided: bool = False
+    """Whether an attempt was lost to the infrastructure, so that it is not known."""
 
     @property
     def good(self) -> bool:
@@ -59,90 +74,119 @@ def prove_folders(folders: Sequence[Path], settings: GateSettings, follow: Follo
     Raises:
         UnavailableError: there is no sandbox to prove them in.
         UsageError: an option is wrong.
+        OSError: settings.record, and a task's folder cannot be written.
     """
-    mirrors = Mirrors(settings.options.cache_dir / "mirrors")
-    refused: dict[Path, tuple[str, ...]] = {}
-    if settings.write_ids:
-        loaded = _loaded(folders, mirrors, refused)
-        refused |= _with_ids(loaded, settings.options, follow)
-    left = [folder for folder in folders if folder not in refused]
-    tasks = _loaded(left, mirrors, refused)
-    proofs = _proofs(tasks, settings.options, follow)
-    return [_said(folder, refused, tasks, proofs) for folder in folders]
+    gate = _Gate(settings, follow)
+    found: dict[Path, Proven] = {}
+    for batch in _batches(folders, _BATCH if settings.record else len(folders)):
+        found |= gate.prove(batch)
+    return [found[folder] for folder in folders]
 
 
-def _loaded(
-    folders: Sequence[Path], mirrors: Mirrors, refused: dict[Path, tuple[str, ...]]
-) -> dict[Path, Task]:
-    tasks = {}
-    for folder in folders:
-        try:
-            tasks[folder] = load_task(folder, mirrors=mirrors)
-        except InputError as error:
-            refused[folder] = error.faults
-    return tasks
+class _Gate:
+    def __init__(self, settings: GateSettings, follow: Follow) -> None:
+        self._settings = settings
+        self._options = settings.options
+        self._follow = follow
+        self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
 
+    def prove(self, folders: Sequence[Path]) -> dict[Path, Proven]:
+        """Prove one batch."""
+        found: dict[Path, Proven] = {}
+        tasks = self._load(folders, found)
+        if self._settings.resume:
+            found |= self._earlier(tasks)
+        if self._settings.write_ids:
+            self._write_ids(tasks, found)
+            tasks = self._load(folders, found)
+        left = {folder: task for folder, task in tasks.items() if folder not in found}
+        return found | self._proven(left)
 
-def _with_ids(
-    tasks: dict[Path, Task], options: RunOptions, follow: Follow
-) -> dict[Path, tuple[str, ...]]:
-    """Write down which tests the reference solutions fix; gives those that fix none."""
-    run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
-    told = replace(options, agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
-    records = _records([without_ids(task) for task in tasks.values()], told, follow)
-    refused: dict[Path, tuple[str, ...]] = {}
-    for folder, task in tasks.items():
-        own = [record for record in records if record.task_id == task.id]
-        ids = found_ids(own)
-        if not ids.fail_to_pass:
-            details = sorted({record.detail for record in own if record.detail})
-            said = f" ({'; '.join(details)})" if details else ""
-            refused[folder] = (f"the reference solution makes no failing test pass{said}",)
-            continue
-        kept = None if task.answer_key.pass_to_pass == "baseline" else ids.pass_to_pass
-        write_ids(folder / TASK_FILE, fail_to_pass=ids.fail_to_pass, pass_to_pass=kept)
-    return refused
+    def _load(self, folders: Sequence[Path], found: dict[Path, Proven]) -> dict[Path, Task]:
+        tasks = {}
+        for folder in folders:
+            if folder in found:
+                continue
+            try:
+                tasks[folder] = load_task(folder, mirrors=self._mirrors)
+            except InputError as error:
+                found[folder] = _refused(folder, TaskId(folder.name), error.faults)
+        return tasks
 
+    def _earlier(self, tasks: dict[Path, Task]) -> dict[Path, Proven]:
+        found = {}
+        for folder, task in tasks.items():
+            kept = read_proof(folder)
+            if kept is not None and self._still_holds(kept, task):
+                found[folder] = Proven(
+                    folder=folder,
+                    task_id=task.id,
+                    reasons=kept.reasons,
+                    leaks=kept.leaks,
+                    kept=kept,
+                    earlier=True,
+                )
+        return found
 
-def _proofs(tasks: dict[Path, Task], options: RunOptions, follow: Follow) -> dict[Path, TaskProof]:
-    run_id = f"validate-{new_run_id(datetime.now(UTC))}"
-    made = {
-        agent: _records(
-            tuple(tasks.values()),
-            replace(options, agent=agent, run_id=f"{run_id}-{agent}"),
-            follow,
+    def _still_holds(self, kept: KeptProof, task: Task) -> bool:
+        asked = self._options.sandbox
+        same = asked in {"auto", kept.sandbox} if isinstance(asked, str) else False
+        return kept.task_digest == task.digest and kept.repeat >= self._options.attempts and same
+
+    def _write_ids(self, tasks: dict[Path, Task], found: dict[Path, Proven]) -> None:
+        left = {folder: task for folder, task in tasks.items() if folder not in found}
+        for folder, fault in find_ids(left, self._options, self._follow).items():
+            found[folder] = _refused(folder, left[folder].id, (fault,))
+
+    def _proven(self, tasks: dict[Path, Task]) -> dict[Path, Proven]:
+        shown = run_proofs(tasks, self._options, self._follow)
+        if self._settings.record:
+            shown, tasks = self._quarantined(shown, tasks)
+        return {folder: self._said(folder, task, shown[folder]) for folder, task in tasks.items()}
+
+    def _quarantined(
+        self, shown: dict[Path, Shown], tasks: dict[Path, Task]
+    ) -> tuple[dict[Path, Shown], dict[Path, Task]]:
+        """Set flaky tests apart and prove those tasks again."""
+        shown, tasks = dict(shown), dict(tasks)
+        for _ in range(_ROUNDS):
+            flaky = [folder for folder in tasks if shown[folder].proof.flaky]
+            changed = [
+                folder
+                for folder in flaky
+                if set_apart(folder, tasks[folder], shown[folder].proof.flake_rates) is None
+            ]
+            if not changed:
+                break
+            again = {folder: load_task(folder, mirrors=self._mirrors) for folder in changed}
+            tasks |= again
+            shown |= run_proofs(again, self._options, self._follow)
+        return shown, tasks
+
+    def _said(self, folder: Path, task: Task, shown: Shown) -> Proven:
+        leaks = leaks_of(task, self._mirrors)
+        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.proof.flake_rates.items())
+        reasons = (*shown.proof.faults, *flaky)
+        kept = None
+        if self._settings.record and not shown.undecided:
+            kept = kept_form(task, shown, reasons, leaks, self._options.attempts)
+            write_proof(folder, kept)
+        return Proven(
+            folder=folder,
+            task_id=task.id,
+            reasons=reasons,
+            proof=shown.proof,
+            leaks=leaks,
+            kept=kept,
+            undecided=shown.undecided,
         )
-        for agent in ("oracle", "noop")
-    }
-    return {
-        folder: prove(
-            task,
-            [record for record in made["oracle"] if record.task_id == task.id],
-            [record for record in made["noop"] if record.task_id == task.id],
-        )
-        for folder, task in tasks.items()
-    }
 
 
-def _records(
-    tasks: Sequence[Task], options: RunOptions, follow: Follow
-) -> tuple[AttemptRecord, ...]:
-    if not tasks:
-        return ()
-    run = start_run(tasks, options)
-    follow(run)
-    return tuple(run.store.latest().records)
+def _refused(folder: Path, task_id: TaskId, faults: Sequence[str]) -> Proven:
+    return Proven(folder=folder, task_id=task_id, reasons=tuple(faults))
 
 
-def _said(
-    folder: Path,
-    refused: dict[Path, tuple[str, ...]],
-    tasks: dict[Path, Task],
-    proofs: dict[Path, TaskProof],
-) -> Proven:
-    if folder in refused:
-        return Proven(folder=folder, task_id=TaskId(folder.name), reasons=refused[folder])
-    proof = proofs[folder]
-    flaky = (f"flaky: {node_id}" for node_id in proof.flaky)
-    reasons = (*proof.faults, *flaky)
-    return Proven(folder=folder, task_id=tasks[folder].id, reasons=reasons, proof=proof)
+def _batches(folders: Sequence[Path], size: int) -> Iterator[list[Path]]:
+    rest = iter(folders)
+    while batch := list(islice(rest, max(size, 1))):
+        yield batch

@@ -1,15 +1,15 @@
 """Proving tasks: the reference solution resolves each, doing nothing does not, none is flaky."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import median
 
+from agentbench.runs.flakiness import Outcomes, flake_rates, worst_rates
 from agentbench.runs.record import AttemptRecord
 from agentbench.scoring.evidence import CaseOutcome, NodeId, StageName
 from agentbench.stages.verification.controls import WeakControl
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
-
-Outcomes = Mapping[NodeId, CaseOutcome]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,12 @@ class TaskProof:
     faults: tuple[str, ...]
     flaky: tuple[NodeId, ...]
     runs: int
+    flake_rates: Mapping[NodeId, float] = field(default_factory=dict)
+    """Of each flaky test: the share of its runs in which it did not end as in most."""
+    seconds: Mapping[StageName, float] = field(default_factory=dict)
+    """The median of what each stage took; a stage that was taken from the cache is not counted."""
+    peak_memory_mib: float | None = None
+    """The most that a command of a stage used at once, where the sandbox counts it."""
     controlled: tuple[NodeId, ...] = ()
     """The fail_to_pass tests that failed in a blind run when a value in them was changed."""
     to_control: int = 0
@@ -38,6 +44,8 @@ class FoundIds:
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
+    flake_rates: Mapping[NodeId, float] = field(default_factory=dict)
+    """Of those that are in neither list, since they did not end the same every time."""
 
 
 def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]) -> TaskProof:
@@ -45,9 +53,8 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
     faults = dict.fromkeys([*_oracle_faults(oracle), *_noop_faults(task, noop)])
     if not oracle or not noop:
         faults["not every attempt was made, so nothing is proved"] = None
-    finals_before = [_outcomes(record, StageName.FINAL_TEST) for record in noop]
-    baselines = [_outcomes(record, StageName.BASELINE_RUN) for record in (*oracle, *noop)]
-    finals_after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
+    rates = _flake_rates(task, oracle, noop)
+    records = (*oracle, *noop)
     fixed = tuple(dict.fromkeys(test for record in oracle for test in _fixed(task, record)))
     by_value = {test for record in oracle for test in _controlled(record)}
     weak = [
@@ -56,8 +63,11 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
     return TaskProof(
         task_id=task.id,
         faults=tuple(faults),
-        flaky=tuple(sorted({*_differing([*baselines, *finals_before]), *_differing(finals_after)})),
-        runs=len(oracle) + len(noop),
+        flaky=tuple(rates),
+        runs=len(records),
+        flake_rates=rates,
+        seconds=_seconds(records),
+        peak_memory_mib=_peak_memory_mib(records),
         controlled=tuple(test for test in fixed if test in by_value),
         to_control=len(fixed),
         weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
@@ -68,7 +78,7 @@ def found_ids(oracle: Sequence[AttemptRecord]) -> FoundIds:
     """The ids that a task's own runs give, of attempts that were judged without a list."""
     before = [_outcomes(record, StageName.BASELINE_RUN) for record in oracle]
     after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
-    flaky = _differing(before) | _differing(after)
+    flaky = worst_rates(flake_rates(before), flake_rates(after))
     passing = {
         node_id: None
         for outcomes in after[:1]
@@ -79,6 +89,7 @@ def found_ids(oracle: Sequence[AttemptRecord]) -> FoundIds:
     return FoundIds(
         fail_to_pass=tuple(n for n in passing if once.get(n) is not CaseOutcome.PASSED),
         pass_to_pass=tuple(n for n in passing if once.get(n) is CaseOutcome.PASSED),
+        flake_rates=flaky,
     )
 
 
@@ -130,7 +141,32 @@ def _outcomes(record: AttemptRecord, name: StageName) -> Outcomes:
     return {}
 
 
-def _differing(runs: Sequence[Outcomes]) -> set[NodeId]:
-    known = [outcomes for outcomes in runs if outcomes]
-    every = {node_id for outcomes in known for node_id in outcomes}
-    return {n for n in every if len({outcomes.get(n) for outcomes in known}) > 1}
+def _flake_rates(
+    task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]
+) -> dict[NodeId, float]:
+    """Of the tests that are not quarantined already; before the fix and after it are two things."""
+    before = [_outcomes(record, StageName.BASELINE_RUN) for record in (*oracle, *noop)]
+    before += [_outcomes(record, StageName.FINAL_TEST) for record in noop]
+    after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
+    rates = worst_rates(flake_rates(before), flake_rates(after))
+    apart = set(task.answer_key.quarantined)
+    return {node_id: rate for node_id, rate in rates.items() if node_id not in apart}
+
+
+def _seconds(records: Sequence[AttemptRecord]) -> dict[StageName, float]:
+    taken: dict[StageName, list[float]] = {}
+    for record in records:
+        for stage in record.stages:
+            if not stage.cached:
+                taken.setdefault(stage.name, []).append(stage.duration_s)
+    return {name: median(seconds) for name, seconds in taken.items()}
+
+
+def _peak_memory_mib(records: Sequence[AttemptRecord]) -> float | None:
+    peaks = [
+        stage.peak_memory_bytes
+        for record in records
+        for stage in record.stages
+        if stage.peak_memory_bytes
+    ]
+    return max(peaks) / 2**20 if peaks else None

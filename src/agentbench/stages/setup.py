@@ -6,6 +6,7 @@ from datetime import timedelta
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.stages.interface import StageContext
+from agentbench.tasks.mirror import Mirror
 
 _VERSION = re.compile(r"^\D*?(\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?)(?:-(\d+)-g[0-9a-f]+)?$")
 
@@ -26,7 +27,7 @@ def setup(context: StageContext) -> Evidence:
             Command(
                 argv=("sh", "-c", line),
                 timeout=max(left - spent, timedelta(seconds=0.1)),
-                env={**_version_of(context), **context.task.environment.env},
+                env={**version_settings(context.mirror), **context.task.environment.env},
                 sink=context.sink,
             )
         )
@@ -43,12 +44,11 @@ def setup(context: StageContext) -> Evidence:
     return evidence
 
 
-def _version_of(context: StageContext) -> dict[str, str]:
+def version_settings(mirror: Mirror | None) -> dict[str, str]:
     """The version that `git describe` gave, for projects that would ask the history we cut off.
 
     The variables are those of setuptools-scm (also used by hatch-vcs) and pbr.
     """
-    mirror = context.mirror
     described = mirror.described if mirror is not None else None
     found = _VERSION.match(described) if described else None
     # Without a tag git gives the commit's first digits, and those may all be decimal.

@@ -4,6 +4,7 @@ from typing import Literal
 
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.verifier import SolutionScript, Verifier
 
 
 class AnswerKey(Schema):
@@ -14,3 +15,6 @@ class AnswerKey(Schema):
     fail_to_pass: tuple[NodeId, ...] = ()
     pass_to_pass: tuple[NodeId, ...] | Literal["baseline"] = ()
     protected: tuple[str, ...] = ()
+    quarantined: tuple[NodeId, ...] = ()
+    verifier: Verifier | None = None  # judges in place of pytest
+    solution: SolutionScript | None = None  # in place of the patch

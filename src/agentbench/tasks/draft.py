@@ -10,9 +10,13 @@ from typing import Final
 from agentbench.errors import InputError
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile, is_task_id, parse_task_file
+from agentbench.tasks.verifier import SOLUTION_FOLDER, VERIFIER_FOLDER
 
 TASK_FILE: Final = "task.toml"
 """The file that makes a folder a task."""
+
+PROOF_FILE: Final = "proof.json"
+"""What was found out about a task by running it; beside its task.toml, and no part of the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +112,28 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
         yield f"{name}: repo.url: {folder / repo.url} is no file"
     if dockerfile is not None and not (folder / dockerfile).is_file():
         yield f"{name}: environment.dockerfile: {folder / dockerfile} is no file"
+    yield from _script_faults(folder, table)
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is no file"
+
+
+def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
+    """What is missing of a script that judges, or of one that solves."""
+    if table.verifier is not None:
+        yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
+        own = table.verifier.dockerfile
+        if own is not None and not (folder / own).is_file():
+            yield f"{folder / TASK_FILE}: verifier.dockerfile: {folder / own} is no file"
+    if table.solution is not None:
+        yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
+
+
+def _folder_faults(place: Path, asked: str) -> Iterator[str]:
+    if not place.is_dir():
+        yield f"{place}: is no folder; {asked} needs the files of its script there"
+    elif not any(place.iterdir()):
+        yield f"{place}: is empty; {asked} needs the files of its script there"
 
 
 def _repo_faults(folder: Path, path: str) -> Iterator[str]:

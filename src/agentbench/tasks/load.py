@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentbench.errors import GitCloneError, InputError
 from agentbench.tasks.answer_key import AnswerKey
-from agentbench.tasks.draft import TASK_FILE, Draft, is_bundle, read_draft
+from agentbench.tasks.draft import PROOF_FILE, TASK_FILE, Draft, is_bundle, read_draft
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.overlay import PatchDoesNotApplyError, overlay_of
 from agentbench.tasks.problem import AgentLimits, Problem, TaskId
@@ -14,6 +14,7 @@ from agentbench.tasks.source import RepoSource
 from agentbench.tasks.suite import suite_members
 from agentbench.tasks.task import Environment, Setup, Task
 from agentbench.tasks.task_file import TaskFile
+from agentbench.tasks.verifier import SolutionScript, Verifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ def _task(draft: Draft) -> Task:
             instruction=draft.instruction,
             test_command=tests.command,
             test_paths=tests.paths,
-            test_timeout_s=tests.timeout_s,
+            test_timeout_s=(table.verifier or tests).timeout_s,
             test_env=environment.env,
             limits=AgentLimits(**table.agent.model_dump()),
         ),
@@ -99,6 +100,9 @@ def _task(draft: Draft) -> Task:
             fail_to_pass=tests.fail_to_pass,
             pass_to_pass=tests.pass_to_pass,
             protected=tests.protected,
+            quarantined=tuple(test.id for test in tests.quarantined),
+            verifier=Verifier(**table.verifier.model_dump()) if table.verifier else None,
+            solution=SolutionScript(**table.solution.model_dump()) if table.solution else None,
         ),
         folder=folder,
         source=_source(folder, table),
@@ -108,7 +112,7 @@ def _task(draft: Draft) -> Task:
         ),
         setup=Setup(**setup.model_dump()),
         controls=table.integrity.controls,
-        digest=tree_digest(folder),
+        digest=tree_digest(folder, without={PROOF_FILE}),
     )
 
 
@@ -116,6 +120,8 @@ def _source(folder: Path, table: TaskFile) -> RepoSource:
     repo = table.repo
     if repo.path is not None:
         return RepoSource(files=(folder / repo.path).resolve())
+    if repo.workdir is not None:
+        return RepoSource(workdir=repo.workdir)
     assert repo.url is not None
     url = str((folder / repo.url).resolve()) if is_bundle(repo.url) else repo.url
     return RepoSource(url=url, commit=repo.commit)

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import shutil
+from collections.abc import Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -156,12 +157,19 @@ class Mirrors:
         )  # fmt: skip
 
 
-def tree_digest(folder: Path) -> str:
-    """The sha256 over names, modes and contents of all files below a folder, debris left out."""
+def tree_digest(folder: Path, *, without: Set[str] = frozenset()) -> str:
+    """The sha256 over names, modes and contents of all files below a folder, debris left out.
+
+    Args:
+        folder: The folder.
+        without: Names right below it that are left out, too.
+    """
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
-        if _is_debris(relative) or (path.is_dir() and not path.is_symlink()):
+        if relative.parts[0] in without or _is_debris(relative):
+            continue
+        if path.is_dir() and not path.is_symlink():
             continue
         executable = bool(path.lstat().st_mode & 0o100)
         content = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()

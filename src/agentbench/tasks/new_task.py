@@ -14,7 +14,9 @@ from agentbench.tasks.draft import TASK_FILE, read_draft
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile
 
-_ORDER = ("repo", "environment", "setup", "tests", "verifier", "agent", "integrity")
+_ORDER = (
+    "repo", "environment", "setup", "tests", "verifier", "solution", "agent", "integrity"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

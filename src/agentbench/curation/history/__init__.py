@@ -1,0 +1,1 @@
+"""Tasks made of fixes that are in a repository's history."""

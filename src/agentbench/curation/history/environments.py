@@ -1,0 +1,47 @@
+"""The environments of a repository's commits, each found out once."""
+
+from pathlib import Path
+
+from agentbench.curation.detection.detect import propose
+from agentbench.curation.detection.proposal import Proposal
+from agentbench.curation.detection.trial import choose
+from agentbench.errors import InputError
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.history.fix import Fix
+
+
+class Environments:
+    """What holds for one commit is taken for all commits that describe themselves like it."""
+
+    def __init__(self, options: RunOptions, given: Proposal | None = None) -> None:
+        self._options = options
+        self._given = given
+        self._known: list[tuple[tuple[Proposal, ...], Proposal | InputError]] = []
+
+    def of(self, fix: Fix, files: Path) -> Proposal:
+        """How the tests of the commit before a fix run.
+
+        Raises:
+            InputError: no proposal holds; what each ended in.
+            UnavailableError: there is no sandbox to try them in.
+        """
+        if self._given is not None:
+            return self._given
+        proposals = propose(files, on=fix.commit.date.date())
+        found = next((end for asked, end in self._known if asked == proposals), None)
+        if found is None:
+            found = self._found(files, proposals)
+            self._known.append((proposals, found))
+        if isinstance(found, InputError):
+            raise found
+        return found
+
+    def _found(self, files: Path, proposals: tuple[Proposal, ...]) -> Proposal | InputError:
+        try:
+            chosen = choose(files, proposals, self._options)
+        except InputError as error:
+            return error
+        for reason in chosen.proposal.reasons:
+            self._options.say(f"environment: {reason}")
+        self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
+        return chosen.proposal

@@ -1,0 +1,1 @@
+"""Tasks made of two releases on a package index."""

@@ -1,0 +1,210 @@
+"""The package index: which releases of a package there are, and their source distributions.
+
+Asked by a client of the simple API and not by `pip download`: that builds a source distribution's
+metadata, and so runs on this machine what a stranger wrote.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import requests
+from packaging.version import InvalidVersion, Version
+from pypi_simple import (
+    PYPI_SIMPLE_ENDPOINT,
+    DigestMismatchError,
+    DistributionPackage,
+    NoDigestsError,
+    NoSuchProjectError,
+    PyPISimple,
+    UnsupportedContentTypeError,
+    UnsupportedRepoVersionError,
+)
+
+from agentbench.curation.release.pip_settings import PipSettings
+from agentbench.errors import InputError, UnavailableError
+from agentbench.tasks.importers.sdist.wanted import WantedPair
+
+_SECONDS = 60
+_LARGEST = 64 << 20
+_ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A release that has a source distribution."""
+
+    package: str
+    version: Version
+    file: DistributionPackage
+    uploaded: date | None
+
+    @property
+    def suffix(self) -> str:
+        """How the archive's name ends."""
+        return next(end for end in _ARCHIVES if self.file.filename.endswith(end))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePair:
+    """The two releases that a task is made of."""
+
+    old: Release
+    new: Release
+
+
+class PackageIndex:
+    """The indexes that pip uses here."""
+
+    def __init__(self, settings: PipSettings) -> None:
+        session = requests.Session()
+        if settings.certificates is not None:
+            session.verify = settings.certificates
+        if settings.proxy is not None:
+            session.proxies = dict.fromkeys(("http", "https"), settings.proxy)
+        addresses = (settings.index or PYPI_SIMPLE_ENDPOINT, *settings.more)
+        self._session = session
+        self._clients = [PyPISimple(address, session=session) for address in addresses]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._session.close()
+
+    def pair(self, wanted: WantedPair) -> ReleasePair:
+        """The two releases of a package that are asked for.
+
+        Raises:
+            InputError: there is no such package or version, or one has no source distribution.
+            UnavailableError: the index does not answer.
+        """
+        found = self._files(wanted.package)
+        finals = sorted({v for v in map(_version_of, found) if v and not v.is_prerelease})
+        new = wanted.new or next(iter(finals[-1:]), None)
+        if new is None:
+            raise InputError("version: the index has no release of it that is final")
+        old = wanted.old or next((v for v in reversed(finals) if v < new), None)
+        if old is None:
+            raise InputError(f"version: expected a release before {new}, the index has none")
+        return ReleasePair(
+            old=_release(wanted.package, old, found), new=_release(wanted.package, new, found)
+        )
+
+    def download(self, release: Release, folder: Path) -> Path:
+        """Write a release's archive into a folder; nothing of it is run.
+
+        Raises:
+            InputError: it is too large, or not what its digest says.
+            UnavailableError: the index does not answer.
+        """
+        target = folder / f"{release.package}-{release.version}{release.suffix}"
+        name = release.file.filename
+        with _answers(release.package):
+            try:
+                self._clients[0].download_package(
+                    release.file, target, timeout=_SECONDS, progress=_bounded
+                )
+            except (DigestMismatchError, NoDigestsError, _TooLargeError) as error:
+                raise InputError(f"{name}: {error}") from None
+        return target
+
+    def _files(self, package: str) -> list[DistributionPackage]:
+        found: list[DistributionPackage] = []
+        missing = 0
+        for client in self._clients:
+            with _answers(package):
+                try:
+                    found += client.get_project_page(package, timeout=_SECONDS).packages
+                except NoSuchProjectError:
+                    missing += 1
+        if missing == len(self._clients):
+            raise InputError("package: the index has none of this name")
+        return found
+
+
+class _TooLargeError(Exception):
+    """More is being downloaded than a source distribution may have."""
+
+
+class _Counter:
+    """Counts what is downloaded, and stops it."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def update(self, increment: int) -> None:
+        """Take note of some more bytes.
+
+        Raises:
+            _TooLargeError: they are too many.
+        """
+        self._bytes += increment
+        if self._bytes > _LARGEST:
+            raise _TooLargeError(f"is larger than {_LARGEST >> 20} MiB")
+
+
+def _bounded(size: int | None) -> _Counter:
+    counter = _Counter()
+    if size is not None and size > _LARGEST:
+        counter.update(size)
+    return counter
+
+
+def _release(package: str, version: Version, found: list[DistributionPackage]) -> Release:
+    own = [file for file in found if _version_of(file) == version]
+    if not own:
+        raise InputError(f"version: the index has no {version}")
+    sdists = [f for f in own if f.package_type == "sdist" and f.filename.endswith(_ARCHIVES)]
+    if not sdists:
+        raise InputError(f"sdist: {version} has none, only {own[0].filename}")
+    file = sdists[0]
+    if file.is_yanked:
+        why = f" ({file.yanked_reason})" if file.yanked_reason else ""
+        raise InputError(f"version: {version} was withdrawn from the index{why}")
+    uploaded = file.upload_time.date() if file.upload_time is not None else None
+    return Release(package=package, version=version, file=file, uploaded=uploaded)
+
+
+def _version_of(file: DistributionPackage) -> Version | None:
+    try:
+        return Version(file.version or "")
+    except InvalidVersion:
+        return None
+
+
+@contextmanager
+def _answers(package: str) -> Iterator[None]:
+    """Whatever keeps an index from answering, in one line."""
+    try:
+        yield
+    except (
+        requests.RequestException,
+        UnsupportedContentTypeError,
+        UnsupportedRepoVersionError,
+    ) as error:
+        raise UnavailableError(
+            f"{package}: the package index does not answer ({type(error).__name__}); try "
+            f"`python -m pip download --no-deps {package}`, which asks the same one"
+        ) from error
+

@@ -1,0 +1,136 @@
+import tomllib
+
+import pytest
+
+from agentbench.curation.gate import GateSettings, prove_folders
+from agentbench.curation.kept_proof import read_proof
+from agentbench.runs.options import RunOptions
+from tests.e2e.small_task import HIDDEN, LISTED, SmallTask
+from tests.fakes.staging import local_provider
+
+CHANCE = """
+
+import secrets
+import pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_chance(number):
+    assert secrets.token_hex(8) < "8"
+"""
+CHANCES = tuple(f"tests/test_hidden.py::test_chance[{number}]" for number in range(6))
+
+
+@pytest.fixture
+def options(tmp_path) -> RunOptions:
+    return RunOptions(sandbox=local_provider().name, runs_dir=tmp_path / "runs", attempts=2)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name="small", **changes):
+        (tmp_path / name).mkdir()
+        return SmallTask(**changes).write(tmp_path / name)
+
+    return write
+
+
+def follow(run):
+    for _ in run.attempts():
+        pass
+
+
+def prove(folders, options, **settings):
+    return prove_folders(folders, GateSettings(options=options, **settings), follow)
+
+
+def test_a_good_task_and_bad_ones_are_told_in_the_order_they_came(write, options):
+    bad = write("bad", files={"basket.py": "X = 1\n"})
+    (bad / "task.toml").write_text("schema_version = 2\n")
+    unsolved, good = write("unsolved"), write("good")
+    (unsolved / "solution.patch").unlink()
+    said = prove([bad, unsolved, good], options)
+    assert [(one.task_id, one.good) for one in said] == [
+        ("bad", False),
+        ("unsolved", False),
+        ("good", True),
+    ]
+    assert said[0].proof is None
+    assert "schema_version" in said[0].reasons[0]
+    assert said[1].reasons[0].startswith("the reference solution ends in TOOL_ERROR")
+    assert not (good / "proof.json").exists()
+
+
+def test_what_was_found_out_is_kept_beside_the_task(write, options):
+    folder = write()
+    (one,) = prove([folder], options, record=True)
+    kept = read_proof(folder)
+    assert kept == one.kept
+    assert (kept.good, kept.repeat, kept.sandbox) == (True, 2, options.sandbox)
+    assert kept.controlled == LISTED
+    assert kept.seconds["final_test"] > 0
+
+
+def test_a_proof_that_holds_is_taken_over(write, options):
+    folder = write()
+    prove([folder], options, record=True)
+    runs = set(options.runs_dir.iterdir())
+    (one,) = prove([folder], options, resume=True)
+    assert (one.good, one.earlier) == (True, True)
+    assert set(options.runs_dir.iterdir()) == runs
+
+
+@pytest.mark.parametrize("change", ["file", "repeat"])
+def test_a_proof_of_something_else_is_none(write, options, change):
+    folder = write()
+    prove([folder], options, record=True)
+    if change == "file":
+        (folder / "instruction.md").write_text("something else\n")
+    more = RunOptions(
+        sandbox=options.sandbox, runs_dir=options.runs_dir, attempts=2 + (change == "repeat")
+    )
+    (one,) = prove([folder], more, resume=True)
+    assert not one.earlier
+
+
+def test_flaky_tests_are_set_apart_and_the_rest_is_proven_again(write, options):
+    listed = repr(list(CHANCES)).replace("'", '"')
+    folder = write(hidden=HIDDEN + CHANCE, tests=f"pass_to_pass = {listed}")
+    (one,) = prove([folder], options, record=True)
+    tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
+    apart = {each["id"]: each["rate"] for each in tests["quarantined"]}
+    assert apart
+    assert set(apart) <= set(CHANCES)
+    assert all(0 < rate < 1 for rate in apart.values())
+    assert not set(tests["pass_to_pass"]) & set(apart)
+    assert tests["fail_to_pass"] == list(LISTED)
+    # Six coins may all fall alike in the last round, and then nothing more is seen of them.
+    assert all(reason.startswith(("flaky: ", "the reference")) for reason in one.reasons)
+
+
+def test_a_task_whose_every_test_is_flaky_is_not_good(write, options):
+    folder = write(hidden=HIDDEN + CHANCE, fail_to_pass=CHANCES)
+    before = (folder / "task.toml").read_text()
+    (one,) = prove([folder], options, record=True)
+    assert not one.good
+    if set(one.proof.flaky) >= set(CHANCES):
+        assert (folder / "task.toml").read_text() == before
+
+
+def test_ids_are_found_by_running(write, options):
+    folder = write(fail_to_pass=(), tests="pass_to_pass = []")
+    (one,) = prove([folder], options, write_ids=True)
+    assert one.good
+    assert tomllib.loads((folder / "task.toml").read_text())["tests"]["fail_to_pass"] == list(
+        LISTED
+    )
+
+
+def test_a_solution_that_fixes_nothing_is_the_reason_of_its_task_alone(write, options):
+    nothing, good = write("nothing", hidden="", fail_to_pass=()), write("good", fail_to_pass=())
+    said = prove([nothing, good], options, write_ids=True)
+    assert said[0].reasons[0].startswith("the reference solution makes no failing test pass")
+    assert said[1].good
+
+
+def test_no_folder_is_nothing_to_prove(options):
+    assert prove([], options) == []
