@@ -1,6 +1,6 @@
 """Two unpacked releases as two commits, and what lies between them as a fix."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agentbench.errors import InputError
 from agentbench.tasks.history.commit import find_commit
@@ -50,11 +50,6 @@ def test_names_added(fix: Fix) -> tuple[str, ...]:
     words = (line.removeprefix(b"async ").split(b"(")[0].split() for line in added)
     names = (w[1].decode("utf-8", "replace") for w in words if len(w) == 2 and w[0] == b"def")
     return tuple(dict.fromkeys(name for name in names if name.startswith("test")))
-
-
-def copied_tests(fix: Fix) -> tuple[PurePosixPath, ...]:
-    """The test files that the newer release adds or changes."""
-    return fix.tests
 
 
 def _git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:

@@ -207,4 +207,3 @@ def _answers(package: str) -> Iterator[None]:
             f"{package}: the package index does not answer ({type(error).__name__}); try "
             f"`python -m pip download --no-deps {package}`, which asks the same one"
         ) from error
-

@@ -1,0 +1,149 @@
+"""Two releases, made a task's folder."""
+
+import re
+import shutil
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from agentbench.curation.detection.detect import propose
+from agentbench.curation.detection.proposal import Proposal
+from agentbench.curation.detection.trial import choose
+from agentbench.curation.release.difference import difference, test_names_added
+from agentbench.curation.release.extension import extension_in
+from agentbench.curation.release.index import PackageIndex, Release, ReleasePair
+from agentbench.curation.release.instruction import instruction_of, without_code
+from agentbench.errors import InputError
+from agentbench.owned_folder import owned_folder
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.history.file_kind import is_runnable_test
+from agentbench.tasks.history.fix import Fix
+from agentbench.tasks.importers.sdist.archive import unpack_sdist
+from agentbench.tasks.importers.sdist.carried_over import carry_over, remove_generated
+from agentbench.tasks.importers.sdist.changelog import sections_between
+from agentbench.tasks.new_task import NewTask, write_task
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
+
+TAG = "release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trees:
+    """Two releases, unpacked and made comparable."""
+
+    old: Path
+    new: Path
+    fix: Fix
+
+
+def task_id_of(pair: ReleasePair) -> TaskId:
+    """An id of the package and its newer release."""
+    version = re.sub(r"[^a-z0-9.]+", "-", str(pair.new.version))
+    return TaskId(f"{pair.new.package}-{version}"[:100])
+
+
+def make_task(
+    pair: ReleasePair,
+    index: PackageIndex,
+    parent: Path,
+    options: RunOptions | None,
+    *,
+    replace: bool = False,
+) -> Path:
+    """Download both releases, find out how the older one's tests run, and write the task.
+
+    Args:
+        pair: The two releases.
+        index: Where they are downloaded from.
+        parent: The folder that the task's folder is made in.
+        options: How to try the environment; None: the first proposal is taken as it is.
+        replace: Whether a folder that is there already is replaced.
+
+    Raises:
+        InputError: they make no task, and why.
+        UnavailableError: the index does not answer, or there is no sandbox.
+        UsageError: the folder is there already, or cannot be written.
+    """
+    with owned_folder("agentbench-release-") as scratch:
+        trees = unpacked(pair, index, scratch)
+        environment = _environment(trees, pair.new.uploaded, options, scratch)
+        new = _task(pair, trees, environment)
+        return write_task(new, parent, replace=replace)
+
+
+def unpacked(pair: ReleasePair, index: PackageIndex, scratch: Path) -> Trees:
+    """Both releases' files below a folder, and what lies between them.
+
+    Raises:
+        InputError: an archive is hostile, or the difference makes no task.
+        UnavailableError: the index does not answer.
+    """
+    old, new = (_tree(release, index, scratch) for release in (pair.old, pair.new))
+    if (why := extension_in(new) or extension_in(old)) is not None:
+        raise InputError(why)
+    if not _has_tests(new):
+        raise InputError("the newer source distribution holds no tests")
+    carry_over(old, new, old_version=pair.old.version, new_version=pair.new.version)
+    return Trees(old=old, new=new, fix=difference(old, new, scratch))
+
+
+def _tree(release: Release, index: PackageIndex, scratch: Path) -> Path:
+    archive = index.download(release, scratch)
+    tree = unpack_sdist(archive, scratch / f"unpacked-{release.version}")
+    remove_generated(tree)
+    return tree
+
+
+def _has_tests(tree: Path) -> bool:
+    return any(is_runnable_test(path.relative_to(tree)) for path in tree.rglob("*.py"))
+
+
+def _environment(
+    trees: Trees, on: date | None, options: RunOptions | None, scratch: Path
+) -> Proposal:
+    """How the tests run; proposed of the older sources with the newer tests, tried without them."""
+    merged = scratch / "merged"
+    shutil.copytree(trees.old, merged, symlinks=True)
+    for path in trees.fix.tests:
+        (merged / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(trees.new / path, merged / path)
+    proposals = propose(merged, on=on)
+    if options is None:
+        return proposals[0]
+    return choose(trees.old, proposals, options).proposal
+
+
+def _task(pair: ReleasePair, trees: Trees, environment: Proposal) -> NewTask:
+    package, fix = pair.new.package, trees.fix
+    old, new = pair.old.version, pair.new.version
+    sections = without_code(sections_between(trees.new, old, new), fix)
+    task_id = task_id_of(pair)
+    table = TaskFile(
+        schema_version=1,
+        id=task_id,
+        title=f"{package}: from {old} to {new}",
+        tags=(TAG, package),
+        repo=RepoTable(path="repo"),
+        environment=environment.environment,
+        setup=environment.setup,
+        tests=_with_paths(environment.tests, fix),
+    )
+    return NewTask(
+        id=task_id,
+        table=table,
+        instruction=instruction_of(package, (str(old), str(new)), sections, test_names_added(fix)),
+        tests_patch=fix.tests_patch,
+        solution_patch=fix.solution_patch,
+        folders={"repo": trees.old},
+    )
+
+
+def _with_paths(tests: PytestTable, fix: Fix) -> PytestTable:
+    """The table with the newer release's test files that its paths do not cover."""
+    outside = (
+        str(path)
+        for path in fix.tests
+        if not any(path.is_relative_to(covered) for covered in tests.paths)
+    )
+    return tests.model_copy(update={"paths": (*tests.paths, *outside)})

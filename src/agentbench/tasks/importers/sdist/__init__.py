@@ -1,0 +1,1 @@
+"""Source distributions: unpacked without running anything, and compared."""
