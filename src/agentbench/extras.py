@@ -20,6 +20,7 @@ RAY = Extra("ray", ("ray",))
 STATISTICS = Extra("report", ("scipy", "statsmodels"))
 JUNIT = Extra("report", ("junitparser",))
 HTML = Extra("report", ("jinja2", "matplotlib", *STATISTICS.libraries))
+PARQUET = Extra("swebench", ("pyarrow",))
 VIEW = Extra("view", ("starlette", "uvicorn", "jinja2", "pygments", *STATISTICS.libraries))
 
 
