@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, ModelDoor
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
+from agentbench.agents.prediction_name import PredictionName
 from agentbench.errors import UsageError
 from agentbench.extras import CLIENTS, require
 from agentbench.sandbox.interface import Sandbox
@@ -70,6 +71,8 @@ def choose_agent(
 ) -> Agent:
     """The agent of a name: built in, a preset, an entry point, or `package.module:attribute`.
 
+    Of `predictions:FILE#MODEL` it is what a model answered.
+
     Args:
         name: What `--agent` says; for a preset of the user's own, the path of its `.toml` file.
         patches: The reference solutions, for the oracle.
@@ -79,13 +82,17 @@ def choose_agent(
 
     Raises:
         UsageError: there is no such agent, or it cannot be imported.
-        InputError: the preset's file is wrong.
+        InputError: the preset's file is wrong, or that of predictions.
         ValueError: it is a preset, and `toolboxes` is not given.
     """
     if command is not None and name != "command":
         raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
     if (built_in := _built_in(name, patches, command)) is not None:
         return built_in
+    if (predicted := PredictionName.parse(name)) is not None:
+        from agentbench.agents.predictions import PredictionsAgent
+
+        return PredictionsAgent.of(predicted)
     from agentbench.agents.presets.load import find_preset  # built-in agents need none of it
 
     if (preset := find_preset(name)) is not None:

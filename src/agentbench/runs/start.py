@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent, NeedsMounts
+from agentbench.agents.prediction_name import PredictionName
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.runs.attempt import resolve_image
 from agentbench.runs.capacity import fitting_jobs
@@ -71,7 +72,8 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
 
 def _refuse_unsandboxed(options: RunOptions, chosen: Chosen) -> None:
     name = options.agent if isinstance(options.agent, str) else "package.module:attribute"
-    trusted = name in _TRUSTED_AGENTS or ":" in name
+    own = ":" in name and PredictionName.parse(name) is None
+    trusted = name in _TRUSTED_AGENTS or own
     if chosen.provider.name == "process" and not trusted and not options.allow_unsandboxed:
         raise UsageError(
             f"--agent {name} would run without a sandbox here; start Docker or make bubblewrap "
