@@ -38,6 +38,7 @@ def list_agents() -> None:
     }
     for name, what in available_agents().items():
         typer.echo(f"{name:<16} {what}{told.get(name, '')}")
+    typer.echo(f"{'predictions:FILE':<16} SWE-bench's predictions, applied as its own tool does")
     typer.echo(f"{'path/to/it.toml':<16} a preset of your own")
     typer.echo(f"{'package.module:attribute':<16} your own, by import path")
 

@@ -90,7 +90,8 @@ Agent = Annotated[
     typer.Option(
         "-a",
         "--agent",
-        help="oracle, noop, command, llm, a preset (`agents list`), or package.module:attribute.",
+        help="oracle, noop, command, llm, a preset (`agents list`), predictions:FILE, or "
+        "package.module:attribute.",
     ),
 ]
 AgentCommand = Annotated[

@@ -1,0 +1,1 @@
+"""SWE-bench's files, and those of its relatives, read as tasks."""
