@@ -10,10 +10,9 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.exit_codes import ExitCode
-from agentbench.errors import InputError, UnavailableError, UsageError
+from agentbench.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.curation.release.importing import ReleaseImport
     from agentbench.curation.release.ledger import ReleaseEntry
     from agentbench.tasks.importers.refusal import Refusal
     from agentbench.tasks.importers.sdist.wanted import WantedPair
