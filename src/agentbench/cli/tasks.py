@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.import_release import import_release
 from agentbench.cli.mine import mine
 from agentbench.cli.new_task import new_task
 
@@ -29,6 +30,8 @@ exporting = typer.Typer(
 
 tasks.command("new")(new_task)
 tasks.command("mine")(mine)
+importing.command("release")(import_release)
+tasks.add_typer(importing, name="import")
 
 
 @tasks.callback()
