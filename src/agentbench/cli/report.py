@@ -11,7 +11,8 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.output_file import writing_to
-from agentbench.errors import InputError
+from agentbench.cli.swebench_report import write_instances, write_swebench
+from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from agentbench.report.junit import Suite
@@ -29,9 +30,13 @@ class FormatName(StrEnum):
     MARKDOWN = "markdown"
     JUNIT = "junit"
     HTML = "html"
+    SWEBENCH = "swebench"
 
 
-_WITHOUT_BOARD = frozenset({FormatName.CSV, FormatName.JUNIT, FormatName.HTML})  # or its own one
+_WITHOUT_BOARD = frozenset(  # or its own one
+    {FormatName.CSV, FormatName.JUNIT, FormatName.HTML, FormatName.SWEBENCH}
+)
+_WHOLE = frozenset({FormatName.JSON, FormatName.SWEBENCH})
 
 
 def report(
@@ -44,13 +49,18 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file for it; default: stdout.")
     ] = None,
+    instances_dir: Annotated[
+        Path | None,
+        typer.Option("--instances", help="With swebench: a folder for each instance's report."),
+    ] = None,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
     debug: options.Debug = False,
 ) -> None:
     """Report on runs: a row per attempt, rates with intervals, and a leaderboard of several.
 
-    HTML is one page with pictures that needs no network and nothing beside it.
+    HTML is one page with pictures that needs no network and nothing beside it; swebench is the
+    report that SWE-bench's own tool writes.
 
     Example: agentbench report last --format html --output report.html
     """
@@ -62,12 +72,16 @@ def report(
         require("--format junit", JUNIT)
     if format_name is FormatName.HTML:
         require("--format html", HTML)
+    if instances_dir is not None and format_name is not FormatName.SWEBENCH:
+        raise UsageError("--instances goes with --format swebench")
     folders = _once([find_run(name, runs_dir) for name in runs or ["last"]])
-    read = [_read(folder, whole=format_name is FormatName.JSON) for folder in folders]
+    read = [_read(folder, whole=format_name in _WHOLE) for folder in folders]
     board = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
     with writing_to(output) as target:
         _print(read, attempts, board, format_name, target)
+    if instances_dir is not None:
+        write_instances(read, instances_dir)
     if github_summary:
         _append_summary(attempts, board)
 
@@ -137,6 +151,8 @@ def _print(
             from agentbench.report.html.shown_run import ShownRun
 
             target.writelines(pieces([ShownRun.of(run) for run in runs]))
+        case FormatName.SWEBENCH:
+            write_swebench(runs, target)
 
 
 def _print_table(
