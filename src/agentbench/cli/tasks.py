@@ -8,6 +8,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.import_release import import_release
+from agentbench.cli.import_swebench import import_swebench
 from agentbench.cli.mine import mine
 from agentbench.cli.new_task import new_task
 
@@ -31,6 +32,7 @@ exporting = typer.Typer(
 tasks.command("new")(new_task)
 tasks.command("mine")(mine)
 importing.command("release")(import_release)
+importing.command("swebench")(import_swebench)
 tasks.add_typer(importing, name="import")
 
 
