@@ -129,6 +129,13 @@ TARGETS = (
         rest="modules that are imported",
     ),
     Target(
+        what="growth of it per 1,000 further attempts, MB",
+        benchmark="growth",
+        measure="growth per 1,000 further attempts",
+        limit=1,
+        rest="a headline of each attempt, and the allocator's remains of threads",
+    ),
+    Target(
         what="stages before the agent that warm runs did again",
         benchmark="overhead",
         measure="preparing stages done by warm runs",
