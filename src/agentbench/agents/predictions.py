@@ -14,6 +14,7 @@ NO_PREDICTION: Final = "the file has no prediction for this instance"
 """The detail of an attempt at a task that nobody answered."""
 
 _FILE = "model.patch"
+_NO_COMPLAINT = "error: while searching for:"  # the lines follow, and then what is wrong
 _DOES_NOT_APPLY = 65  # what the script exits with; no program of it does
 
 # In this order, each in the state that the one before was given, and after the last one whether the
@@ -93,5 +94,5 @@ def _complaint(result: CommandResult) -> str:
 def _said(result: CommandResult, beginning: str) -> str:
     """The first complaint, which is of the plainest way."""
     lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
-    told = (line for line in lines if line.startswith(beginning))
+    told = (line for line in lines if line.startswith(beginning) and line != _NO_COMPLAINT)
     return next(told, lines[-1] if lines else f"ended in {result.ending.value}")

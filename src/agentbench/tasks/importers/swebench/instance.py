@@ -21,8 +21,10 @@ from pydantic import (
 
 from agentbench.schema import Schema
 from agentbench.tasks.importers.refusal import Refusal
+from agentbench.tasks.importers.swebench.instance_id import task_id_of
 from agentbench.tasks.importers.swebench.rows import Row
 from agentbench.tasks.task_fault import describe_fault
+from agentbench.tasks.task_file import is_task_id
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/(?!\.{1,2}$)[A-Za-z0-9._][A-Za-z0-9._-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -38,6 +40,18 @@ def _plain(text: str) -> str:
     except UnicodeEncodeError:
         raise ValueError("bears half of a surrogate pair, which is no text") from None
     return text
+
+
+def _instance_id(text: str) -> str:
+    if not is_task_id(task_id_of(text)):
+        raise ValueError("makes no id of a task; expected it to begin with a letter or digit")
+    return text
+
+
+def _some(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise ValueError("expected the name of a test at least, found none")
+    return names
 
 
 def _repo(name: str) -> str:
@@ -77,7 +91,8 @@ def _empty_for_none(value: object) -> object:
 
 Text = Annotated[str, AfterValidator(_plain)]
 OptionalText = Annotated[Text, BeforeValidator(_empty_for_none)]
-Names = Annotated[tuple[Annotated[Text, Field(min_length=1)], ...], BeforeValidator(_list_or_text)]
+Filled = Annotated[str, Field(min_length=1), AfterValidator(_plain)]
+Names = Annotated[tuple[Filled, ...], BeforeValidator(_list_or_text)]
 
 
 class InstallConfig(Schema):
@@ -97,16 +112,22 @@ class Instance(Schema):
 
     model_config = ConfigDict(extra="ignore")
 
-    instance_id: Annotated[Text, Field(min_length=1, max_length=_LONGEST_ID)]
+    instance_id: Annotated[
+        str,
+        Field(min_length=1, max_length=_LONGEST_ID),
+        AfterValidator(_plain),
+        AfterValidator(_instance_id),
+    ]
     repo: Annotated[str, AfterValidator(_repo)]
     base_commit: Annotated[str, AfterValidator(_commit)] | None = None
-    patch: Annotated[Text, Field(min_length=1)]
+    patch: Filled
     test_patch: Text | None = None
     problem_statement: OptionalText = ""
     version: OptionalText = ""
     fail_to_pass: Annotated[
         Names,
-        Field(min_length=1, validation_alias=AliasChoices("FAIL_TO_PASS", "fail_to_pass")),
+        AfterValidator(_some),
+        Field(validation_alias=AliasChoices("FAIL_TO_PASS", "fail_to_pass")),
     ]
     pass_to_pass: Annotated[
         Names,

@@ -45,9 +45,9 @@ def _named(patch: bytes) -> list[str]:
         answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
     if not answer.ok:
         raise UnfitPatchError(f"is no git patch: {answer.complaint}")
+    # Lines added, lines removed, and the path; of a file that moved the one where it is now.
     fields = answer.stdout.decode("utf-8", "replace").split("\0")[:-1]
-    # Lines added, lines removed and the path; of a renamed file two more fields: was and is.
-    return [field.rsplit("\t", 1)[-1] for field in fields if not field.endswith("\t")]
+    return [field.split("\t", 2)[2] for field in fields]
 
 
 def _refuse_outside(path: PurePosixPath) -> None:

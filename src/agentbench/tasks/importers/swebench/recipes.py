@@ -7,13 +7,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from agentbench.errors import InputError
 from agentbench.schema import Schema
+from agentbench.tasks.pytest_command import parse_pytest_command
 from agentbench.tasks.task_fault import describe_fault
 
 _SHIPPED = "recipes.toml"
+
+
+def _command(command: str) -> str:
+    parse_pytest_command(command)
+    return command
 
 
 class Recipe(Schema):
@@ -31,7 +37,7 @@ class Recipe(Schema):
     packages: tuple[str, ...] = ()
     """What pip installs before the project."""
     install: str = "python -m pip install -e ."
-    test_command: str = "pytest"
+    test_command: Annotated[str, AfterValidator(_command)] = "pytest"
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
     refuse: str = ""

@@ -52,7 +52,8 @@ def reversed_bug(patch: bytes, mirror: Mirror, test_files: Iterable[str]) -> Ite
         }
         names = sorted(set(test_files))
         _ask(env, "read-tree", mirror.commit)
-        _ask(env, "rm", "--cached", "--quiet", "--", *(f":(literal){name}" for name in names))
+        for name in names:
+            _ask(env, "rm", "--cached", "--quiet", "--", f":(literal){name}")
         mended = _tree(env)
         _ask(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
         buggy = _tree(env)

@@ -116,12 +116,12 @@ def _parquet(path: Path) -> Iterator[Row | Refusal]:
     from pyarrow.parquet import ParquetFile
 
     number = 0
-    try:
-        with ParquetFile(path) as source:
-            for batch in source.iter_batches(batch_size=_AT_A_TIME):
+    with path.open("rb") as file:
+        try:
+            for batch in ParquetFile(file).iter_batches(batch_size=_AT_A_TIME):
                 for entry in batch.to_pylist():
                     number += 1
                     yield _row(f"{path}: row {number}", entry)
-    except (ArrowException, UnicodeDecodeError) as error:
-        where = f"{path}: after row {number}" if number else str(path)
-        yield Refusal(where=where, what=f"is no Parquet: {' '.join(str(error).split())}")
+        except (ArrowException, OSError, UnicodeDecodeError) as error:  # each for some damage
+            where = f"{path}: after row {number}" if number else str(path)
+            yield Refusal(where=where, what=f"is no Parquet: {' '.join(str(error).split())}")

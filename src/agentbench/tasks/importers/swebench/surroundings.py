@@ -31,7 +31,8 @@ RUN rm -rf /testbed/.git && mv /testbed /testbed-made && chmod -R a+rX /testbed-
     && ln -s /workspace /testbed
 ENV PATH="/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:$PATH"
 """
-_FROM_IMAGE = "cp -R -n /testbed-made/. ."
+# Not `cp -n`: some versions of it fail where a file is there already.
+_FROM_IMAGE = "tar -C /testbed-made -cf - . | tar -xf - --skip-old-files --no-overwrite-dir"
 
 _WITH_APT = """\
 FROM {image}
@@ -83,7 +84,7 @@ def surroundings_of(instance: Instance, sources: Sources) -> Surroundings:
     try:
         return _found(instance, sources)
     except ValidationError as error:
-        fault = describe_fault(error.errors()[0], PytestTable)
+        fault = describe_fault(error.errors()[0], EnvironmentTable)
         raise UnknownSurroundingsError(f"its set-up makes no task: {fault}") from None
 
 
