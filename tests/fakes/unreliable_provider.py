@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Event
 
 from agentbench.errors import SandboxError
@@ -44,10 +44,16 @@ class UnreliableProvider:
         if self._inner:
             self._inner.check()
 
-    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+    def resolve_image(
+        self,
+        image: str | None,
+        *,
+        dockerfile: Path | None = None,
+        workdir: PurePosixPath | None = None,
+    ) -> ImageId:
         if self._inner is None:
             return ImageId("none")
-        return self._inner.resolve_image(image, dockerfile=dockerfile)
+        return self._inner.resolve_image(image, dockerfile=dockerfile, workdir=workdir)
 
     @contextmanager
     def open(

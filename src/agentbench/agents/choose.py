@@ -5,6 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, ModelDoor
@@ -15,6 +16,7 @@ from agentbench.errors import UsageError
 from agentbench.extras import CLIENTS, require
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
+from agentbench.tasks.solution import ScriptedSolution
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -65,6 +67,7 @@ def choose_agent(
     name: str,
     *,
     patches: Mapping[TaskId, bytes],
+    scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({}),
     command: str | None = None,
     toolboxes: Path | None = None,
     say: Callable[[str], None] = lambda _line: None,
@@ -76,6 +79,7 @@ def choose_agent(
     Args:
         name: What `--agent` says; for a preset of the user's own, the path of its `.toml` file.
         patches: The reference solutions, for the oracle.
+        scripts: Those that are no patches.
         command: What `--agent-command` says.
         toolboxes: Where the programs of presets are kept.
         say: Is told what is installed.
@@ -87,7 +91,7 @@ def choose_agent(
     """
     if command is not None and name != "command":
         raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
-    if (built_in := _built_in(name, patches, command)) is not None:
+    if (built_in := _built_in(name, patches, scripts, command)) is not None:
         return built_in
     if (predicted := PredictionName.parse(name)) is not None:
         from agentbench.agents.predictions import PredictionsAgent
@@ -124,10 +128,15 @@ def available_agents() -> Mapping[str, str]:
     return {**BUILT_IN, **presets, **own}
 
 
-def _built_in(name: str, patches: Mapping[TaskId, bytes], command: str | None) -> Agent | None:
+def _built_in(
+    name: str,
+    patches: Mapping[TaskId, bytes],
+    scripts: Mapping[TaskId, ScriptedSolution],
+    command: str | None,
+) -> Agent | None:
     match name:
         case "oracle":
-            return OracleAgent(patches)
+            return OracleAgent(patches, scripts)
         case "noop":
             return NoopAgent()
         case "llm":

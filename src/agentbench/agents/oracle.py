@@ -1,20 +1,31 @@
 """The agent that knows the reference fix: proves that a task can be solved."""
 
 from collections.abc import Mapping
+from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
+from agentbench.sandbox.archive import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem, TaskId
+from agentbench.tasks.solution import ScriptedSolution, files_of
+
+_PLACE = PurePosixPath("/solution")
 
 
 class OracleAgent:
-    """Applies each task's reference patch, which whoever makes the agent hands it."""
+    """Applies each task's reference patch, or runs its script; whoever makes the agent hands it."""
 
     name = "oracle"
 
-    def __init__(self, patches: Mapping[TaskId, bytes]) -> None:
+    def __init__(
+        self,
+        patches: Mapping[TaskId, bytes],
+        scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({}),
+    ) -> None:
         self._patches = patches
+        self._scripts = scripts
 
     def solve(
         self,
@@ -23,7 +34,14 @@ class OracleAgent:
         budget: Budget,
         model: ModelDoor | None,  # noqa: ARG002 - the protocol's
     ) -> AgentOutcome:
-        """Apply the patch with git, in the sandbox."""
+        """Apply the patch with git, in the sandbox, or run the script that is there instead.
+
+        Raises:
+            InputError: a file of the script cannot be read.
+        """
+        script = self._scripts.get(problem.id)
+        if script is not None:
+            return _run(script, sandbox, budget)
         patch = self._patches.get(problem.id, b"")
         if not patch.strip():
             return AgentOutcome(
@@ -41,3 +59,15 @@ class OracleAgent:
             detail = f"solution.patch does not apply: {said}"
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result)
         return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
+
+
+def _run(script: ScriptedSolution, sandbox: Sandbox, budget: Budget) -> AgentOutcome:
+    """Run the script; what its exit code means the verifier alone can tell."""
+    sandbox.write_tree(_PLACE, tar_of_files(files_of(script.folder)))
+    result = sandbox.run(
+        Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())
+    )
+    said = "" if result.ok else f"the script ended in {result.ending.value} {result.exit_code}"
+    return AgentOutcome(
+        ending=AgentEnding.SUBMITTED, detail=said, command=result, steps=1, tool_calls=1
+    )

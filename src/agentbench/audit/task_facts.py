@@ -81,6 +81,8 @@ def _marks_of_hidden(
 
 
 def _from_mirror(task: Task, mirrors: Mirrors) -> tuple[BaseTree, Files, Files, tuple[str, ...]]:
+    if task.source.workdir is not None:
+        return BaseTree(), {}, {}, (f"the base tree is the image's own {task.source.workdir}",)
     try:
         mirror = mirrors.of(task.source)
         base = read_base(mirror)

@@ -101,6 +101,9 @@ def _model(record: AttemptRecord) -> Iterator[str]:
 
 
 def _tests(record: AttemptRecord) -> Iterator[str]:
+    if record.expected.reward_above is not None:
+        yield from _rewards(record, record.expected.reward_above)
+        return
     counts = record.counts
     yield (
         f"tests: {counts.fixed} fixed, {counts.still_failing} still failing, "
@@ -117,6 +120,15 @@ def _tests(record: AttemptRecord) -> Iterator[str]:
         yield f"  {harmless(test.node_id)}: {before} -> {after}"
     if len(telling) > _LISTED:
         yield f"  … and {len(telling) - _LISTED} more"
+    yield ""
+
+
+def _rewards(record: AttemptRecord, above: float) -> Iterator[str]:
+    yield f"rewards of the task's own script (resolved: above {above:g})"
+    for name, value in (record.rewards or {}).items():
+        yield f"  {harmless(name)}: {value:g}"
+    if not record.rewards:
+        yield "  none"
     yield ""
 
 

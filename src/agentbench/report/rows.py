@@ -73,7 +73,7 @@ def cells_of() -> tuple[Callable[[Headline], str], ...]:
         verdict_word,
         lambda each: each.failure_reason.value if each.failure_reason else "",
         lambda each: each.fault.value if each.fault else "",
-        lambda each: tests(each.counts),
+        lambda each: told(each.rewards) or tests(each.counts),
         lambda each: f"{each.total_s:.1f}",
         _cost,
         lambda each: harmless(each.detail),

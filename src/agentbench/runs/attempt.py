@@ -345,7 +345,7 @@ class _Walker:
 def _image_of(task: Task, workshop: Workshop) -> ImageId:
     """The image of a task, asked for once in a run unless it is to be built for the task."""
     name, known = task.environment.image, workshop.images
-    if task.environment.dockerfile is not None:
+    if task.environment.dockerfile is not None or task.workdir is not None:
         return resolve_image(task, workshop.provider)
     found = known.get(name)
     if found is None:
@@ -360,7 +360,9 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
         UnavailableError: it is not there and cannot be had.
     """
     environment = task.environment
-    return provider.resolve_image(environment.image, dockerfile=environment.dockerfile)
+    return provider.resolve_image(
+        environment.image, dockerfile=environment.dockerfile, workdir=task.workdir
+    )
 
 
 def usual_time_limit(context: StageContext) -> timedelta:

@@ -1,6 +1,6 @@
 """What tables, rates and `resume` ask of an attempt: a hundredth of its record, read as fast."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -43,6 +43,7 @@ class Headline(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens: int | None  # in and out; None where no model was used
     model: str | None
     task_digest: str
+    rewards: str = ""  # of a script that judged: 'reward 1', names and numbers
 
     @classmethod
     def of(cls, record: "AttemptRecord | Headline") -> "Headline":
@@ -69,6 +70,7 @@ class Headline(msgspec.Struct, frozen=True, gc=False, array_like=True):
             usage.input_tokens + usage.output_tokens if usage is not None else None,
             record.model,
             record.task_digest,
+            _told(record.rewards),
         )
 
     @property
@@ -129,6 +131,7 @@ class _Line(msgspec.Struct, gc=False):
     failures: tuple[_Failure, ...] = ()
     counts: Counts = Counts()
     usage: _Usage | None = None
+    rewards: dict[str, float] | None = None
 
 
 _SHARED = ("run_id", "task_id", "agent", "model", "task_digest")
@@ -187,7 +190,12 @@ class Headlines:
             usage.input_tokens + usage.output_tokens if usage is not None else None,
             one(told.model, told.model) if told.model is not None else None,
             one(told.task_digest, told.task_digest),
+            _told(told.rewards),
         )
+
+
+def _told(rewards: Mapping[str, float] | None) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in (rewards or {}).items())
 
 
 def _is_interrupt(failure: Failure | _Failure) -> bool:

@@ -1,6 +1,6 @@
 """The parts of a run, made of its options: agent, model, sandbox, workshop, plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from threading import Event
 
 from agentbench.agents.choose import choose_agent
@@ -18,12 +18,11 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.stages.preparation import PreparationCache
 from agentbench.stages.shared_preparations import SharedPreparations
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
-from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
 
-def agent_of(options: RunOptions, patches: Mapping[TaskId, bytes]) -> Agent:
-    """The agent that was handed in, or the one of a name.
+def agent_of(options: RunOptions, tasks: Sequence[Task]) -> Agent:
+    """The agent that was handed in, or the one of a name; the oracle gets the tasks' solutions.
 
     Raises:
         UsageError: it is no agent, or there is none of that name.
@@ -32,7 +31,8 @@ def agent_of(options: RunOptions, patches: Mapping[TaskId, bytes]) -> Agent:
         return _checked_agent(options.agent)
     return choose_agent(
         options.agent,
-        patches=patches,
+        patches={task.id: task.answer_key.solution_patch for task in tasks},
+        scripts={task.id: task.scripted_solution for task in tasks if task.scripted_solution},
         command=options.agent_command,
         toolboxes=options.cache_dir / "toolboxes",
         say=options.say,

@@ -140,6 +140,9 @@ class AttemptRecord(Sealed):
     stages: tuple[StageRecord, ...] = ()
     tests: tuple[CaseChange, ...] = ()
     counts: ChangeCounts = ChangeCounts()
+    rewards: dict[str, float] | None = Field(
+        default=None, description="of a task that a script of its own judges: what that gave"
+    )
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
     controls: Controls | None = None

@@ -68,6 +68,7 @@ def make_record(
         stages=tuple(_stage_record(result, context, folder) for result in results),
         tests=verdict.tests,
         counts=verdict.counts,
+        rewards=_rewards(results),
         findings=tuple(f for result in results for f in result.evidence.findings),
         warnings=tuple(w for result in results for w in result.evidence.warnings),
         controls=context.controls,
@@ -77,6 +78,12 @@ def make_record(
         timing=_timing(identity, context, results),
         environment=_environment(context),
     )
+
+
+def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
+    final = (r.evidence.rewards for r in results if r.stage is StageName.FINAL_TEST)
+    facts = next(final, None)
+    return dict(facts.rewards) if facts is not None else None
 
 
 def _stage_record(result: StageResult, context: StageContext, folder: Path) -> StageRecord:

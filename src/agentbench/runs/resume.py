@@ -76,13 +76,12 @@ def resume_run(
         say=say,
     )
     tasks = _reloaded(configuration, options)
-    patches = {task.id: task.answer_key.solution_patch for task in tasks}
     tries = store.reading()
     retries = inf if retry_lost else configuration.retries
     durations = durations_of(options, configuration)
     whole = plan(tasks, configuration, durations)
     planned = not_done(whole, tries.headlines, retries=retries)
-    chosen_agent = agent_of(options, patches)
+    chosen_agent = agent_of(options, tasks)
     model = model_of(options)
     model.check(chosen_agent)
     slots_elsewhere(options.executor)

@@ -42,8 +42,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
         UnavailableError: the sandbox is not available, or an image is not there.
     """
     check_options(options)
-    patches = {task.id: task.answer_key.solution_patch for task in tasks}
-    agent = agent_of(options, patches)
+    agent = agent_of(options, tasks)
     model = model_of(options)
     model.check(agent)
     slots = slots_elsewhere(options.executor)
@@ -86,7 +85,7 @@ def _check_images(tasks: Sequence[Task], provider: SandboxProvider) -> None:
     seen: set[str | None] = set()
     for task in tasks:
         image = task.environment.image
-        if image in seen or task.environment.dockerfile is not None:
+        if task.environment.dockerfile is not None or (image in seen and task.workdir is None):
             continue
         seen.add(image)
         try:

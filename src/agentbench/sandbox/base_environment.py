@@ -33,7 +33,11 @@ class BaseEnvironments:
     back_end: str
 
     def resolve(
-        self, image: str | None, dockerfile: Path | None, make: Callable[[str], object]
+        self,
+        image: str | None,
+        dockerfile: Path | None,
+        make: Callable[[str], object],
+        workdir: PurePosixPath | None = None,
     ) -> ImageId:
         """The id of the environment that goes by an image's name, made now if need be.
 
@@ -41,6 +45,7 @@ class BaseEnvironments:
             image: None, or the name that a base image of this very Python would have.
             dockerfile: Refused: there is no engine to build it.
             make: Saves an environment under the key it is handed; not called for one that exists.
+            workdir: Refused: no file system here has such a folder of its own.
 
         Raises:
             UnavailableError: this back end cannot have that image, or making it failed.
@@ -49,6 +54,11 @@ class BaseEnvironments:
             raise UnavailableError(
                 f"{self.back_end} has the Python of this machine only, {self.python.image_name}, "
                 f"not {dockerfile or image}: use a container engine for it, --sandbox docker"
+            )
+        if workdir is not None:
+            raise UnavailableError(
+                f"{self.back_end} has no image with the folders that a script of the task's own "
+                f"knows ({workdir}, /tests, /logs): use a container engine, --sandbox docker"
             )
         key = self._key()
         if self.store.find(key) is None:

@@ -135,13 +135,19 @@ class BubblewrapProvider:
     def check(self) -> None:
         """Nothing can be lost but this machine itself."""
 
-    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+    def resolve_image(
+        self,
+        image: str | None,
+        *,
+        dockerfile: Path | None = None,
+        workdir: PurePosixPath | None = None,
+    ) -> ImageId:
         """The environment of this machine's Python; made, without a network, the first time.
 
         Raises:
             UnavailableError: another image was asked for, or the environment cannot be made.
         """
-        return self._environments.resolve(image, dockerfile, self._make_environment)
+        return self._environments.resolve(image, dockerfile, self._make_environment, workdir)
 
     @contextmanager
     def open(

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Event
 
 from agentbench.errors import SandboxError
@@ -13,7 +13,7 @@ from agentbench.sandbox.docker_archive import owned_folders
 from agentbench.sandbox.docker_container import Container
 from agentbench.sandbox.docker_engine import Engine, ImageFacts
 from agentbench.sandbox.docker_facts import Product
-from agentbench.sandbox.docker_labels import KIND, RECIPE, Owner
+from agentbench.sandbox.docker_labels import KIND, RECIPE, WORKDIR, Owner
 from agentbench.sandbox.docker_options import (
     HOME,
     MOUNTS,
@@ -25,6 +25,7 @@ from agentbench.sandbox.docker_options import (
 from agentbench.sandbox.docker_placing import Placing
 from agentbench.sandbox.docker_registry import pull_snapshot, push_snapshot
 from agentbench.sandbox.docker_sandbox import DockerSandbox
+from agentbench.sandbox.image_workdir import with_workdir
 from agentbench.sandbox.interface import (
     ImageId,
     Limits,
@@ -115,14 +116,25 @@ class DockerProvider:
         """
         self._engine.require_answer()
 
-    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+    def resolve_image(
+        self,
+        image: str | None,
+        *,
+        dockerfile: Path | None = None,
+        workdir: PurePosixPath | None = None,
+    ) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
+
+        With `workdir` its sandboxes have their workspace there, with what the image holds in it.
 
         Raises:
             UnavailableError: it is not there and cannot be had; says how to get it.
             SandboxError: the engine is lost.
         """
-        return images.resolve(self._engine, image, dockerfile=dockerfile)
+        found = images.resolve(self._engine, image, dockerfile=dockerfile)
+        if workdir is None:
+            return found
+        return with_workdir(self._engine, found, workdir, images.follow)
 
     @contextmanager
     def open(
@@ -198,12 +210,14 @@ class DockerProvider:
 
     def _plan(self, source: str, limits: Limits) -> tuple[ContainerPlan, bool]:
         image = self._snapshots.get(source) or self._engine.image(source)
+        own = image.labels.get(WORKDIR)
         plan = ContainerPlan(
             image=source,
             image_env=image.env,
             limits=limits,
             owner=self._owner,
-            holds_workspace=image.labels.get(KIND) == "snapshot",
+            workspace=WORKSPACE if own is None else PurePosixPath(own),
+            holds_workspace=own is not None or image.labels.get(KIND) == "snapshot",
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
@@ -221,7 +235,8 @@ class DockerProvider:
     def _give_folders_to_user(self, container: Container) -> None:
         """What our own images have anyway."""
         with self._engine.speak("prepare a container of a foreign image") as api:
-            folders = owned_folders((WORKSPACE, RESULTS, HOME), {HOME / ".gitconfig": _GITCONFIG})
+            places = (container.plan.workspace, RESULTS, HOME)
+            folders = owned_folders(places, {HOME / ".gitconfig": _GITCONFIG})
             api.put_archive(container.name, "/", folders)
 
 

@@ -11,13 +11,11 @@ from agentbench.sandbox.docker_keeper import Census, Keeper
 from agentbench.sandbox.docker_options import (
     RESULTS,
     USER,
-    WORKSPACE,
     ContainerPlan,
     create_container,
 )
 from agentbench.sandbox.docker_wire import Wire
 
-_VOLUMES = (WORKSPACE, RESULTS)  # that the commands' user may write to
 _DIES_WITHIN = 5.0  # seconds; then the container goes as a whole
 
 
@@ -204,9 +202,10 @@ class Container:
             with self._engine.speak("see where a container's files are") as api:
                 found = api.inspect_container(self.name)
             there = {PurePosixPath(each["Destination"]): each["Source"] for each in found["Mounts"]}
-            own = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
-            volumes = {place: there[place] for place in _VOLUMES if place in there}
-            self._places = _Places(volumes=volumes, layer=own)
+            layer = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
+            own = (self.plan.workspace, RESULTS)  # that the commands' user may write to
+            volumes = {place: there[place] for place in own if place in there}
+            self._places = _Places(volumes=volumes, layer=layer)
         return self._places
 
     def _is_empty(self) -> bool:

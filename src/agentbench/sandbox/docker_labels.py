@@ -10,6 +10,7 @@ OURS = "agentbench"
 KIND = "agentbench.kind"
 RECIPE = "agentbench.recipe"
 PYTHON = "agentbench.python"
+WORKDIR = "agentbench.workdir"  # of an image whose own folder is the workspace
 _OWNER = "agentbench.owner"
 
 

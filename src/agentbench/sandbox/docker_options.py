@@ -17,6 +17,9 @@ WORKSPACE = PurePosixPath("/workspace")
 RESULTS = PurePosixPath("/results")
 HOME = PurePosixPath("/home/agentbench")
 MOUNTS = PurePosixPath("/agentbench")
+SCRIPT_FOLDERS = ("/tests", "/solution", "/logs/agent", "/logs/artifacts", "/logs/verifier")
+"""Where the scripts of a task that brings its own judge find their files, and leave theirs."""
+
 USER_ID = 1000
 USER = f"{USER_ID}:{USER_ID}"
 
@@ -54,7 +57,8 @@ class ContainerPlan:
     copied: tuple[ReadOnlyMount, ...] = ()  # copied in, since the user could not read them
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Of commands only: what the container itself has would go into its snapshots."""
-    holds_workspace: bool = False  # the image does, since it is a snapshot
+    workspace: PurePosixPath = WORKSPACE
+    holds_workspace: bool = False  # the image does, a snapshot for one
     user_processes: int | None = None  # of its user, over all containers; None: the engine's own
 
 
@@ -120,7 +124,7 @@ def _user_limits(plan: ContainerPlan) -> list[dict[str, object]]:
 
 
 def _mounts(plan: ContainerPlan) -> list[EngineMount]:
-    folders = [WORKSPACE, RESULTS, *([MOUNTS] if plan.copied else [])]
+    folders = [plan.workspace, RESULTS, *([MOUNTS] if plan.copied else [])]
     labels = labels_of("sandbox", plan.owner)
     volumes: list[EngineMount] = [
         {"Type": "volume", "Target": str(folder), "VolumeOptions": {"Labels": labels}}

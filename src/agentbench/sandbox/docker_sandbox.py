@@ -14,7 +14,7 @@ from agentbench.sandbox.docker_beside import running_beside
 from agentbench.sandbox.docker_container import Aftermath, Container, Started
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_exec import Execution, Stop
-from agentbench.sandbox.docker_options import RESULTS, WORKSPACE
+from agentbench.sandbox.docker_options import RESULTS
 from agentbench.sandbox.docker_reading import tree_here, volume_here
 from agentbench.sandbox.docker_snapshot import remember
 from agentbench.sandbox.docker_usage import gauge_of
@@ -48,7 +48,7 @@ class DockerSandbox:
     @property
     def workspace(self) -> PurePosixPath:
         """Where the task's repository lives."""
-        return WORKSPACE
+        return self._container.plan.workspace
 
     @property
     def results(self) -> PurePosixPath:
@@ -81,7 +81,7 @@ class DockerSandbox:
             )
         with self._lock, running_beside(self._container, command.beside):
             self._container.require_alive()
-            execution = Execution(command, str(command.cwd or WORKSPACE))
+            execution = Execution(command, str(command.cwd or self.workspace))
             started = self._container.begin(list(execution.argv), execution.env)
             with started.wire:
                 return self._watched(execution, started, command)

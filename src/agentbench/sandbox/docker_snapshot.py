@@ -1,7 +1,7 @@
 """States of sandboxes, kept as images: one image a key, whole or not there.
 
 The workspace is a volume, which a commit leaves out; so it is put into the image's own
-/workspace, from where the engine fills the fresh volume of every container made from it. That is
+workspace, from where the engine fills the fresh volume of every container made from it. That is
 quicker than to send a tar at each opening (20 MB in 2,000 files: 0.7 s against 1.2 s), and works
 the same with an engine elsewhere.
 """
@@ -9,6 +9,7 @@ the same with an engine elsewhere.
 import uuid
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final
 
 from agentbench.errors import SandboxError
@@ -17,12 +18,12 @@ from agentbench.sandbox.docker_container import Container, remove_container
 from agentbench.sandbox.docker_engine import Api, Engine, ImageFacts, NotThereError
 from agentbench.sandbox.docker_facts import Product
 from agentbench.sandbox.docker_labels import forget_owner, labels_of
-from agentbench.sandbox.docker_options import WORKSPACE
+from agentbench.sandbox.docker_options import USER
 from agentbench.sandbox.interface import SnapshotId
 
 REPOSITORY: Final = "agentbench/snapshot"
 """The name of all snapshots; the tag is the key."""
-_WIPE = f"rm -rf {WORKSPACE} && mkdir {WORKSPACE}"
+_WIPE = f'rm -rf "$1" && mkdir "$1" && chown {USER} "$1"'
 _WIPE_SECONDS = 120
 
 
@@ -83,34 +84,38 @@ def discard(engine: Engine, snapshot: SnapshotId) -> None:
 
 
 def _fill(engine: Engine, api: Api, holder: str, image: str, origin: Container) -> None:
-    """Make a container without volumes that has the workspace of another in its own /workspace."""
+    """Make a container without volumes that has the workspace of another in its own."""
     labels = labels_of("sandbox", origin.plan.owner)
-    stream, _ = api.get_archive(origin.name, f"{WORKSPACE}/.", chunk_size=1 << 20)
+    workspace = origin.plan.workspace
+    stream, _ = api.get_archive(origin.name, f"{workspace}/.", chunk_size=1 << 20)
     with closing(stream):
         if engine.facts.product is Product.PODMAN:
-            podman.make_holder(api, holder, image, labels=labels, workspace=stream)
+            podman.make_holder(api, holder, image, labels=labels, place=workspace, files=stream)
             return
-        _create_holder(api, holder, image, labels)
+        _create_holder(api, holder, image, workspace, labels)
         if origin.plan.holds_workspace:
             api.start(holder)
             api.wait(holder, timeout=_WIPE_SECONDS)
-        api.put_archive(holder, str(WORKSPACE), stream)
+        api.put_archive(holder, str(workspace), stream)
 
 
-def _create_holder(api: Api, name: str, image: str, labels: dict[str, str]) -> None:
-    """A container whose /workspace is empty, once it has run if its image has one."""
+def _create_holder(
+    api: Api, name: str, image: str, workspace: PurePosixPath, labels: dict[str, str]
+) -> None:
+    """A container whose workspace is empty, once it has run if its image has one."""
     api.create_container(
         image,
         name=name,
         user="0:0",
-        entrypoint=["/bin/sh", "-c", _WIPE],
+        entrypoint=["/bin/sh", "-c", _WIPE, "sh", str(workspace)],
         command=[],
         network_disabled=True,
         labels=labels,
         host_config={
             "NetworkMode": "none",
             "CapDrop": ["ALL"],
-            "CapAdd": ["DAC_OVERRIDE", "FOWNER"],  # to remove what belongs to the user
+            # To remove what belongs to the user, and to give it the empty folder.
+            "CapAdd": ["CHOWN", "DAC_OVERRIDE", "FOWNER"],
             "SecurityOpt": ["no-new-privileges"],
             "LogConfig": {"Type": "none"},
         },

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker_container import Container
-from agentbench.sandbox.docker_options import HOME, RESULTS, WORKSPACE
+from agentbench.sandbox.docker_options import HOME, RESULTS, SCRIPT_FOLDERS
 from agentbench.sandbox.usage import FolderGauge, Gauge, Usage
 
 _ANSWERS_WITHIN = 10.0  # seconds
 _LOOK_EVERY = 0.05  # seconds
-_WRITABLE = (str(WORKSPACE), str(RESULTS), str(HOME), "/opt/venv", "/var/tmp")
+_WRITABLE = (str(RESULTS), str(HOME), "/opt/venv", "/var/tmp", *SCRIPT_FOLDERS)
 _ASK = """
 PATH=/usr/bin:/bin
 for place; do shift; if [ -d "$place" ]; then set -- "$@" "$place"; fi; done
@@ -59,7 +59,8 @@ class InsideGauge:
         deadline = time.monotonic() + _ANSWERS_WITHIN
         said = b""
         try:
-            started = self.container.begin(["/bin/sh", "-c", _ASK, "sh", *_WRITABLE], {})
+            places = (str(self.container.plan.workspace), *_WRITABLE)
+            started = self.container.begin(["/bin/sh", "-c", _ASK, "sh", *places], {})
         except SandboxError:  # the command's own loop finds out what this means
             return
         with started.wire as wire:

@@ -128,7 +128,7 @@ def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
             decode=True,
             timeout=_BUILD_SECONDS,
         )
-        _follow(lines, str(dockerfile))
+        follow(lines, str(dockerfile))
     if (found := _id_of(engine, tag)) is None:
         raise UnavailableError(f"{dockerfile} was built and its image is not there")
     return found
@@ -152,7 +152,7 @@ def _build_on(engine: Engine, base: Base, name: str, progress: Progress) -> Base
             decode=True,
             timeout=_BUILD_SECONDS,
         )
-        _follow(lines, tag)
+        follow(lines, tag)
     for image in list_images(engine):
         if image.name == tag:
             progress(f"{tag} is ready")
@@ -160,7 +160,7 @@ def _build_on(engine: Engine, base: Base, name: str, progress: Progress) -> Base
     raise UnavailableError(f"{tag} was built and is not there")
 
 
-def _follow(lines: Iterable[Mapping[str, object]], what: str) -> None:
+def follow(lines: Iterable[Mapping[str, object]], what: str) -> None:
     """Read a build to its end.
 
     Raises:

@@ -197,8 +197,16 @@ class SandboxProvider(Protocol):
             SandboxError: the engine is lost, or does not answer.
         """
 
-    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+    def resolve_image(
+        self,
+        image: str | None,
+        *,
+        dockerfile: Path | None = None,
+        workdir: PurePosixPath | None = None,
+    ) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
+
+        With `workdir` its sandboxes have their workspace there, with what the image holds in it.
 
         Raises:
             UnavailableError: it is not there and cannot be had; says how to get it.

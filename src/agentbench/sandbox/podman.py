@@ -6,19 +6,25 @@ from pathlib import PurePosixPath
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker_archive import owned_folders
 from agentbench.sandbox.docker_engine import Api
-from agentbench.sandbox.docker_options import USER, WORKSPACE
+from agentbench.sandbox.docker_options import USER
 
 _API = "v4.0.0/libpod"  # Podman 4.0 and all later ones
 _CREATE_SECONDS = 60
 _SETTLE_SECONDS = 300
 _INCOMING = PurePosixPath("/workspace.incoming")
 # Podman's archives say that all belongs to root.
-_SETTLE = f"rm -rf {WORKSPACE} && mv {_INCOMING} {WORKSPACE} && chown -Rh {USER} {WORKSPACE}"
+_SETTLE = f'rm -rf "$1" && mv {_INCOMING} "$1" && chown -Rh {USER} "$1"'
 _FEW = 1024
 
 
 def make_holder(
-    api: Api, name: str, image: str, *, labels: Mapping[str, str], workspace: Iterable[bytes]
+    api: Api,
+    name: str,
+    image: str,
+    *,
+    labels: Mapping[str, str],
+    place: PurePosixPath,
+    files: Iterable[bytes],
 ) -> None:
     """A container that has a workspace, which comes as a tar stream, as a folder of its own.
 
@@ -28,21 +34,23 @@ def make_holder(
     Raises:
         SandboxError: Podman refuses, or the workspace does not get there.
     """
-    _create(api, name, image, labels)
+    _create(api, name, image, place, labels)
     api.put_archive(name, "/", owned_folders((_INCOMING,), {}))
-    api.put_archive(name, str(_INCOMING), workspace)
+    api.put_archive(name, str(_INCOMING), files)
     api.start(name)
     code = api.wait(name, timeout=_SETTLE_SECONDS)["StatusCode"]
     if code != 0:
         raise SandboxError(f"the workspace of {image} could not be kept: exit code {code}")
 
 
-def _create(api: Api, name: str, image: str, labels: Mapping[str, str]) -> None:
+def _create(
+    api: Api, name: str, image: str, place: PurePosixPath, labels: Mapping[str, str]
+) -> None:
     wanted = {
         "name": name,
         "image": image,
         "image_volume_mode": "ignore",
-        "entrypoint": ["/bin/sh", "-c", _SETTLE],
+        "entrypoint": ["/bin/sh", "-c", _SETTLE, "sh", str(place)],
         "command": [],
         "user": "0:0",
         "netns": {"nsmode": "none"},

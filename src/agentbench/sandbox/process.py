@@ -105,7 +105,13 @@ class ProcessProvider:
     def check(self) -> None:
         """Nothing can be lost but this machine itself."""
 
-    def resolve_image(self, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
+    def resolve_image(
+        self,
+        image: str | None,
+        *,
+        dockerfile: Path | None = None,
+        workdir: PurePosixPath | None = None,
+    ) -> ImageId:
         """The environment of this machine's Python; made, without a network, the first time.
 
         Raises:
@@ -114,7 +120,7 @@ class ProcessProvider:
         environments = BaseEnvironments(
             store=self._store("image"), python=self.python, back_end=self.name
         )
-        return environments.resolve(image, dockerfile, self._make_environment)
+        return environments.resolve(image, dockerfile, self._make_environment, workdir)
 
     @contextmanager
     def open(

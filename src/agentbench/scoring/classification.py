@@ -16,6 +16,7 @@ from agentbench.scoring.evidence import (
 from agentbench.scoring.failure import Failure
 from agentbench.scoring.network_failure import network_failure
 from agentbench.scoring.report_failure import last_line, report_failure
+from agentbench.scoring.reward import RewardFacts
 from agentbench.scoring.taxonomy import FailureReason, Fault
 
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
@@ -47,6 +48,8 @@ def classify(stage: StageName, evidence: Evidence) -> Failure | None:
     command = evidence.command
     if command is None:
         return None
+    if evidence.rewards is not None and evidence.ran_to_end:
+        return _from_rewards(stage, evidence.rewards)
     if stage is StageName.FINAL_TEST and evidence.report is not None and evidence.ran_to_end:
         failure = report_failure(command, evidence.report)
         if failure is None or command.ending is Ending.EXITED:
@@ -109,6 +112,14 @@ def _agent_reason(ending: AgentEnding, command: CommandResult | None) -> Failure
     if ending is AgentEnding.TOOL_ERROR and command and _exit_code(command) in _MAPPED_TIMEOUTS:
         return FailureReason.TIMEOUT  # GNU timeout inside the agent, or a kill
     return _AGENT_ENDINGS[ending]
+
+
+def _from_rewards(stage: StageName, facts: RewardFacts) -> Failure | None:
+    """A script's exit code says nothing: the reward does, and whether there is one."""
+    if stage is not StageName.FINAL_TEST or not facts.fault:
+        return None
+    reason = FailureReason.INTERNAL_ERROR
+    return Failure(stage=stage, reason=reason, fault=Fault.AGENT, detail=facts.fault)
 
 
 def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) -> Failure | None:

@@ -10,6 +10,7 @@ from typing import NewType
 from pydantic import Field
 
 from agentbench.schema import Schema
+from agentbench.scoring.reward import RewardFacts
 from agentbench.scoring.stage_name import StageName as StageName
 from agentbench.scoring.taxonomy import Fault
 
@@ -160,6 +161,7 @@ class Evidence(Schema):
 
     command: CommandResult | None = None  # the command that decided the stage
     report: ReportFacts | None = None
+    rewards: RewardFacts | None = None  # of a task that a script of its own judges
     agent: AgentEnding | None = None
     agent_detail: str = ""
     agent_fault: Fault | None = None  # overrides the default: a model's refusal is the agent's

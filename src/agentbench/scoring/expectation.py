@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from pydantic import Field
+
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import (
     CaseFact,
@@ -15,19 +17,25 @@ from agentbench.scoring.evidence import (
     ReportFacts,
     ReportSource,
 )
+from agentbench.scoring.reward import lack_of_reward
 
 _NO_REPORT = "no whole report of the final test"
+_CUT_SHORT = "the final test did not run to its end"
 
 
 class ExpectedTests(Schema):
     """Which tests a task expects to be fixed, and which to stay passing.
 
     With no fail_to_pass ids the whole run decides; "baseline" stands for every test that passed
-    in the baseline run.
+    in the baseline run, but for those that are quarantined as flaky.
     """
 
     fail_to_pass: tuple[NodeId, ...] = ()
     pass_to_pass: tuple[NodeId, ...] | Literal["baseline"] = ()
+    quarantined: tuple[NodeId, ...] = ()
+    reward_above: float | None = Field(
+        default=None, description="a script's reward decides, not tests: it has to be above this"
+    )
 
 
 class _Shortfall(StrEnum):
@@ -58,8 +66,8 @@ def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectat
     """
     fixed = tuple(dict.fromkeys(expected.fail_to_pass))
     if expected.pass_to_pass == "baseline":
-        before = outcomes_of(baseline)
-        kept = tuple(node_id for node_id, outcome in before.items() if outcome in _GOOD)
+        before, apart = outcomes_of(baseline), set(expected.quarantined)
+        kept = tuple(n for n, outcome in before.items() if outcome in _GOOD and n not in apart)
     else:
         kept = tuple(dict.fromkeys(expected.pass_to_pass))
     return Expectation(fixed, tuple(node_id for node_id in kept if node_id not in set(fixed)))
@@ -70,10 +78,13 @@ def shortfall_of(
 ) -> str | None:
     """What the final run's evidence lacks to count as resolved; `None` when it lacks nothing."""
     report, command = final.report, final.command
+    if expected.reward_above is not None:
+        whole = final.exception is None and final.ran_to_end
+        return lack_of_reward(final.rewards, expected.reward_above) if whole else _CUT_SHORT
     if report is None or (untrusted := _untrusted(report)) is not None:
         return untrusted if report is not None else _NO_REPORT
     if final.exception is not None or command is None or not final.ran_to_end:
-        return "the final test did not run to its end"
+        return _CUT_SHORT
     if (contradiction := _contradiction(command, report)) is not None:
         return contradiction
     if expected.fail_to_pass:

@@ -24,6 +24,7 @@ from agentbench.scoring.expectation import (
     shortfall_of,
 )
 from agentbench.scoring.failure import Failure
+from agentbench.scoring.reward import lack_of_reward
 from agentbench.scoring.taxonomy import FailureReason, Fault
 
 
@@ -81,16 +82,13 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
 def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | None:
     """What the baseline run says against the task, with its listed tests taken into account."""
     failure = classify(StageName.BASELINE_RUN, evidence)
+    if failure is None and expected.reward_above is not None:
+        return _early_reward(expected.reward_above, evidence)
     if failure is not None or evidence.report is None or not expected.fail_to_pass:
         return failure
     outcomes = outcomes_of(evidence)
     if all(outcomes.get(node_id) is CaseOutcome.PASSED for node_id in expected.fail_to_pass):
-        return Failure(
-            stage=StageName.BASELINE_RUN,
-            reason=FailureReason.BASELINE_NOT_FAILING,
-            fault=Fault.TASK,
-            detail="every fail_to_pass test passes before any fix",
-        )
+        return _not_failing("every fail_to_pass test passes before any fix")
     return None
 
 
@@ -98,6 +96,9 @@ def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str,
     """What looks wrong about a baseline that did fail (decision 4)."""
     command = evidence.command
     code = command.exit_code if command else None
+    if evidence.rewards is not None:
+        fault = evidence.rewards.fault
+        return (f"on the untouched files {fault}",) if fault else ()
     warnings = []
     if command and command.ending is not Ending.EXITED:
         warnings.append(f"the baseline ended in {command.ending.value}")
@@ -106,6 +107,21 @@ def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str,
     if expected.pass_to_pass == "baseline" and evidence.report is None:
         warnings.append("no report says which tests passed in the baseline; none are held to it")
     return (*warnings, *_unfit_to_fix(expected, evidence))
+
+
+def _early_reward(above: float, evidence: Evidence) -> Failure | None:
+    if not evidence.ran_to_end or lack_of_reward(evidence.rewards, above) is not None:
+        return None
+    return _not_failing(f"the reward is above {above:g} before any work")
+
+
+def _not_failing(detail: str) -> Failure:
+    return Failure(
+        stage=StageName.BASELINE_RUN,
+        reason=FailureReason.BASELINE_NOT_FAILING,
+        fault=Fault.TASK,
+        detail=detail,
+    )
 
 
 def _unfit_to_fix(expected: ExpectedTests, evidence: Evidence) -> list[str]:
@@ -141,7 +157,9 @@ def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> t
 
 
 def _could_not_start(evidence: Evidence) -> bool:
-    """Whether pytest did not start. Only where the baseline could not either, no agent did it."""
+    """Whether nothing judged. Only where that was so in the baseline, too, no agent did it."""
+    if evidence.rewards is not None:
+        return bool(evidence.rewards.fault)
     return evidence.report is not None and evidence.report.outcome is PytestOutcome.SPAWN
 
 

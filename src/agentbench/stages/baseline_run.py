@@ -8,17 +8,22 @@ from agentbench.stages.fresh import fresh_sandbox
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_evidence, judged_request
+from agentbench.stages.verifier_run import verified
 from agentbench.stages.workspace import write_files
 
 
 def baseline_run(context: StageContext) -> Evidence:
-    """Run the judged tests before any fix; they are expected to fail.
+    """Run what judges before any fix; it is expected to fail.
 
     Raises:
         GitCheckoutError: the hidden tests do not fit the base commit.
         SandboxError: the sandbox could not be made or is lost.
     """
     task, hidden = context.task, hidden_files(context)
+    if task.answer_key.verifier is not None:
+        judged = verified(context, None, name="baseline")
+        warnings = baseline_warnings(expected_tests(task), judged)
+        return judged.model_copy(update={"warnings": warnings})
     with fresh_sandbox(context) as sandbox:
         write_files(sandbox, hidden)
         run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)

@@ -17,7 +17,10 @@ from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_evidence, judged_request
 from agentbench.stages.verification.controls import Controls, control_findings
 from agentbench.stages.verification.protection import JudgedChange
+from agentbench.stages.verifier_run import verified
 from agentbench.stages.workspace import write_files
+
+_A_SCRIPT = "not applicable: a script of the task judges, and they change tests of pytest"
 
 
 def final_test(context: StageContext) -> Evidence:
@@ -30,6 +33,9 @@ def final_test(context: StageContext) -> Evidence:
         SandboxError: the sandbox could not be made or is lost.
     """
     hidden = hidden_files(context)
+    if context.task.answer_key.verifier is not None:
+        context.controls = Controls(level=context.control_level, skipped=_A_SCRIPT)
+        return verified(context, context.change, name="final")
     with blind_controls(context, hidden) as controls:
         evidence = _run(context, hidden)
         began = time.monotonic()

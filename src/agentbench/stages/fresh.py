@@ -31,6 +31,8 @@ def make_ahead(context: StageContext) -> "MadeAhead | None":
     """Begin to make the final test's sandbox, where what the agent runs cannot look into it."""
     if Promise.OWN_FILE_SYSTEM not in context.provider.promises:
         return None
+    if context.task.answer_key.verifier is not None:
+        return None  # its own image, or a network, may be needed
     return MadeAhead(context, reporter_mounts())
 
 

@@ -1,4 +1,9 @@
-"""git_clone: bring the repository from the host's mirror into a sandbox."""
+"""git_clone: bring the repository from the host's mirror into a sandbox.
+
+A task without a repository begins with what its image holds: then the sandbox is all there is.
+"""
+
+from collections.abc import Sequence
 
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import Evidence
@@ -28,20 +33,28 @@ def git_clone(context: StageContext) -> Evidence:
         SandboxError: no sandbox could be made.
     """
     task = context.task
+    if task.source.workdir is not None:
+        context.sandbox = _opened(context, ())
+        return Evidence()
     context.mirror = mirror = context.mirrors.of(task.source)
-    image = context.image
+    mount = ReadOnlyMount(name=_MIRROR, source=mirror.path)
+    context.sandbox = sandbox = _opened(context, (mount,))
+    result = sandbox.run(_fetch(sandbox, mirror, context))
+    return Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
+
+
+def _opened(context: StageContext, mounts: Sequence[ReadOnlyMount]) -> Sandbox:
+    setup, image = context.task.setup, context.image
     assert image is not None  # resolved before the first stage
-    context.sandbox = sandbox = context.resources.enter_context(
+    return context.resources.enter_context(
         context.provider.open(
             image,
             limits=context.limits,
-            network=task.setup.network and bool(task.setup.commands),
-            mounts=(ReadOnlyMount(name=_MIRROR, source=mirror.path),),
+            network=setup.network and bool(setup.commands),
+            mounts=mounts,
             cancel=context.cancel,
         )
     )
-    result = sandbox.run(_fetch(sandbox, mirror, context))
-    return Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
 
 
 def _fetch(sandbox: Sandbox, mirror: Mirror, context: StageContext) -> Command:

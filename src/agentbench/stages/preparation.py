@@ -31,6 +31,7 @@ from agentbench.stages.verification.control_memory import ControlMemory
 from agentbench.stages.verification.tree import Kind, Tree, read_tree
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import Task
+from agentbench.tasks.verifier import VERIFIER_FOLDER
 
 _FORMAT = 2  # raised whenever a preparation of an older agentbench must not be used
 ONCE = "once-"
@@ -86,6 +87,7 @@ def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> st
         "provider": provider.name,
         "image": image,
         "repo": tree_digest(source.files) if source.files else [source.url, source.commit],
+        "workdir": str(task.workdir),
         "setup": task.setup.model_dump(mode="json"),
         "env": task.environment.env,
     }
@@ -99,7 +101,8 @@ def baseline_key(task: Task, preparation: str) -> str:
     parts = [
         preparation,
         hashlib.sha256(key.tests_patch).hexdigest(),
-        key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass"}),
+        key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass", "verifier"}),
+        tree_digest(task.folder / VERIFIER_FOLDER) if key.verifier is not None else None,
         task.problem.model_dump(mode="json", include={"test_command", "test_paths"}),
         task.environment.model_dump(mode="json", exclude={"dockerfile"}),
     ]

@@ -71,6 +71,7 @@ def judged_change(context: StageContext, change: Change) -> JudgedChange:
         test_paths=(*task.problem.test_paths, *listed),
         patterns=task.answer_key.protected,
         hidden=frozenset(hidden_files(context)),
+        a_script_judges=task.answer_key.verifier is not None,
     )
     judged = protect(change, protection, prepared.base, prepared.content)
     context.save("patch.diff", render_patch(judged.files, prepared.content))

@@ -32,6 +32,8 @@ class NewTask:
     """Folders to copy, by the name that they get: `repo`, `environment`. Links stay links."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """More files, by their path in the task's folder."""
+    copies: Mapping[str, Path] = field(default_factory=dict)
+    """Files to copy with their modes, by their path in the task's folder. Links stay links."""
 
 
 def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
@@ -71,6 +73,9 @@ def _fill(made: Path, new: NewTask) -> None:
     made.mkdir()
     for name, source in new.folders.items():
         shutil.copytree(source, made / name, symlinks=True)
+    for name, source in new.copies.items():
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, made / name, follow_symlinks=False)
     for name, content in new.files.items():
         path = made / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """A task as the harness knows it: problem, answer key, and what it runs in."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pydantic import Field
 
@@ -8,7 +8,11 @@ from agentbench.schema import Schema
 from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import Problem, TaskId
+from agentbench.tasks.solution import ScriptedSolution
 from agentbench.tasks.source import RepoSource
+from agentbench.tasks.verifier import SOLUTION_FOLDER
+
+_USUAL_WORKDIR = PurePosixPath("/workspace")
 
 
 class Environment(Schema):
@@ -48,3 +52,20 @@ class Task(Schema):
     def id(self) -> TaskId:
         """The task's id."""
         return self.problem.id
+
+    @property
+    def scripted_solution(self) -> ScriptedSolution | None:
+        """The script that solves it, where that is no patch."""
+        script = self.answer_key.solution
+        if script is None:
+            return None
+        return ScriptedSolution(
+            command=script.command, env=script.env, folder=self.folder / SOLUTION_FOLDER
+        )
+
+    @property
+    def workdir(self) -> PurePosixPath | None:
+        """Where the workspace has to be in a sandbox; None: wherever that has it."""
+        if self.source.workdir is not None:
+            return PurePosixPath(self.source.workdir)
+        return None if self.answer_key.verifier is None else _USUAL_WORKDIR

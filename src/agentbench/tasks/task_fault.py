@@ -41,7 +41,7 @@ def describe_fault(detail: ErrorDetails, root: type[Schema]) -> str:
     context = detail.get("ctx", {})
     said = _SAID[kind].format_map(context) if kind in _SAID else detail["msg"]
     if said.startswith(("needs", "with", "takes", "expected")):  # speaks of the table, or has both
-        return f"{where}: {said}"
+        return f"{where}: {said}" if where else said
     return f"{where}: {_found(detail['input'])} {said}"
 
 
@@ -49,7 +49,7 @@ def _where(detail: ErrorDetails) -> str:
     parts = [str(part) for part in detail["loc"]]
     if parts[:2] == ["tests", "pass_to_pass"]:
         del parts[2:3]  # the union's tag
-    if parts[:2] == ["environment", "env"] and parts[3:] == ["[key]"]:
+    if parts[1:2] == ["env"] and parts[3:] == ["[key]"]:
         del parts[3:]
     return ".".join(parts)
 

@@ -14,6 +14,7 @@ from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.pytest_command import parse_pytest_command
 from agentbench.tasks.task_fault import describe_fault
+from agentbench.tasks.workdir import checked_workdir
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _URL = re.compile(
@@ -99,6 +100,9 @@ Argument = Annotated[str, AfterValidator(_argument)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
 Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
 Switch = Annotated[bool, Field(strict=True)]
+ImageName = Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")]
+Variables = dict[Annotated[str, AfterValidator(_variable)], Argument]
+ShellLine = Annotated[str, Field(min_length=1), AfterValidator(_argument)]
 ListedId = Annotated[NodeId, AfterValidator(_node_id)]
 # Tagged, so that a wrong value is one fault and not one for each member of the union.
 ListedIds = Annotated[
@@ -108,29 +112,31 @@ ListedIds = Annotated[
 
 
 class RepoTable(Schema):
-    """`[repo]`: files in the task's folder, or a URL and a commit."""
+    """`[repo]`: files in the task's folder, a URL and a commit, or a folder of the image."""
 
     path: Annotated[str, AfterValidator(_folder)] | None = None
     url: Annotated[str, AfterValidator(_clone_url)] | None = None
     commit: Annotated[str, AfterValidator(_commit)] | None = None
+    workdir: Annotated[str, AfterValidator(checked_workdir)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> "RepoTable":
-        if (self.path is None) == (self.url is None):
-            raise ValueError("needs exactly one of `path` and `url`")
+        if [self.path, self.url, self.workdir].count(None) != 2:
+            raise ValueError("needs exactly one of `path` and `url`, or else `workdir`")
         if self.url is not None and self.commit is None:
             raise ValueError("with `url` needs `commit`, the full hash of the buggy commit")
-        if self.path is not None and self.commit is not None:
-            raise ValueError("with `path` takes no `commit`: it is derived from the files")
+        if self.url is None and self.commit is not None:
+            key = "path" if self.path is not None else "workdir"
+            raise ValueError(f"with `{key}` takes no `commit`: it is derived from the files")
         return self
 
 
 class EnvironmentTable(Schema):
     """`[environment]`: the image and the limits."""
 
-    image: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")] | None = None
+    image: ImageName | None = None
     dockerfile: InsidePath | None = None
-    env: dict[Annotated[str, AfterValidator(_variable)], Argument] = Field(default_factory=dict)
+    env: Variables = Field(default_factory=dict)
     cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
     memory_mib: Mebibytes = 2048
     pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
@@ -147,9 +153,17 @@ class EnvironmentTable(Schema):
 class SetupTable(Schema):
     """`[setup]`: shell commands, run one after the other."""
 
-    commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(_argument)], ...] = ()
+    commands: tuple[ShellLine, ...] = ()
     timeout_s: Seconds = 600.0
     network: Switch = True
+
+
+class QuarantinedTest(Schema):
+    """A test that was seen to end otherwise from run to run, and so decides nothing."""
+
+    id: ListedId
+    rate: Annotated[float, Field(strict=True, gt=0, lt=1)]
+    """In what share of its runs it did not end as it did in most."""
 
 
 class PytestTable(Schema):
@@ -161,6 +175,43 @@ class PytestTable(Schema):
     fail_to_pass: tuple[ListedId, ...] = ()
     pass_to_pass: ListedIds = ()
     protected: tuple[InsidePath, ...] = ()
+    quarantined: tuple[QuarantinedTest, ...] = ()
+
+    @model_validator(mode="after")
+    def _quarantine_holds(self) -> "PytestTable":
+        apart = {test.id for test in self.quarantined}
+        kept = () if self.pass_to_pass == "baseline" else self.pass_to_pass
+        judged = sorted(apart.intersection((*self.fail_to_pass, *kept)))
+        if judged:
+            raise ValueError(f"`quarantined` and a list that decides both name {judged[0]}")
+        if apart and not self.fail_to_pass:
+            raise ValueError("`quarantined` needs `fail_to_pass`: without, the whole run decides")
+        return self
+
+
+class VerifierTable(Schema):
+    """`[verifier]`: a script of the task's own that judges in place of pytest."""
+
+    command: ShellLine = "/tests/test.sh"
+    timeout_s: Seconds = 600.0
+    threshold: Annotated[float, Field(strict=True, allow_inf_nan=False)] = 0.0
+    env: Variables = Field(default_factory=dict)
+    network: Switch = False
+    image: ImageName | None = None
+    dockerfile: InsidePath | None = None
+
+    @model_validator(mode="after")
+    def _one_image(self) -> "VerifierTable":
+        if self.image is not None and self.dockerfile is not None:
+            raise ValueError("takes `image` or `dockerfile`, not both")
+        return self
+
+
+class SolutionTable(Schema):
+    """`[solution]`: a script that solves the task, in place of solution.patch."""
+
+    command: ShellLine = "/solution/solve.sh"
+    env: Variables = Field(default_factory=dict)
 
 
 class AgentTable(Schema):
@@ -188,8 +239,18 @@ class TaskFile(Schema):
     environment: EnvironmentTable = EnvironmentTable()
     setup: SetupTable = SetupTable()
     tests: PytestTable = PytestTable()
+    verifier: VerifierTable | None = None
+    solution: SolutionTable | None = None
     agent: AgentTable = AgentTable()
     integrity: IntegrityTable = IntegrityTable()
+
+    @model_validator(mode="after")
+    def _one_judge(self) -> "TaskFile":
+        if self.verifier is None and self.repo.workdir is not None:
+            raise ValueError("needs a [verifier] for the image's own folder, [repo] workdir")
+        if self.verifier is not None and self.tests != PytestTable():
+            raise ValueError("takes [tests] or [verifier], not both: one of them judges")
+        return self
 
 
 def parse_task_file(text: str, *, name: str) -> TaskFile:

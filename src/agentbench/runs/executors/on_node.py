@@ -74,7 +74,7 @@ def _walked(
     errand: Errand, options: RunOptions, provider: SandboxProvider, folder: Path
 ) -> AttemptRecord:
     task = unpacked_task(errand.task, errand.files, options.cache_dir)
-    agent = agent_of(options, {task.id: task.answer_key.solution_patch})
+    agent = agent_of(options, [task])
     gateway = gateway_here(errand.orders.model, agent, options.cache_dir)
     workshop = replace(workshop_of(options, provider), gateway=gateway)
     place = Place(

@@ -35,11 +35,16 @@ _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """Which paths belong to the judge: the task's test paths, its patterns, the hidden tests."""
+    """Which paths belong to the judge: the task's test paths, its patterns, the hidden tests.
+
+    Where a script judges, whose tests lie elsewhere, the work may be of any kind: then only what
+    would run before or in place of a verifier in Python is dropped.
+    """
 
     test_paths: tuple[str, ...]
     patterns: tuple[str, ...]
     hidden: frozenset[PurePosixPath]
+    a_script_judges: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +65,7 @@ def protect(
     dropped: list[Dropped] = []
     for path, file in change.files.items():
         why = _why_dropped(path, protection, roots)
-        if why is None and may_hold_tables(path.name):
+        if why is None and not protection.a_script_judges and may_hold_tables(path.name):
             file, why = _merged(path, file, base_content)
         if why is None or (file is not None and why == _TABLES_RESTORED):
             kept[path] = file
@@ -77,6 +82,10 @@ def _why_dropped(path: PurePosixPath, protection: Protection, roots: set[str]) -
         return "a test of the task"
     if any(_matches(path, pattern) for pattern in protection.patterns):
         return "protected by the task"
+    return (_why_before_a_script if protection.a_script_judges else _why_in_pytest)(path, roots)
+
+
+def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
     if path.name in _CONFIGURATION:
         return "configuration of the tests"
     if any(part.startswith(".git") for part in path.parts):
@@ -86,9 +95,22 @@ def _why_dropped(path: PurePosixPath, protection: Protection, roots: set[str]) -
     return _why_poisonous(path, roots)
 
 
-def _why_poisonous(path: PurePosixPath, roots: set[str]) -> str | None:
+def _why_before_a_script(path: PurePosixPath, roots: set[str]) -> str | None:
+    if _starts_with_python(path):
+        return "runs whenever Python starts"
+    root = _root_of(path)
+    if path.suffix in _IMPORTABLE and root in _PLUGIN_ROOTS and root not in roots:
+        return "shadows pytest or a plugin"
+    return None
+
+
+def _starts_with_python(path: PurePosixPath) -> bool:
     stems = {part.partition(".")[0] for part in path.parts}
-    if path.suffix == ".pth" or not _STARTED_WITH_PYTHON.isdisjoint(stems):
+    return path.suffix == ".pth" or not _STARTED_WITH_PYTHON.isdisjoint(stems)
+
+
+def _why_poisonous(path: PurePosixPath, roots: set[str]) -> str | None:
+    if _starts_with_python(path):
         return "runs whenever Python starts"
     if any(part.endswith((".egg-info", ".dist-info")) for part in path.parts):
         return "could register a plugin"

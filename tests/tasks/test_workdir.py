@@ -1,0 +1,24 @@
+import pytest
+
+from agentbench.tasks.workdir import checked_workdir
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("/app", "/app"),
+        ("/usr/src/app/", "/usr/src/app"),
+        ("/root", "/root"),
+        ("/opt/a b", "/opt/a b"),
+    ],
+)
+def test_a_folder_of_the_tasks_own_is_taken_in_its_usual_spelling(path, kept):
+    assert checked_workdir(path) == kept
+
+
+@pytest.mark.parametrize(
+    "path", ["", "app", "/", "/usr", "/etc", "/tmp/x", "/tests", "/logs/a", "/a/../etc", "/a\nb"]
+)
+def test_what_is_the_systems_or_ours_is_refused(path):
+    with pytest.raises(ValueError, match=r"^is (no absolute path|a folder of the system)"):
+        checked_workdir(path)
