@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.export_harbor import export_harbor
+from agentbench.cli.import_harbor import import_harbor
 from agentbench.cli.import_release import import_release
 from agentbench.cli.import_swebench import import_swebench
+from agentbench.cli.import_terminal_bench import import_terminal_bench
 from agentbench.cli.mine import mine
 from agentbench.cli.new_task import new_task
 
@@ -33,7 +36,11 @@ tasks.command("new")(new_task)
 tasks.command("mine")(mine)
 importing.command("release")(import_release)
 importing.command("swebench")(import_swebench)
+importing.command("harbor")(import_harbor)
+importing.command("terminal-bench")(import_terminal_bench)
+exporting.command("harbor")(export_harbor)
 tasks.add_typer(importing, name="import")
+tasks.add_typer(exporting, name="export")
 
 
 @tasks.callback()

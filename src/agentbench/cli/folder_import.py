@@ -1,0 +1,42 @@
+"""What the imports of folders share: notes, the proof, and what is said in the end."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from agentbench.cli import options
+
+if TYPE_CHECKING:
+    from agentbench.tasks.importers.harbor.importing import Imported
+
+
+def conclude(
+    imported: "Imported",
+    *,
+    prove: bool,
+    repeat: int,
+    jobs: str,
+    sandbox: options.SandboxName,
+    runs_dir: Path,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Say what is otherwise here than there, prove what was written, and say what came of it.
+
+    Raises:
+        Exit: something was refused, or is not good.
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
+    from agentbench.cli.gating import gate_settings, prove_made, tell
+    from agentbench.report.harmless import harmless
+
+    for note in () if quiet else imported.notes:
+        typer.echo(f"note: {harmless(note, limit=500)}", err=True)
+    proven = None
+    if prove and imported.written:
+        settings = gate_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
+        proven = prove_made(imported.written, settings, quiet=quiet, verbose=verbose)
+    tell(imported.refused, imported.written, proven, as_json=as_json)

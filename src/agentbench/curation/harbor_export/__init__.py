@@ -1,0 +1,1 @@
+"""Our tasks as Harbor's folders."""

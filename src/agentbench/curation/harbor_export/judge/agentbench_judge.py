@@ -1,0 +1,42 @@
+"""A pytest plugin that gives a Harbor task its reward: 1 where the listed tests did as they must.
+
+Written by `agentbench tasks export harbor`. Each test of `fail_to_pass` has to pass, each of
+`pass_to_pass` to be there and not to fail; without such lists all tests have to pass, and one at
+least. Standard library and pytest alone, Python 3.7 or newer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+_BAD = ("failed", "error")
+_outcomes: dict[str, str] = {}
+
+
+def pytest_runtest_logreport(report: Any) -> None:  # noqa: ANN401 - of whatever pytest is there
+    """Remember the worst that became of a test."""
+    outcome = report.outcome
+    if hasattr(report, "wasxfail"):
+        outcome = "xfailed"
+    elif outcome == "failed" and report.when != "call":
+        outcome = "error"
+    if report.when == "call" or outcome != "passed":
+        known = _outcomes.get(report.nodeid)
+        _outcomes[report.nodeid] = outcome if known not in _BAD else known
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    """Write the reward where the variable AGENTBENCH_REWARD says."""
+    with open(os.environ["AGENTBENCH_EXPECTED"], encoding="utf-8") as source:  # noqa: PTH123
+        expected = json.load(source)
+    fixed, kept = expected["fail_to_pass"], expected["pass_to_pass"]
+    if fixed or kept:
+        good = all(_outcomes.get(test) == "passed" for test in fixed) and all(
+            _outcomes.get(test) not in (None, *_BAD) for test in kept
+        )
+    else:
+        good = int(exitstatus) == 0 and "passed" in _outcomes.values()
+    with open(os.environ["AGENTBENCH_REWARD"], "w", encoding="utf-8") as target:  # noqa: PTH123
+        target.write("1\n" if good else "0\n")

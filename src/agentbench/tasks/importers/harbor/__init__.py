@@ -1,0 +1,1 @@
+"""Harbor's task folders, and what Terminal-Bench's become on their way to ours."""

@@ -1,0 +1,1 @@
+"""Terminal-Bench's task folders, as far as each is a single container."""

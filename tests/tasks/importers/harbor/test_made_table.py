@@ -1,0 +1,58 @@
+from pathlib import PurePosixPath
+
+import pytest
+
+from agentbench.tasks.importers.harbor.form import HarborForm, parse_form
+from agentbench.tasks.importers.harbor.made_table import Unsuitable, table_of
+from agentbench.tasks.problem import TaskId
+from tests.tasks.importers.harbor.harbor_folders import harbor_folder
+
+APP = PurePosixPath("/app")
+
+
+def table(folder, text: str, workdir: PurePosixPath = APP):
+    form = parse_form(text, where="task.toml")
+    assert isinstance(form, HarborForm), form
+    return table_of(harbor_folder(folder), form, TaskId("x"), workdir)
+
+
+def test_limits_that_are_not_given_are_ours(tmp_path):
+    made = table(tmp_path, "")
+    limits = made.environment
+    assert (limits.cpus, limits.memory_mib, limits.disk_mib) == (1.0, 2048, 4096)
+    assert (made.title, made.agent.timeout_s) == ("x", 1800.0)
+
+
+def test_a_long_description_gives_a_title_of_a_line(tmp_path):
+    made = table(tmp_path, f'[task]\nname = "a/b"\ndescription = "{"d" * 300}"\n')
+    assert made.title == "d" * 200
+
+
+def test_tags_that_are_no_words_are_left_out(tmp_path):
+    made = table(tmp_path, '[metadata]\ntags = ["a", "", 3, "a"]\ncategory = 7\n')
+    assert made.tags == ("harbor", "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "workdir", "field"),
+    [
+        ("", "/tmp/a", "repo.workdir"),
+        ('[environment]\ndocker_image = "a b"\n', "/app", "environment.image"),
+        ('[environment.env]\n"A-B" = "1"\n', "/app", "environment.env.A-B"),
+        (
+            'artifacts = [{ source = "/logs/other" }]\n[verifier]\nenvironment_mode = "separate"\n',
+            "/app",
+            "artifacts.0",
+        ),
+    ],
+)
+def test_a_value_beyond_what_can_be_here_is_unsuitable_by_its_field(tmp_path, text, workdir, field):
+    with pytest.raises(Unsuitable) as caught:
+        table(tmp_path, text, PurePosixPath(workdir))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("source", ["/app/out", "/logs/artifacts", "out.txt"])
+def test_artifacts_of_the_workdir_reach_a_separate_verifier(tmp_path, source):
+    text = f'artifacts = ["{source}"]\n[verifier]\nenvironment_mode = "separate"\n'
+    assert table(tmp_path, text).verifier is not None

@@ -1,0 +1,19 @@
+from agentbench.tasks.importers.harbor.substitution import substituted
+
+
+def test_plain_values_stay_as_they_are():
+    done = substituted({"A": "1", "B": "a ${C} b", "D": "$E"}, "env")
+    assert done.env == {"A": "1", "B": "a ${C} b", "D": "$E"}
+    assert (done.asked, done.defaulted) == ([], [])
+
+
+def test_the_hosts_variables_are_never_read(monkeypatch):
+    monkeypatch.setenv("API_KEY", "secret")
+    done = substituted({"KEY": "${API_KEY}", "MODEL": "${MODEL:-small}"}, "verifier.env")
+    assert done.env == {"MODEL": "small"}
+    assert done.asked == ["verifier.env.KEY"]
+    assert done.defaulted == ["verifier.env.MODEL"]
+
+
+def test_an_empty_default_is_one():
+    assert substituted({"A": "${B:-}"}, "env").env == {"A": ""}
