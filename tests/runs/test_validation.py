@@ -77,6 +77,12 @@ def test_a_test_that_was_not_there_before_is_one_to_fix():
     assert ids.pass_to_pass == ()
 
 
+def test_a_test_that_is_skipped_before_and_passes_after_is_listed_nowhere():
+    before = ran(case(A, "failed"), case(B), case(C, "skipped"))
+    ids = found_ids([record_of(attempt(ran(case(A), case(B), case(C)), before))])
+    assert (ids.fail_to_pass, ids.pass_to_pass) == ((A,), (B,))
+
+
 def test_flaky_and_failing_tests_are_listed_nowhere():
     flaky = [
         record_of(attempt(ran(case(A), case(B), case(C)), BEFORE)),

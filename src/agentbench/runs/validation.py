@@ -75,7 +75,10 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
 
 
 def found_ids(oracle: Sequence[AttemptRecord]) -> FoundIds:
-    """The ids that a task's own runs give, of attempts that were judged without a list."""
+    """The ids that a task's own runs give, of attempts that were judged without a list.
+
+    A test that is skipped before and passes after was not seen to fail: it is among neither.
+    """
     before = [_outcomes(record, StageName.BASELINE_RUN) for record in oracle]
     after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
     flaky = worst_rates(flake_rates(before), flake_rates(after))
@@ -86,8 +89,11 @@ def found_ids(oracle: Sequence[AttemptRecord]) -> FoundIds:
         if outcome is CaseOutcome.PASSED and node_id not in flaky
     }
     once = before[0] if before else {}
+    unknown = {n for n in passing if once.get(n) is CaseOutcome.SKIPPED}
     return FoundIds(
-        fail_to_pass=tuple(n for n in passing if once.get(n) is not CaseOutcome.PASSED),
+        fail_to_pass=tuple(
+            n for n in passing if once.get(n) is not CaseOutcome.PASSED and n not in unknown
+        ),
         pass_to_pass=tuple(n for n in passing if once.get(n) is CaseOutcome.PASSED),
         flake_rates=flaky,
     )
