@@ -65,8 +65,13 @@ def choose(tree: Path, proposals: Sequence[Proposal], options: RunOptions) -> Ch
     """
     workshop = workshop_of(options, chosen_sandbox(options).provider)
     refused: list[Refused] = []
+    absent: dict[str | None, str] = {}
     try:
         for number, proposal in enumerate(proposals, 1):
+            image = proposal.environment.image
+            if (why := _absent(image, workshop, absent)) is not None:
+                refused.append(Refused(proposal=proposal, ending=why))
+                continue
             options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
             result, ending = _ended(tree, proposal, workshop)
             if result is not None and not ending:
@@ -75,7 +80,8 @@ def choose(tree: Path, proposals: Sequence[Proposal], options: RunOptions) -> Ch
             refused.append(Refused(proposal=proposal, ending=ending))
     finally:
         workshop.aside.finish()
-    raise InputError(*(f"{each.ending} (tried: {_shown(each.proposal)})" for each in refused))
+    faults = (f"{each.ending} (tried: {_shown(each.proposal)})" for each in refused)
+    raise InputError(*dict.fromkeys(faults))
 
 
 def trial_task(tree: Path, proposal: Proposal) -> Task:
@@ -100,6 +106,16 @@ def trial_task(tree: Path, proposal: Proposal) -> Task:
     )
 
 
+def _absent(image: str | None, workshop: Workshop, absent: dict[str | None, str]) -> str | None:
+    """Why an image cannot be had; asked again only for one that was there."""
+    if image not in absent:
+        try:
+            workshop.provider.resolve_image(image)
+        except UnavailableError as error:
+            absent[image] = _short(str(error))
+    return absent.get(image)
+
+
 def _ended(tree: Path, proposal: Proposal, workshop: Workshop) -> tuple[PytestResult | None, str]:
     """What a trial came to, and why the proposal does not hold; nothing where it does."""
     try:
@@ -113,11 +129,10 @@ def _tried(tree: Path, proposal: Proposal, workshop: Workshop) -> PytestResult:
     """Set the proposal up, and run all tests without a network.
 
     Raises:
-        UnavailableError: the image is not there, or set-up failed.
+        UnavailableError: set-up failed.
         SandboxError: the sandbox is lost.
     """
     task = trial_task(tree, proposal)
-    workshop.provider.resolve_image(task.environment.image)
     with owned_folder("agentbench-trial-") as logs:
         prepared = prepare(task, NoopAgent(), workshop, logs)
     environment = task.environment
