@@ -1,5 +1,6 @@
 """The environments of a repository's commits, each found out once."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from agentbench.curation.detection.detect import propose
@@ -30,18 +31,34 @@ class Environments:
         proposals = propose(files, on=fix.commit.date.date())
         found = next((end for asked, end in self._known if asked == proposals), None)
         if found is None:
-            found = self._found(files, proposals)
+            found = self._found(fix, files, proposals)
             self._known.append((proposals, found))
         if isinstance(found, InputError):
             raise found
         return found
 
-    def _found(self, files: Path, proposals: tuple[Proposal, ...]) -> Proposal | InputError:
+    def _found(
+        self, fix: Fix, files: Path, proposals: tuple[Proposal, ...]
+    ) -> Proposal | InputError:
+        """The first proposal with which the tests beside the fix run; the others tell no more."""
+        beside = _tests_beside(fix, files)
+        narrowed = [_only(proposal, beside) if beside else proposal for proposal in proposals]
         try:
-            chosen = choose(files, proposals, self._options)
+            chosen = choose(files, narrowed, self._options)
         except InputError as error:
             return error
-        for reason in chosen.proposal.reasons:
-            self._options.say(f"environment: {reason}")
         self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
-        return chosen.proposal
+        return proposals[narrowed.index(chosen.proposal)]
+
+
+def _tests_beside(fix: Fix, files: Path) -> tuple[str, ...]:
+    """The test files of a fix that are there before it; else the folders that they come into."""
+    there = tuple(str(path) for path in fix.tests if (files / path).is_file())
+    if there:
+        return there
+    folders = dict.fromkeys(path.parent for path in fix.tests)
+    return tuple(str(path) for path in folders if path.parts and (files / path).is_dir())
+
+
+def _only(proposal: Proposal, paths: tuple[str, ...]) -> Proposal:
+    return replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
