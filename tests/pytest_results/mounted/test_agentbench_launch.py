@@ -134,3 +134,16 @@ def test_forks():
     assert [case.outcome for case in result.tests] == ["passed", "passed"]
     assert result.source == "stream"
     assert result.internals_changed == ()
+
+
+@pytest.mark.parametrize("version", ["7.4.4", NEWEST])
+def test_a_project_with_the_report_plugin_and_warnings_as_errors_runs(open_sandbox, version):
+    files = {
+        "test_m.py": "def test_a():\n    assert True\n",
+        "pytest.ini": "[pytest]\nfilterwarnings = error\n",
+    }
+    sandbox = open_sandbox(files, f"pytest=={version}", "pytest-json-report==1.5.0")
+    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
+    request = PytestRequest(command=command, timeout=timedelta(minutes=1), env={})
+    result = execute_tests(sandbox, request).result
+    assert result.outcome == "passed", result

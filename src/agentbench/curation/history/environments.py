@@ -1,6 +1,8 @@
 """The environments of a repository's commits, each found out once."""
 
+from calendar import monthrange
 from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
 
 from agentbench.curation.detection.detect import propose
@@ -28,7 +30,7 @@ class Environments:
         """
         if self._given is not None:
             return self._given
-        proposals = propose(files, on=fix.commit.date.date())
+        proposals = propose(files, on=_end_of_month(fix.commit.date))
         found = next((end for asked, end in self._known if asked == proposals), None)
         if found is None:
             found = self._found(fix, files, proposals)
@@ -49,6 +51,11 @@ class Environments:
             return error
         self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
         return proposals[narrowed.index(chosen.proposal)]
+
+
+def _end_of_month(moment: datetime) -> date:
+    """One day for all fixes of a month, so that they share what is found out for the first."""
+    return moment.date().replace(day=monthrange(moment.year, moment.month)[1])
 
 
 def _tests_beside(fix: Fix, files: Path) -> tuple[str, ...]:

@@ -97,6 +97,7 @@ def main() -> int:
     reporter = _load("agentbench_reporter", Path(__file__).with_name("agentbench_reporter.py"))
     _load("pytest_jsonreport", options.jsonreport / "__init__.py")
     json_report = importlib.import_module("pytest_jsonreport.plugin")
+    _leave_unwritten("pytest_jsonreport")
     stream.put(
         "start",
         format=1,
@@ -111,6 +112,17 @@ def main() -> int:
     code = int(pytest.main(options.args, plugins=[watcher]))
     stream.put("exit", code=code)
     return code
+
+
+def _leave_unwritten(package: str) -> None:
+    """Have pytest not warn that it cannot rewrite a package's asserts, since it is imported.
+
+    It would where the project has that plug-in installed itself, and many projects turn warnings
+    into errors. The word in the docstring is pytest's own way of saying so.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == package:
+            module.__doc__ = "{}\n\nPYTEST_DONT_REWRITE".format(module.__doc__ or "")
 
 
 def _collect_as_usual() -> None:
