@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.needed import DOCKER
+from tests.needed import DOCKER, INDEX
 
 # Their asserts are rewritten only if asked for before they are imported.
 pytest.register_assert_rewrite("tests.e2e.bench", "tests.integrity.trials")
@@ -67,6 +67,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many Docker tests did not run, and why."""
     DOCKER.tell(terminalreporter)
+    INDEX.tell(terminalreporter)
 
 
 @cache

@@ -37,3 +37,4 @@ class Needed(NamedTuple):
 
 DOCKER = Needed("Docker", "Docker tests", "AGENTBENCH_REQUIRE_DOCKER")
 BROWSER = Needed("a browser", "tests of pages", "AGENTBENCH_REQUIRE_BROWSER")
+INDEX = Needed("a package index", "tests that download packages", "AGENTBENCH_REQUIRE_INDEX")

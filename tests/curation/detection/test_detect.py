@@ -76,3 +76,10 @@ def test_there_is_a_bound_to_how_many_are_proposed(tmp_path):
     modules = "\n".join(f"import unheard_{n}" for n in range(3))
     tree = write_tree(tmp_path, {**files, "test_a.py": modules})
     assert len(propose(tree, on=date(2020, 1, 1))) == 12
+
+
+def test_what_another_states_tests_use_is_installed_too(tmp_path):
+    tree = write_tree(tmp_path / "old", PROJECT)
+    other = write_tree(tmp_path / "new", {"tests/test_a.py": "import attr"})
+    first = propose(tree, tests_of=other)[0]
+    assert first.setup.commands == ("python -m pip install -e '.[test]' attrs pyyaml",)

@@ -6,7 +6,13 @@ from tests.curation.detection.trees import write_tree
 
 @pytest.mark.parametrize(
     ("name", "is_one"),
-    [("test_a.py", True), ("x/a_test.py", True), ("tests.py", False), ("test_a.txt", False)],
+    [
+        ("test_a.py", True),
+        ("x/a_test.py", True),
+        ("tests.py", True),
+        ("x/contest.py", False),
+        ("test_a.txt", False),
+    ],
 )
 def test_files_are_told_by_their_names(name, is_one):
     assert is_test_file(name) is is_one
@@ -75,3 +81,11 @@ def test_a_file_of_another_python_is_found_and_not_read(tmp_path):
     found = find_tests(write_tree(tmp_path, {"test_old.py": "import attr\nprint 'two'"}))
     assert found.files == ("test_old.py",)
     assert found.imports == frozenset()
+
+
+def test_the_needs_of_other_tests_are_added_and_their_files_are_not(tmp_path):
+    one = find_tests(write_tree(tmp_path / "one", {"test_a.py": "import attr"}))
+    other = find_tests(write_tree(tmp_path / "other", {"test_b.py": "import yaml"}))
+    both = one.with_(other)
+    assert both.files == ("test_a.py",)
+    assert both.imports == {"attr", "yaml"}

@@ -29,7 +29,9 @@ _DATED = 2
 """How many ways are tried with the libraries of a day, before those of today are."""
 
 
-def propose(tree: Path, *, on: date | None = None) -> tuple[Proposal, ...]:
+def propose(
+    tree: Path, *, on: date | None = None, tests_of: Path | None = None
+) -> tuple[Proposal, ...]:
     """The ways in which a repository's tests may run; one at least.
 
     The Python that it names comes before the default one, the libraries of its time before those of
@@ -38,9 +40,12 @@ def propose(tree: Path, *, on: date | None = None) -> tuple[Proposal, ...]:
     Args:
         tree: The repository's files.
         on: The day of that state, so that its tests meet the libraries of their time.
+        tests_of: Another state of the repository, whose tests are to run there, too.
     """
     declared = read_declaration(tree)
     settings, found = read_pytest_settings(tree), find_tests(tree)
+    if tests_of is not None:
+        found = found.with_(find_tests(tests_of))
     ways = ways_to_install(tree, declared, settings, found)
     tests, why_tests = _tests(tree, settings, found)
     env, why_env = _environment(tree)

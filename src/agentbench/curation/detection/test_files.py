@@ -10,6 +10,7 @@ from agentbench.curation.detection.setup_py import parse_python
 from agentbench.curation.detection.tree_text import python_files, text_of
 
 _FOLDERS = frozenset({"test", "tests", "testing"})
+_NAMED = frozenset({"test.py", "tests.py"})
 _MOST_READ = 2_000
 
 
@@ -18,7 +19,7 @@ class FoundTests:
     """What the test files of a tree show."""
 
     files: tuple[str, ...] = ()
-    """Those that pytest collects by their names."""
+    """Those that are tests by their names."""
     imports: frozenset[str] = frozenset()
     """Modules that they cannot do without, and that are neither Python's nor the tree's."""
     arguments: frozenset[str] = frozenset()
@@ -26,6 +27,16 @@ class FoundTests:
     fixtures: frozenset[str] = frozenset()
     """The fixtures that the tree defines itself."""
     marks: frozenset[str] = frozenset()
+
+    def with_(self, other: "FoundTests") -> "FoundTests":
+        """These, and what other tests use besides; the files stay these."""
+        return FoundTests(
+            files=self.files,
+            imports=self.imports | other.imports,
+            arguments=self.arguments | other.arguments,
+            fixtures=self.fixtures | other.fixtures,
+            marks=self.marks | other.marks,
+        )
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -53,9 +64,11 @@ def find_tests(tree: Path) -> FoundTests:
 
 
 def is_test_file(name: str) -> bool:
-    """Whether pytest collects a file of this path unless told otherwise."""
-    stem = PurePosixPath(name).name
-    return stem.endswith(".py") and (stem.startswith("test_") or stem.endswith("_test.py"))
+    """Whether pytest collects a file of this path by itself, or would once it is named."""
+    last = PurePosixPath(name).name
+    if last in _NAMED:
+        return True
+    return last.endswith(".py") and (last.startswith("test_") or last.endswith("_test.py"))
 
 
 def _is_of_tests(path: PurePosixPath) -> bool:

@@ -80,8 +80,9 @@ def choose(tree: Path, proposals: Sequence[Proposal], options: RunOptions) -> Ch
             refused.append(Refused(proposal=proposal, ending=ending))
     finally:
         workshop.aside.finish()
-    faults = (f"{each.ending} (tried: {_shown(each.proposal)})" for each in refused)
-    raise InputError(*dict.fromkeys(faults))
+    tried = [each for each in refused if each.proposal.environment.image not in absent]
+    faults = [f"{each.ending} (tried: {_shown(each.proposal)})" for each in tried]
+    raise InputError(*faults, *absent.values())
 
 
 def trial_task(tree: Path, proposal: Proposal) -> Task:

@@ -4,7 +4,7 @@ Asked by a client of the simple API and not by `pip download`: that builds a sou
 metadata, and so runs on this machine what a stranger wrote.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -21,7 +21,6 @@ from pypi_simple import (
     NoDigestsError,
     NoSuchProjectError,
     PyPISimple,
-    UnsupportedContentTypeError,
     UnsupportedRepoVersionError,
 )
 
@@ -89,7 +88,7 @@ class PackageIndex:
             UnavailableError: the index does not answer.
         """
         found = self._files(wanted.package)
-        finals = sorted({v for v in map(_version_of, found) if v and not v.is_prerelease})
+        finals = _finals(found)
         new = wanted.new or next(iter(finals[-1:]), None)
         if new is None:
             raise InputError("version: the index has no release of it that is final")
@@ -171,6 +170,12 @@ def _bounded(size: int | None) -> _Counter:
     return counter
 
 
+def _finals(found: Iterable[DistributionPackage]) -> list[Version]:
+    """The versions that are no try-outs and were not withdrawn, oldest first."""
+    offered = {_version_of(file) for file in found if not file.is_yanked}
+    return sorted(version for version in offered if version and not version.is_prerelease)
+
+
 def _release(package: str, version: Version, found: list[DistributionPackage]) -> Release:
     own = [file for file in found if _version_of(file) == version]
     if not own:
@@ -200,8 +205,8 @@ def _answers(package: str) -> Iterator[None]:
         yield
     except (
         requests.RequestException,
-        UnsupportedContentTypeError,
         UnsupportedRepoVersionError,
+        ValueError,  # a page of another kind, or JSON of another shape
     ) as error:
         raise UnavailableError(
             f"{package}: the package index does not answer ({type(error).__name__}); try "

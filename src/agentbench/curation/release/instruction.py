@@ -1,9 +1,11 @@
 """What an agent is told of a release: its changelog's words, or what its tests are called."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
+from agentbench.tasks.history.file_kind import FileKind, kind_of
 from agentbench.tasks.history.fix import Fix
 from agentbench.tasks.importers.sdist.changelog import ChangelogSection
 
@@ -40,15 +42,22 @@ def instruction_of(
 
 def without_code(sections: Sequence[ChangelogSection], fix: Fix) -> tuple[ChangelogSection, ...]:
     """The sections without any line that the solution adds to a program, and its block of code."""
-    added = {
-        line[1:].strip().decode("utf-8", "replace")
-        for line in fix.solution_patch.splitlines()
-        if line.startswith(b"+") and len(line[1:].strip()) >= _TELLING
-    }
+    added = {line for line in _added_to_programs(fix.solution_patch) if len(line) >= _TELLING}
     return tuple(
         ChangelogSection(file=s.file, version=s.version, text=_without(s.text, added))
         for s in sections
     )
+
+
+def _added_to_programs(patch: bytes) -> Iterator[str]:
+    """What a patch adds to files that are no prose; the changelog is a part of it, too."""
+    is_program = False
+    for raw in patch.splitlines():
+        line = raw.decode("utf-8", "replace")
+        if line.startswith("diff --git "):
+            is_program = kind_of(PurePosixPath(line.rpartition(" b/")[2])) is not FileKind.PROSE
+        elif line.startswith("+") and is_program:
+            yield line[1:].strip()
 
 
 def _of_changelog(sections: Sequence[ChangelogSection]) -> str:

@@ -1,7 +1,6 @@
 """Two releases, made a task's folder."""
 
 import re
-import shutil
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -67,7 +66,7 @@ def make_task(
     """
     with owned_folder("agentbench-release-") as scratch:
         trees = unpacked(pair, index, scratch)
-        environment = _environment(trees, pair.new.uploaded, options, scratch)
+        environment = _environment(trees, pair.new.uploaded, options)
         new = _task(pair, trees, environment)
         return write_task(new, parent, replace=replace)
 
@@ -99,16 +98,9 @@ def _has_tests(tree: Path) -> bool:
     return any(is_runnable_test(path.relative_to(tree)) for path in tree.rglob("*.py"))
 
 
-def _environment(
-    trees: Trees, on: date | None, options: RunOptions | None, scratch: Path
-) -> Proposal:
-    """How the tests run; proposed of the older sources with the newer tests, tried without them."""
-    merged = scratch / "merged"
-    shutil.copytree(trees.old, merged, symlinks=True)
-    for path in trees.fix.tests:
-        (merged / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(trees.new / path, merged / path)
-    proposals = propose(merged, on=on)
+def _environment(trees: Trees, on: date | None, options: RunOptions | None) -> Proposal:
+    """How the older sources' tests run, with what the newer ones use besides."""
+    proposals = propose(trees.old, on=on, tests_of=trees.new)
     if options is None:
         return proposals[0]
     return choose(trees.old, proposals, options).proposal

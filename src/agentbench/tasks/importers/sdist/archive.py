@@ -97,4 +97,5 @@ def _said_of(archive: Path) -> Iterator[None]:
         FileExistsError,
         NotADirectoryError,
     ) as error:
-        raise InputError(f"{archive.name}: cannot be unpacked: {error}") from None
+        said = " ".join(str(error).split())
+        raise InputError(f"{archive.name}: cannot be unpacked: {said}") from None

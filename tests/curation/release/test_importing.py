@@ -1,0 +1,98 @@
+import pytest
+
+from agentbench.cli.gating import showing
+from agentbench.curation.gate import GateSettings
+from agentbench.curation.history.ledger import Fate
+from agentbench.curation.release.importing import ReleaseImport, import_releases
+from agentbench.curation.release.index import PackageIndex
+from agentbench.curation.release.ledger import LEDGER, ReleaseEntry
+from agentbench.curation.release.pip_settings import PipSettings, pip_settings
+from agentbench.errors import UnavailableError, UsageError
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.importers.sdist.wanted import wanted_pair
+from agentbench.tasks.load import load_task
+from agentbench.tasks.mirror import Mirrors
+from tests.curation.release.local_index import NEW, OLD
+from tests.fakes.staging import local_provider
+from tests.needed import INDEX
+
+QUIETLY = showing(quiet=True, verbose=False)
+
+
+def gate(tmp_path, sandbox):
+    options = RunOptions(attempts=1, sandbox=sandbox, runs_dir=tmp_path / "runs", jobs=1)
+    return GateSettings(options=options, write_ids=True, record=True)
+
+
+def wanted(*lines):
+    return [wanted_pair(line.split()) for line in lines]
+
+
+def test_good_pairs_are_kept_and_each_other_one_has_its_reason(index, tmp_path):
+    index.add("unfixed", "1.0", OLD)
+    index.add("unfixed", "1.1", {**NEW, "demo.py": f"{NEW['demo.py']}x = items = 3\n"[:60]})
+    out = tmp_path / "tasks"
+    told = ReleaseImport(index=index.client, out=out, gate=gate(tmp_path, local_provider()))
+    entries = import_releases(wanted("demo", "absent", "unfixed 1.0 1.1"), told, QUIETLY)
+    assert [entry.fate for entry in entries] == [Fate.KEPT, Fate.REJECTED, Fate.REJECTED]
+    assert (entries[0].task, entries[0].fail_to_pass) == (str(out / "demo-1.1"), 1)
+    assert entries[1].reasons == ("package: the index has none of this name",)
+    assert entries[2].run
+    assert "makes no failing test pass" in entries[2].reasons[0]
+    assert sorted(p.name for p in out.iterdir()) == ["demo-1.1", LEDGER]
+    key = load_task(out / "demo-1.1", mirrors=Mirrors(tmp_path / "mirrors")).answer_key
+    assert key.fail_to_pass == ("test_demo.py::test_the_last_item_is_given",)
+    assert key.pass_to_pass == ("test_demo.py::test_version",)
+    lines = (out / LEDGER).read_text().splitlines()
+    assert sorted(map(str, entries)) == sorted(
+        str(ReleaseEntry.model_validate_json(line)) for line in lines
+    )
+
+
+def test_without_a_gate_tasks_are_written_and_none_is_run(index, tmp_path):
+    told = ReleaseImport(index=index.client, out=tmp_path / "tasks", gate=None)
+    (entry,) = import_releases(wanted("demo"), told, QUIETLY)
+    assert entry.fate is Fate.KEPT
+    assert (tmp_path / "tasks/demo-1.1/task.toml").is_file()
+
+
+def test_a_task_that_is_there_is_replaced_only_when_told_so(index, tmp_path):
+    out = tmp_path / "tasks"
+    there = out / "demo-1.1" / "mine"
+    there.mkdir(parents=True)
+    told = ReleaseImport(index=index.client, out=out, gate=None)
+    (entry,) = import_releases(wanted("demo"), told, QUIETLY)
+    assert "is there already" in entry.reasons[0]
+    assert there.is_dir()
+    again = ReleaseImport(index=index.client, out=out, gate=None, replace=True)
+    (entry,) = import_releases(wanted("demo"), again, QUIETLY)
+    assert entry.fate is Fate.KEPT
+    assert not there.exists()
+
+
+def test_what_the_index_did_not_answer_is_not_decided(tmp_path):
+    with PackageIndex(PipSettings(index="http://127.0.0.1:9/")) as client:
+        told = ReleaseImport(index=client, out=tmp_path / "tasks", gate=None)
+        (entry,) = import_releases(wanted("demo 1.0 1.1"), told, QUIETLY)
+    assert entry.fate is Fate.UNDECIDED
+    assert (entry.old, entry.new) == ("1.0", "1.1")
+
+
+def test_a_folder_that_cannot_be_made_is_said(index, tmp_path):
+    (tmp_path / "file").write_text("")
+    told = ReleaseImport(index=index.client, out=tmp_path / "file" / "tasks", gate=None)
+    with pytest.raises(UsageError, match="cannot be written"):
+        import_releases(wanted("demo"), told, QUIETLY)
+
+
+@pytest.mark.docker
+def test_a_real_package_becomes_a_good_task_in_docker(tmp_path):
+    with PackageIndex(pip_settings()) as client:
+        try:
+            client.pair(wanted_pair(["humanize"]))
+        except UnavailableError as error:
+            INDEX.refuse(str(error))
+        told = ReleaseImport(index=client, out=tmp_path / "tasks", gate=gate(tmp_path, "docker"))
+        (entry,) = import_releases(wanted("humanize 4.10.0 4.11.0"), told, QUIETLY)
+    assert entry.fate is Fate.KEPT, entry.reasons
+    assert entry.fail_to_pass > 0
