@@ -58,6 +58,22 @@ def test_a_test_that_differs_between_equal_runs_is_flaky(task):
     assert not proof.valid
     before = prove(task, [resolved()], [noop(), noop(ran(case(A, "failed"), case(B, "failed")))])
     assert before.flaky == (B,)
+    assert before.flake_rates == {B: pytest.approx(1 / 5)}
+
+
+def test_a_quarantined_test_is_not_flaky_again(task):
+    key = task.answer_key.model_copy(update={"quarantined": (C,)})
+    other = record_of(attempt(ran(case(A), case(B), case(C, "skipped")), BEFORE))
+    apart = task.model_copy(update={"answer_key": key})
+    assert prove(apart, [resolved(), other], [noop()]).flaky == ()
+
+
+def test_what_stages_took_is_told_as_medians(task):
+    records = [resolved(), resolved(), noop()]
+    stages = [stage for record in records for stage in record.stages]
+    proof = prove(task, records[:2], records[2:])
+    assert set(proof.seconds) == {stage.name for stage in stages if not stage.cached}
+    assert proof.peak_memory_mib is None
 
 
 def test_runs_without_a_report_are_not_held_against_the_others(task):
@@ -89,6 +105,7 @@ def test_flaky_and_failing_tests_are_listed_nowhere():
         record_of(attempt(ran(case(A), case(B), case(C, "failed")), BEFORE)),
     ]
     assert C not in (*found_ids(flaky).fail_to_pass, *found_ids(flaky).pass_to_pass)
+    assert found_ids(flaky).flake_rates == {C: 0.5}
     ids = found_ids([record_of(attempt(ran(case(A, "failed"), case(B)), BEFORE))])
     assert ids.fail_to_pass == ()
 

@@ -53,6 +53,14 @@ def test_baseline_stands_for_every_test_that_passed_in_it():
     assert resolve_expectation(expected, Evidence()) == Expectation((A,), ())
 
 
+def test_quarantined_tests_are_not_among_those_that_passed_before():
+    expected = expecting([A], "baseline").model_copy(update={"quarantined": (D,)})
+    before = ran(case(A, "failed"), case(B), case(D))
+    assert resolve_expectation(expected, before) == Expectation((A,), (B,))
+    assert lack(ran(case(A), case(B), case(D, "failed")), expected, before) is None
+    assert lack(ran(case(A), case(B, "failed"), case(D)), expected, before) == f"{B} not passed"
+
+
 def test_all_listed_tests_passed_lacks_nothing():
     assert lack(ran(case(A), case(B))) is None
 

@@ -84,6 +84,18 @@ def test_every_key_of_the_format_is_read():
         ('[tests]\npaths = "tests"', "tests.paths: 'tests' is no list"),
         ('[tests]\npaths = ["a", ""]', "tests.paths.1: '' is no path"),
         ('[tests]\nprotected = ["-x"]', "tests.protected.0: '-x' is no plain path: "),
+        (
+            '[tests]\nfail_to_pass = ["a.py::b"]\nquarantined = [{ id = "a.py::b", rate = 0.5 }]',
+            "tests: with a.py::b in `quarantined` takes it in no list that decides",
+        ),
+        (
+            '[tests]\nquarantined = [{ id = "a.py::b", rate = 0.5 }]',
+            "tests: with `quarantined` needs `fail_to_pass`, or the whole run decides",
+        ),
+        (
+            '[tests]\nfail_to_pass = ["a.py::c"]\nquarantined = [{ id = "a.py::b", rate = 1.0 }]',
+            "tests.quarantined.0.rate: 1.0 is not below 1",
+        ),
         ('[tests]\npass_to_pass = "all"', "tests.pass_to_pass: 'all' is not 'baseline'"),
         ("[tests]\npass_to_pass = [1]", "tests.pass_to_pass.0: 1 is no string"),
         ('[tests]\nfail_to_pass = ["test_b"]', "tests.fail_to_pass.0: 'test_b' is no pytest node"),

@@ -62,3 +62,21 @@ def test_any_id_survives(tmp_path_factory, ids):
     task_file = tmp_path_factory.mktemp("ids") / "task.toml"
     after = rewritten(task_file, "[tests]\n", fail_to_pass=ids, pass_to_pass=None)
     assert tomllib.loads(after)["tests"]["fail_to_pass"] == ids
+
+
+def test_what_is_quarantined_is_added_to_what_was_and_seen_again_it_has_the_new_rate(task_file):
+    before = (
+        '[tests]\nquarantined = [{ id = "t.py::b", rate = 0.5 }, { id = "t.py::c", rate = 0.1 }]\n'
+    )
+    lists = {"fail_to_pass": ["t.py::a"], "pass_to_pass": None}
+    after = rewritten(task_file, before, **lists, quarantined={"t.py::d": 1 / 3, "t.py::c": 0.2})
+    assert tomllib.loads(after)["tests"]["quarantined"] == [
+        {"id": "t.py::b", "rate": 0.5},
+        {"id": "t.py::d", "rate": 0.333},
+        {"id": "t.py::c", "rate": 0.2},
+    ]
+
+
+def test_without_flaky_tests_nothing_is_said_of_them(task_file):
+    after = rewritten(task_file, "[tests]\n", fail_to_pass=["t.py::a"], pass_to_pass=None)
+    assert "quarantined" not in after

@@ -13,6 +13,7 @@ _SAID: Mapping[str, str] = MappingProxyType(
     {
         "greater_than": "is not above {gt:.10g}",
         "greater_than_equal": "is below {ge:.10g}",
+        "less_than": "is not below {lt:.10g}",
         "less_than_equal": "is above {le:.10g}",
         "model_type": "is no table",
         "dict_type": "is no table",

@@ -183,9 +183,9 @@ class PytestTable(Schema):
         kept = () if self.pass_to_pass == "baseline" else self.pass_to_pass
         judged = sorted(apart.intersection((*self.fail_to_pass, *kept)))
         if judged:
-            raise ValueError(f"`quarantined` and a list that decides both name {judged[0]}")
+            raise ValueError(f"with {judged[0]} in `quarantined` takes it in no list that decides")
         if apart and not self.fail_to_pass:
-            raise ValueError("`quarantined` needs `fail_to_pass`: without, the whole run decides")
+            raise ValueError("with `quarantined` needs `fail_to_pass`, or the whole run decides")
         return self
 
 
