@@ -92,14 +92,11 @@ def tell(
 
     if as_json:
         typer.echo(json.dumps(_document(refused, written, proven), indent=1))
-    else:
-        for folder in written if proven is None else ():
+    elif proven is None:
+        for folder in written:
             typer.echo(harmless(str(folder), limit=500))
-        for one in proven or ():
-            word = "good" if one.good else "NOT GOOD"
-            typer.echo(harmless(f"{one.folder}  {word}", limit=500))
-            for reason in one.reasons:
-                typer.echo(f"  {harmless(reason, limit=300)}")
+    else:
+        _print(proven)
     for refusal in refused:
         typer.echo(f"refused: {harmless(str(refusal), limit=500)}", err=True)
     typer.echo(_summary(refused, written, proven), err=True)
@@ -107,6 +104,19 @@ def tell(
         raise typer.Exit(ExitCode.INPUT)
     if any(not one.good for one in proven or ()):
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _print(proven: "Sequence[Proven]") -> None:
+    from agentbench.curation.summary import findings_of, why_not
+    from agentbench.report.harmless import harmless
+
+    for one in proven:
+        word = "good" if one.good else "NOT GOOD"
+        typer.echo(harmless(f"{one.folder}  {word}", limit=500))
+        for line in findings_of(one):
+            typer.echo(f"  {harmless(line, limit=300)}")
+    if any(not one.good for one in proven):
+        typer.echo(harmless(f"not good: {why_not(proven)}", limit=1000), err=True)
 
 
 def _document(

@@ -10,7 +10,7 @@ from agentbench.cli import options
 from agentbench.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from agentbench.curation.gate import Proven
 
@@ -87,11 +87,17 @@ def validate(
 def _finish(proven: "Sequence[Proven]") -> None:
     """Say how many of how many are good, and end as that asks for."""
     good = sum(one.good for one in proven)
+    from agentbench.curation.summary import why_not
+    from agentbench.report.harmless import harmless
+
+    if good < len(proven):
+        typer.echo(harmless(f"not valid: {why_not(proven)}", limit=1000), err=True)
     typer.echo(f"{good} of {len(proven)} tasks are valid", err=True)
     unproven = [one for one in proven if one.proof is None and not one.earlier]
     for one in unproven:
         for reason in one.reasons:
-            typer.echo(f"error: {one.folder / 'task.toml'}: {reason}", err=True)
+            said = f"error: {one.folder / 'task.toml'}: {reason}"
+            typer.echo(harmless(said, limit=500), err=True)
     if unproven:
         raise typer.Exit(ExitCode.INPUT)
     if good < len(proven):
@@ -128,13 +134,14 @@ def _to_control(one: "Proven") -> int:
 
 
 def _print(proven: "Sequence[Proven]") -> None:
+    from agentbench.curation.summary import findings_of
     from agentbench.report.harmless import harmless
 
     width = max(len(one.task_id) for one in proven)
     for one in proven:
         word = "valid" if one.good else "INVALID"
         typer.echo(f"{one.task_id:<{width}}  {word:<7}  {_how_proven(one)}")
-        for line in _findings(one):
+        for line in findings_of(one):
             typer.echo(f"  {harmless(line, limit=300)}")
 
 
@@ -146,12 +153,3 @@ def _how_proven(one: "Proven") -> str:
     if one.proof is None:
         return f"proven earlier, {share}"
     return f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}, {share}"
-
-
-def _findings(one: "Proven") -> "Iterator[str]":
-    yield from one.reasons
-    for leak in one.leaks:
-        yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
-    shown = one.proof or one.kept
-    for weak in shown.weakly_controlled if shown else ():
-        yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
