@@ -30,7 +30,7 @@ def wanted(*lines):
 
 def test_good_pairs_are_kept_and_each_other_one_has_its_reason(index, tmp_path):
     index.add("unfixed", "1.0", OLD)
-    index.add("unfixed", "1.1", {**NEW, "demo.py": f"{NEW['demo.py']}x = items = 3\n"[:60]})
+    index.add("unfixed", "1.1", {**NEW, "demo.py": NEW["demo.py"].replace("-1", "-3")})
     out = tmp_path / "tasks"
     told = ReleaseImport(index=index.client, out=out, gate=gate(tmp_path, local_provider()))
     entries = import_releases(wanted("demo", "absent", "unfixed 1.0 1.1"), told, QUIETLY)

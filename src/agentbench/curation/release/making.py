@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from agentbench.curation.detection.detect import propose
 from agentbench.curation.detection.proposal import Proposal
@@ -95,7 +95,8 @@ def _tree(release: Release, index: PackageIndex, scratch: Path) -> Path:
 
 
 def _has_tests(tree: Path) -> bool:
-    return any(is_runnable_test(path.relative_to(tree)) for path in tree.rglob("*.py"))
+    names = (PurePosixPath(path.relative_to(tree)) for path in tree.rglob("*.py"))
+    return any(is_runnable_test(name) for name in names)
 
 
 def _environment(trees: Trees, on: date | None, options: RunOptions | None) -> Proposal:
