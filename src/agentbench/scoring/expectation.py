@@ -77,10 +77,16 @@ def shortfall_of(
     expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
 ) -> str | None:
     """What the final run's evidence lacks to count as resolved; `None` when it lacks nothing."""
-    report, command = final.report, final.command
     if expected.reward_above is not None:
         whole = final.exception is None and final.ran_to_end
         return lack_of_reward(final.rewards, expected.reward_above) if whole else _CUT_SHORT
+    return _report_shortfall(expected, expectation, baseline, final)
+
+
+def _report_shortfall(
+    expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
+) -> str | None:
+    report, command = final.report, final.command
     if report is None or (untrusted := _untrusted(report)) is not None:
         return untrusted if report is not None else _NO_REPORT
     if final.exception is not None or command is None or not final.ran_to_end:

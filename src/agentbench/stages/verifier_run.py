@@ -13,10 +13,13 @@ from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
 from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.scoring.taxonomy import Fault
 from agentbench.stages.interface import StageContext
+from agentbench.stages.preparation import Prepared
 from agentbench.stages.selection import judged_timeout
 from agentbench.stages.verification.protection import JudgedChange
 from agentbench.stages.verification.rewards import NOTHING, LeftByVerifier, read_left
+from agentbench.stages.verification.tree import Kind
 from agentbench.stages.workspace import write_files
+from agentbench.tasks.patched_file import PatchedFile
 from agentbench.tasks.solution import files_of
 from agentbench.tasks.verifier import VERIFIER_FOLDER, Verifier
 
@@ -42,7 +45,7 @@ def verified(context: StageContext, change: JudgedChange | None, *, name: str) -
     assert verifier is not None
     files = tar_of_files(files_of(task.folder / VERIFIER_FOLDER))
     with _opened(context, verifier) as sandbox:
-        _write(sandbox, change)
+        _write(sandbox, change, verifier)
         sandbox.write_tree(_TESTS, files)
         command = _run(context, sandbox, verifier)
         sandbox.kill()
@@ -70,8 +73,21 @@ def _opened(context: StageContext, verifier: Verifier) -> Iterator[Sandbox]:
         source, limits=context.limits, network=verifier.network, cancel=context.cancel
     ) as sandbox:
         if own:
-            sandbox.write_tree(sandbox.workspace, prepared.base_tar.read_bytes())
+            write_files(sandbox, _base(prepared, verifier))
         yield sandbox
+
+
+def _base(prepared: Prepared, verifier: Verifier) -> dict[PurePosixPath, PatchedFile | None]:
+    """What the work began with, as far as it is taken."""
+    return {
+        path: PatchedFile(content=prepared.content(path) or b"", executable=entry.executable)
+        for path, entry in prepared.base.entries.items()
+        if entry.kind is Kind.FILE and _is_taken(path, verifier)
+    }
+
+
+def _is_taken(path: PurePosixPath, verifier: Verifier) -> bool:
+    return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
 
 
 def _own_image(context: StageContext, verifier: Verifier) -> ImageId:
@@ -82,8 +98,8 @@ def _own_image(context: StageContext, verifier: Verifier) -> ImageId:
     )
 
 
-def _write(sandbox: Sandbox, change: JudgedChange | None) -> None:
-    """Write the agent's change.
+def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
+    """Write the agent's change, as far as it is taken.
 
     Raises:
         DoesNotFitError: by the fault of an agent that left more than a sandbox may hold.
@@ -91,8 +107,10 @@ def _write(sandbox: Sandbox, change: JudgedChange | None) -> None:
     """
     if change is None:
         return
+    files = {path: file for path, file in change.files.items() if _is_taken(path, verifier)}
+    emptied = [path for path in change.emptied if _is_taken(path, verifier)]
     try:
-        write_files(sandbox, change.files, emptied=change.emptied)
+        write_files(sandbox, files, emptied=emptied)
     except DoesNotFitError as error:
         error.fault = Fault.AGENT.value
         raise

@@ -199,6 +199,7 @@ class VerifierTable(Schema):
     network: Switch = False
     image: ImageName | None = None
     dockerfile: InsidePath | None = None
+    takes: tuple[InsidePath, ...] | None = None
 
     @model_validator(mode="after")
     def _one_image(self) -> "VerifierTable":

@@ -23,6 +23,7 @@ class Verifier(Schema):
     network: bool = False
     image: str | None = None  # its own; None: the task's
     dockerfile: str | None = None  # of its own image, relative to the task's folder
+    takes: tuple[str, ...] | None = None  # of the work; None: all of it
 
 
 class SolutionScript(Schema):

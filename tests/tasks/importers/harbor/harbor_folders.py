@@ -46,7 +46,7 @@ timeout_sec = 60.0
 cpus = 0.5
 memory_mb = 512
 storage_mb = 1024
-allow_internet = false
+allow_internet = true
 
 [environment.env]
 GREETING = "hello"
@@ -69,7 +69,7 @@ environment_mode = "separate"
 timeout_sec = 60.0
 
 [environment]
-network_mode = "no-network"
+network_mode = "public"
 """
 TEST = """\
 #!/bin/bash
@@ -78,6 +78,11 @@ if grep -qx hello /app/hello.txt && grep -q kept notes.txt; then
 else
   echo 0 > /logs/verifier/reward.txt
 fi
+"""
+ALONE = """\
+#!/bin/bash
+[ "$(ls /app)" = hello.txt ] && grep -qx hello hello.txt && said=1 || said=0
+echo $said > /logs/verifier/reward.txt
 """
 SEVERAL = """\
 #!/bin/bash
@@ -107,6 +112,7 @@ ALL_AGES: Mapping[str, Mapping[str, str | None]] = {
     "separate": {
         "task.toml": ONE_FOUR,
         "tests/Dockerfile": "FROM agentbench/python:3.11\nWORKDIR /app\nCOPY . /tests/\n",
+        "tests/test.sh": ALONE,
     },
     "unsolved": {"solution/solve.sh": "#!/bin/bash\necho good bye > hello.txt\n"},
 }

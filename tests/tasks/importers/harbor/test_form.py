@@ -26,7 +26,7 @@ def test_the_first_schema_has_sizes_with_units_and_another_name_for_its_version(
 def test_later_schemas_have_numbers_of_mebibytes():
     found = form(ONE_TWO)
     assert (found.environment.memory_mb, found.environment.cpus) == (512, 0.5)
-    assert found.environment.allow_internet is False
+    assert found.environment.allow_internet is True
 
 
 def test_a_verifier_with_an_environment_of_its_own_is_separate():

@@ -44,6 +44,12 @@ def test_tags_that_are_no_words_are_left_out(tmp_path):
             "/app",
             "artifacts.0",
         ),
+        (
+            'artifacts = [{ source = "a", exclude = ["b"] }]\n[verifier.environment]\n',
+            "/app",
+            "artifacts.0",
+        ),
+        ('[verifier]\nenvironment_mode = "separate"\n', "/app", "artifacts"),
     ],
 )
 def test_a_value_beyond_what_can_be_here_is_unsuitable_by_its_field(tmp_path, text, workdir, field):
@@ -52,7 +58,11 @@ def test_a_value_beyond_what_can_be_here_is_unsuitable_by_its_field(tmp_path, te
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("source", ["/app/out", "/logs/artifacts", "out.txt"])
-def test_artifacts_of_the_workdir_reach_a_separate_verifier(tmp_path, source):
+@pytest.mark.parametrize(
+    ("source", "taken"), [("/app/out", "out"), ("out.txt", "out.txt"), ("/app/", ".")]
+)
+def test_artifacts_of_the_workdir_are_all_that_a_separate_verifier_gets(tmp_path, source, taken):
     text = f'artifacts = ["{source}"]\n[verifier]\nenvironment_mode = "separate"\n'
-    assert table(tmp_path, text).verifier is not None
+    verifier = table(tmp_path, text).verifier
+    assert verifier is not None
+    assert verifier.takes == (taken,)

@@ -54,7 +54,10 @@ def test_what_means_nothing_here_is_named():
         "environment.skills_dir",
         "agent.user",
         "source",
-        "artifacts",
         "verifier.environment.cpus",
         "environment.speed",
     ]
+
+
+def test_artifacts_are_of_use_to_a_separate_verifier_alone():
+    assert list(not_used(form('artifacts = ["a"]\n'))) == ["artifacts"]

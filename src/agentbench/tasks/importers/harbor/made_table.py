@@ -11,7 +11,7 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_fault import describe_fault
 from agentbench.tasks.task_file import TaskFile
 
-_CARRIED = PurePosixPath("/logs/artifacts")  # by Harbor, from agent to verifier, asked or not
+_CARRIED = "/logs/artifacts"  # by Harbor, from agent to verifier, asked or not
 _TITLE = 200  # characters
 _SAYING = ("difficulty", "category")  # of metadata, what becomes a tag
 
@@ -91,8 +91,8 @@ def _verifier(folder: Path, form: HarborForm, workdir: PurePosixPath) -> dict[st
         "network": any(phase is not None and _is_public(phase) for phase in phases),
     }
     if verifier.is_separate:
-        _check_artifacts(form, workdir)
         given |= _own_image(folder, verifier.environment)
+        given["takes"] = tuple(_taken(form, workdir))
         if verifier.environment is not None:
             env = {**substituted(verifier.environment.env, "").env, **env}
     return {**given, "env": env}
@@ -113,11 +113,22 @@ def _own_image(folder: Path, environment: EnvironmentForm | None) -> Mapping[str
     return {"dockerfile": "tests/Dockerfile"} if own else {}
 
 
-def _check_artifacts(form: HarborForm, workdir: PurePosixPath) -> None:
-    """Refuse what the verifier would be brought from elsewhere than the work's own folder."""
+def _taken(form: HarborForm, workdir: PurePosixPath) -> Iterator[str]:
+    """What of the work a verifier in an environment of its own is brought.
+
+    Raises:
+        Unsuitable: that is nothing, or lies elsewhere than the work.
+    """
+    if not form.artifacts:
+        said = f"names none, so its verifier is brought {_CARRIED} alone; nothing of that is kept"
+        raise Unsuitable(what=said, field="artifacts")
     for number, artifact in enumerate(form.artifacts):
-        source = artifact if isinstance(artifact, str) else str(artifact.get("source", ""))
-        place = workdir / source
-        if place != _CARRIED and not place.is_relative_to(workdir):
-            said = f"{source[:80]!r} is not below {workdir}, and nothing else is taken over"
-            raise Unsuitable(what=said, field=f"artifacts.{number}")
+        table = {"source": artifact} if isinstance(artifact, str) else artifact
+        place = workdir / str(table.get("source", ""))
+        field = f"artifacts.{number}"
+        if not place.is_relative_to(workdir) or ".." in place.parts:
+            said = f"{str(place)[:80]!r} is not below {workdir}, and nothing else is taken over"
+            raise Unsuitable(what=said, field=field)
+        if table.get("exclude") or table.get("service", "main") != "main":
+            raise Unsuitable(what="takes a part of it, or of another container", field=field)
+        yield str(place.relative_to(workdir))

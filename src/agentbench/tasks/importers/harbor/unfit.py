@@ -48,7 +48,7 @@ def not_used(form: HarborForm) -> Iterator[str]:
         "verifier.user": form.verifier.user,
         "source": form.source,
         "multi_step_reward_strategy": form.multi_step_reward_strategy,
-        "artifacts": form.artifacts,
+        "artifacts": form.artifacts and not form.verifier.is_separate,
         **_of_own_environment(form.verifier.environment),
     }
     yield from (key for key, value in told.items() if value)
