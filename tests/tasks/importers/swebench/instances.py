@@ -61,6 +61,7 @@ class Project:
         mirror = Origin(self.origin.path.parents[1] / repo)
         mirror.write("counting.py", FIXED)
         mirror.write("tests/test_counting.py", NEW_TESTS)
+        mirror.write("conftest.py", "")
         mirror.commit()
         mirror.write("counting.py", BUGGY)
         mirror.git("add", "--all")

@@ -1,0 +1,91 @@
+"""An instance image as SWE-bench makes them: the project is installed in it, and that is used."""
+
+import io
+import tarfile
+
+import docker as docker_sdk
+import pytest
+
+from tests.cli.conftest import call
+from tests.tasks.importers.swebench.instances import ID, Project, write_lines
+
+pytestmark = pytest.mark.docker
+
+TAG = "agentbench-test/sweb.eval.x86_64.acme_1776_counting-7:latest"
+# A conda environment there is a virtual one here; both are folders with a bin. The module that the
+# project's build makes is in no commit, and the tests need it.
+DOCKERFILE = """\
+FROM agentbench/python:3.11
+USER root
+RUN python3 -m venv /opt/miniconda3/envs/testbed \\
+    && /opt/miniconda3/envs/testbed/bin/python -m pip install --no-index \\
+       --find-links /opt/wheels pytest
+COPY repo /testbed
+RUN echo 'BUILT = True' > /testbed/lib/built.py \\
+    && echo /testbed/lib > "$(/opt/miniconda3/envs/testbed/bin/python -c \\
+       'import site; print(site.getsitepackages()[0])')/installed.pth"
+WORKDIR /testbed
+"""
+NEW_TESTS = """\
+import built
+import counting
+
+
+def test_first():
+    assert built.BUILT
+    assert counting.first([1, 2]) == 1
+
+
+def test_last():
+    assert counting.__file__.startswith("/workspace/")
+    assert counting.last([1, 2]) == 2
+"""
+
+
+class Installed(Project):
+    """The project with its module where only an installation finds it."""
+
+    def _commit(self, code, tests):
+        self.origin.write(".gitignore", "built.py\n")
+        self.origin.write("lib/counting.py", code)
+        self.origin.write("tests/test_counting.py", tests)
+        return self.origin.commit()
+
+    def _diff(self, name, text):
+        is_test = name.startswith("tests/")
+        return super()._diff(name if is_test else f"lib/{name}", NEW_TESTS if is_test else text)
+
+
+@pytest.fixture
+def image(tmp_path):
+    """The image of the one instance; gives the project."""
+    project = Installed(tmp_path / "repos")
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as tar:
+        entry = tarfile.TarInfo("Dockerfile")
+        entry.size = len(DOCKERFILE)
+        tar.addfile(entry, io.BytesIO(DOCKERFILE.encode()))
+        tar.add(project.origin.path, "repo")
+    context.seek(0)
+    client = docker_sdk.from_env()
+    client.images.build(fileobj=context, custom_context=True, tag=TAG, rm=True)
+    yield project
+    client.images.remove(TAG, force=True)
+    client.close()
+
+
+def test_an_instance_is_proven_in_its_image_with_what_is_installed_there(image, tmp_path):
+    names = {
+        "FAIL_TO_PASS": ["tests/test_counting.py::test_last"],
+        "PASS_TO_PASS": ["tests/test_counting.py::test_first"],
+    }
+    instance = image.instance(**names)
+    assert instance["instance_id"] == ID
+    said = call(
+        *("tasks", "import", "swebench", write_lines(tmp_path / "in.jsonl", instance)),
+        *("--out", tmp_path / "tasks", "--repos", tmp_path / "repos", "--sandbox", "docker"),
+        *("--image-template", "agentbench-test/sweb.eval.x86_64.{hub_id}", "--repeat", "1"),
+        *("--runs-dir", tmp_path / "runs", "--quiet"),
+    )
+    assert said.code == 0, f"{said.stdout}{said.stderr}"
+    assert "1 of 1 proven good" in said.stderr
