@@ -1,4 +1,5 @@
 from datetime import timedelta
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -6,6 +7,7 @@ from agentbench.agents.interface import Budget
 from agentbench.agents.oracle import OracleAgent
 from agentbench.errors import SandboxError
 from agentbench.scoring.evidence import AgentEnding, Ending
+from agentbench.tasks.solution import ScriptedSolution
 from tests.fakes.ended_sandbox import EndedSandbox
 
 PATCH = b"--- a/code.py\n+++ b/code.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
@@ -67,3 +69,19 @@ def test_a_lost_sandbox_is_not_the_agents_to_judge(problem, sandbox, budget):
     sandbox.lost = True
     with pytest.raises(SandboxError):
         solve({problem.id: PATCH}, problem, sandbox, budget)
+
+
+def test_a_script_in_place_of_a_patch_runs_with_its_files_and_variables(
+    problem, sandbox, workspace, budget, tmp_path
+):
+    (tmp_path / "solve.sh").write_text('#!/bin/sh\necho "$SAID" > code.py\nexit 3\n')
+    script = ScriptedSolution(
+        command="./solve.sh",
+        env={"SAID": "x = 2"},
+        folder=tmp_path,
+        place=PurePosixPath(workspace),
+    )
+    outcome = OracleAgent({}, {problem.id: script}).solve(problem, sandbox, budget, None)
+    assert (workspace / "code.py").read_text() == "x = 2\n"
+    assert outcome.ending is AgentEnding.SUBMITTED
+    assert outcome.detail == "the script ended in exited 3"

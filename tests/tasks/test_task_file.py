@@ -283,3 +283,35 @@ def test_no_table_is_anything_but_a_task_or_an_input_error(table):
     with contextlib.suppress(InputError):
         parsed = parse_task_file(text, name="x")
         assert parsed == TaskFile.model_validate(tomllib.loads(text))
+
+
+SCRIPTED = 'schema_version = 1\ntitle = "t"\n[repo]\nworkdir = "/app"\n'
+
+
+def test_a_script_may_judge_what_the_image_holds():
+    text = (
+        SCRIPTED + '[verifier]\nthreshold = 0.5\ntakes = ["out"]\n[solution]\nenv = { A = "1" }\n'
+    )
+    table = parse_task_file(text, name="x/task.toml")
+    assert table.verifier is not None
+    assert (table.verifier.command, table.verifier.threshold) == ("/tests/test.sh", 0.5)
+    assert (table.verifier.network, table.verifier.takes) == (False, ("out",))
+    assert table.solution is not None
+    assert table.solution.command == "/solution/solve.sh"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "needs a [verifier] for the image's own folder"),
+        ('[verifier]\n[tests]\npaths = ["a"]\n', "takes [tests] or [verifier], not both"),
+        ("[verifier]\nthreshold = nan\n", "verifier.threshold: nan is no finite number"),
+        ('[verifier]\nthreshold = "1"\n', "verifier.threshold: '1' is no number"),
+        ('[verifier]\ncommand = ""\n', "verifier.command: '' is empty"),
+        ('[verifier]\nimage = "a"\ndockerfile = "b"\n', "verifier: takes `image` or `dockerfile`"),
+        ('[verifier]\ntakes = ["/etc"]\n', "verifier.takes.0: '/etc' leaves the task's folder"),
+        ('[verifier.env]\n"A-B" = "1"\n', "verifier.env.A-B: 'A-B' is no name"),
+    ],
+)
+def test_a_wrong_script_table_is_refused(text, said):
+    assert any(fault.startswith(f"x/task.toml: {said}") for fault in faults(SCRIPTED + text))

@@ -1,7 +1,6 @@
 """The agent that knows the reference fix: proves that a task can be solved."""
 
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
@@ -10,8 +9,6 @@ from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.solution import ScriptedSolution, files_of
-
-_PLACE = PurePosixPath("/solution")
 
 
 class OracleAgent:
@@ -63,7 +60,7 @@ class OracleAgent:
 
 def _run(script: ScriptedSolution, sandbox: Sandbox, budget: Budget) -> AgentOutcome:
     """Run the script; what its exit code means the verifier alone can tell."""
-    sandbox.write_tree(_PLACE, tar_of_files(files_of(script.folder)))
+    sandbox.write_tree(script.place, tar_of_files(files_of(script.folder)))
     result = sandbox.run(
         Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())
     )

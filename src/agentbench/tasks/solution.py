@@ -16,6 +16,7 @@ class ScriptedSolution:
     command: str
     env: Mapping[str, str]
     folder: Path
+    place: PurePosixPath = PurePosixPath("/solution")  # where they are, in the oracle's sandbox
 
 
 def files_of(folder: Path) -> Mapping[PurePosixPath, PatchedFile]:

@@ -213,3 +213,33 @@ def test_an_emptied_folder_is_dropped_where_its_files_would_be():
 def test_what_is_dropped_is_told_in_the_order_of_the_change():
     change = judged({"conftest.py": NEW, "tests/a.py": NEW})
     assert [dropped.path for dropped in change.dropped] == ["conftest.py", "tests/a.py"]
+
+
+@pytest.mark.parametrize(
+    "path", ["conftest.py", "tests/test_till.py", "pytest.ini", "a.egg-info/x", "queue.py", "a.pyc"]
+)
+def test_where_a_script_judges_work_of_any_kind_is_kept(path):
+    found = judged({path: NEW}, test_paths=(), a_script_judges=True)
+    assert (list(found.files), found.dropped) == ([P(path)], ())
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("sitecustomize.py", "runs whenever Python starts"),
+        ("deep/a.pth", "runs whenever Python starts"),
+        ("pytest.py", "shadows pytest or a plugin"),
+        ("_pytest/__init__.py", "shadows pytest or a plugin"),
+        ("kept/by/task", "protected by the task"),
+    ],
+)
+def test_what_would_run_before_a_script_in_python_is_dropped(path, why):
+    found = judged({path: NEW}, test_paths=(), patterns=("kept/**",), a_script_judges=True)
+    assert [(each.path, each.why) for each in found.dropped] == [(path, why)]
+    assert found.files == {}
+
+
+def test_a_scripts_own_tables_of_pytest_are_the_works():
+    content = b"[tool.pytest.ini_options]\naddopts = '-x'\n"
+    new = PatchedFile(content=content, executable=False)
+    assert judged({"pyproject.toml": new}, a_script_judges=True).files == {P("pyproject.toml"): new}
