@@ -1,4 +1,4 @@
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -33,6 +33,13 @@ def test_an_environment_is_made_once(environments: BaseEnvironments, tmp_path: P
 def test_another_image_is_refused_by_name(environments: BaseEnvironments, image: str) -> None:
     with pytest.raises(UnavailableError, match=f"{image}: use a container engine"):
         environments.resolve(image, None, lambda _key: None)
+
+
+def test_a_workspace_of_an_images_own_is_refused_in_one_line(
+    environments: BaseEnvironments,
+) -> None:
+    with pytest.raises(UnavailableError, match=r"\(/app, /tests, /logs\): use a container engine"):
+        environments.resolve(None, None, lambda _key: None, PurePosixPath("/app"))
 
 
 def test_why_none_could_be_made_is_told(environments: BaseEnvironments) -> None:

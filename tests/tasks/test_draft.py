@@ -41,3 +41,13 @@ def test_a_folder_that_is_itself_a_link_is_read_through(task_folder, tmp_path):
 )
 def test_a_bundle_is_a_path_and_no_url(url, expected):
     assert is_bundle(url) is expected
+
+
+def test_scripts_that_judge_and_solve_need_their_files(task_folder):
+    folder = task_folder(toml=TOML + '[verifier]\ndockerfile = "tests/Dockerfile"\n[solution]\n')
+    (folder / "solution").mkdir()
+    assert [fault.removeprefix(f"{folder}/") for fault in read_draft(folder).faults] == [
+        "tests: is no folder; [verifier] needs the files of its script there",
+        f"task.toml: verifier.dockerfile: {folder}/tests/Dockerfile is no file",
+        "solution: is empty; [solution] needs the files of its script there",
+    ]
