@@ -21,8 +21,13 @@ class Environments:
         self._given = given
         self._known: list[tuple[tuple[Proposal, ...], Proposal | InputError]] = []
 
-    def of(self, fix: Fix, files: Path) -> Proposal:
-        """How the tests of the commit before a fix run.
+    def of(self, fix: Fix, *, before: Path, after: Path) -> Proposal:
+        """How the tests of a fix run.
+
+        Args:
+            fix: The fix.
+            before: A folder with the files of the commit before it, which say what is needed.
+            after: A folder with its own files: there its tests pass, if the environment is right.
 
         Raises:
             InputError: no proposal holds; what each ended in.
@@ -30,23 +35,23 @@ class Environments:
         """
         if self._given is not None:
             return self._given
-        proposals = propose(files, on=_end_of_month(fix.commit.date))
+        proposals = propose(before, on=_end_of_month(fix.commit.date))
         found = next((end for asked, end in self._known if asked == proposals), None)
         if found is None:
-            found = self._found(fix, files, proposals)
+            found = self._found(fix, after, proposals)
             self._known.append((proposals, found))
         if isinstance(found, InputError):
             raise found
         return found
 
     def _found(
-        self, fix: Fix, files: Path, proposals: tuple[Proposal, ...]
+        self, fix: Fix, after: Path, proposals: tuple[Proposal, ...]
     ) -> Proposal | InputError:
-        """The first proposal with which the tests beside the fix run; the others tell no more."""
-        beside = _tests_beside(fix, files)
-        narrowed = [_only(proposal, beside) if beside else proposal for proposal in proposals]
+        """The first proposal with which the fix's own tests run; the others tell no more of it."""
+        paths = tuple(str(path) for path in fix.tests)
+        narrowed = [_only(proposal, paths) for proposal in proposals]
         try:
-            chosen = choose(files, narrowed, self._options)
+            chosen = choose(after, narrowed, self._options)
         except InputError as error:
             return error
         self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
@@ -56,15 +61,6 @@ class Environments:
 def _end_of_month(moment: datetime) -> date:
     """One day for all fixes of a month, so that they share what is found out for the first."""
     return moment.date().replace(day=monthrange(moment.year, moment.month)[1])
-
-
-def _tests_beside(fix: Fix, files: Path) -> tuple[str, ...]:
-    """The test files of a fix that are there before it; else the folders that they come into."""
-    there = tuple(str(path) for path in fix.tests if (files / path).is_file())
-    if there:
-        return there
-    folders = dict.fromkeys(path.parent for path in fix.tests)
-    return tuple(str(path) for path in folders if path.parts and (files / path).is_dir())
 
 
 def _only(proposal: Proposal, paths: tuple[str, ...]) -> Proposal:

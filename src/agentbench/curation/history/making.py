@@ -62,11 +62,12 @@ def make_task(fix: Fix, origin: Origin, place: Place, *, whole_suite: bool) -> P
     """
     mirror = origin.mirrors.of(RepoSource(url=origin.url, commit=fix.base))
     with owned_folder("agentbench-base-") as scratch:
-        files = scratch / "repo"
+        files, fixed = scratch / "repo", scratch / "fixed"
         write_files_of(mirror, fix.base, files)
+        write_files_of(mirror, fix.commit.hash, fixed)
         new = candidate_of(
             fix,
-            origin.environments.of(fix, files),
+            origin.environments.of(fix, before=files, after=fixed),
             task_id=place.task_id or task_id_of(origin.url, fix),
             url=None if origin.as_files else origin.url,
             base=Base(mirror=mirror, files=files),
