@@ -20,7 +20,7 @@ from tests.tasks.importers.swebench.instances import write_lines
 
 pytestmark = pytest.mark.docker
 
-# A log has a stamp before each piece of output as it came, also where a line of the summary was cut.
+# A log has a stamp before each piece of output as it came, also within a line of the summary.
 _CUT = re.compile(r"\n\[ *\d+\.\d{3} stdout\] (?!PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|SUB|=)")
 _STAMP = re.compile(r"^\[ *\d+\.\d{3} (?:stdout|stderr)\] ", re.MULTILINE)
 _SUBFAILED = re.compile(r"^SUBFAILED\S* (\S+)", re.MULTILINE)

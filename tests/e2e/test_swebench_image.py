@@ -27,6 +27,8 @@ RUN echo 'BUILT = True' > /testbed/lib/built.py \\
 WORKDIR /testbed
 """
 NEW_TESTS = """\
+from pathlib import Path
+
 import built
 import counting
 
@@ -37,7 +39,7 @@ def test_first():
 
 
 def test_last():
-    assert counting.__file__.startswith("/workspace/")
+    assert str(Path(counting.__file__).resolve()).startswith("/workspace/")
     assert counting.last([1, 2]) == 2
 """
 

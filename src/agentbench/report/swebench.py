@@ -122,7 +122,11 @@ def run_report(instances: Sequence[ReportedInstance]) -> RunReport:
     ids = {one: tuple(sorted(name for name, is_ in outcomes if is_ is one)) for one in Outcome}
     completed = tuple(sorted((*ids[Outcome.RESOLVED], *ids[Outcome.UNRESOLVED])))
     submitted = tuple(sorted((*completed, *ids[Outcome.EMPTY_PATCH], *ids[Outcome.ERROR])))
-    lost = {each.instance_id: each.record.failure_reason for each in instances if _lost(each)}
+    lost = {
+        each.instance_id: str(each.record.failure_reason)
+        for each in instances
+        if each.record is not None and each.record.fault is Fault.INFRASTRUCTURE
+    }
     return RunReport(
         total_instances=len(instances),
         submitted_instances=len(submitted),
@@ -139,7 +143,7 @@ def run_report(instances: Sequence[ReportedInstance]) -> RunReport:
         resolved_ids=ids[Outcome.RESOLVED],
         unresolved_ids=ids[Outcome.UNRESOLVED],
         infra_failure_ids=tuple(sorted(lost)),
-        failure_reasons={name: str(lost[name]) for name in sorted(lost)},
+        failure_reasons=dict(sorted(lost.items())),
         error_ids=ids[Outcome.ERROR],
     )
 
@@ -181,11 +185,6 @@ def _halves(
         success=tuple(name for name, is_good in told.items() if is_good),
         failure=tuple(name for name, is_good in told.items() if not is_good),
     )
-
-
-def _lost(instance: ReportedInstance) -> bool:
-    record = instance.record
-    return record is not None and record.fault is Fault.INFRASTRUCTURE
 
 
 def _changed_nothing(record: AttemptRecord) -> bool:

@@ -32,7 +32,7 @@ RUN rm -rf /testbed/.git && mv /testbed /testbed-made && chmod -R a+rX /testbed-
 ENV PATH="/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:$PATH"
 """
 # Not `cp -n`: some versions of it fail where a file is there already.
-_FROM_IMAGE = "tar -C /testbed-made -cf - . | tar -xf - --skip-old-files --no-overwrite-dir"
+_FROM_IMAGE = "tar -C /testbed-made -cf - . | tar -xf - --skip-old-files"
 
 _WITH_APT = """\
 FROM {image}
