@@ -8,6 +8,7 @@ from agentbench.agents.choose import available_agents, choose_agent
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
+from agentbench.agents.predictions import PredictionsAgent
 from agentbench.agents.presets.agent import PresetAgent
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import AgentEnding
@@ -97,6 +98,18 @@ def test_presets_go_by_their_names_and_those_of_the_users_own_by_their_files(tmp
     path.write_text(TEXT)
     assert chosen(str(path)).name == str(path)
     assert available_agents()["codex"].startswith("Codex CLI")
+
+
+def test_predictions_go_by_their_file_and_model(tmp_path):
+    path = tmp_path / "preds.jsonl"
+    path.write_text('{"instance_id": "a", "model_name_or_path": "m", "model_patch": ""}\n')
+    for name in (f"predictions:{path}", f"predictions:{path}#m"):
+        agent = chosen(name)
+        assert isinstance(agent, PredictionsAgent)
+        assert agent.name == name
+    with pytest.raises(InputError, match="cannot be read"):
+        chosen("predictions:gone.jsonl")
+    assert "expected a name that ends in .jsonl" in refusal("predictions:x")
 
 
 def test_a_preset_that_is_wrong_is_an_input_error(tmp_path):

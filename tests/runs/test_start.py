@@ -75,6 +75,14 @@ def test_an_agent_that_is_not_trusted_needs_a_word_to_run_unsandboxed(task, opti
         assert start_run([task], allowed).configuration.sandbox == "process"
 
 
+def test_a_model_s_predictions_are_no_code_of_the_user_s_own(task, options, tmp_path):
+    path = tmp_path / "preds.json"
+    path.write_text("[]")
+    unwalled = replace(options, sandbox=UnreliableProvider(), agent=f"predictions:{path}")
+    with pytest.raises(UsageError, match="--allow-unsandboxed"):
+        start_run([task], unwalled)
+
+
 def test_run_json_is_for_other_programs_too(task, options):
     run = start_run([task], options)
     document = json.loads((run.store.folder / "run.json").read_text())

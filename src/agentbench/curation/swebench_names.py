@@ -20,8 +20,8 @@ from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.draft import TASK_FILE
 from agentbench.tasks.importers.refusal import Refusal
+from agentbench.tasks.importers.swebench.names import Kind, kind_of, meant_by
 from agentbench.tasks.importers.swebench.origin import FILE, Origin, origin_json, read_origin
-from agentbench.tasks.importers.swebench.test_names import Kind, kind_of, meant_by
 from agentbench.tasks.load import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task

@@ -12,6 +12,7 @@ from agentbench.tasks.importers.swebench.clone_url import clone_url, is_local
 from agentbench.tasks.importers.swebench.instance import Instance, name_of, parse_instance
 from agentbench.tasks.importers.swebench.instance_id import task_id_of
 from agentbench.tasks.importers.swebench.made_task import reversed_task_of, task_of
+from agentbench.tasks.importers.swebench.names import Kind, are_whole, kind_of
 from agentbench.tasks.importers.swebench.patches import UnfitPatchError, as_bytes, files_of
 from agentbench.tasks.importers.swebench.reversal import ReversalError, reversed_bug
 from agentbench.tasks.importers.swebench.rows import Row, read_rows
@@ -21,7 +22,6 @@ from agentbench.tasks.importers.swebench.surroundings import (
     UnknownSurroundingsError,
     surroundings_of,
 )
-from agentbench.tasks.importers.swebench.test_names import Kind, are_whole, kind_of
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.new_task import write_task
 from agentbench.tasks.overlay import PatchDoesNotApplyError, overlay_of

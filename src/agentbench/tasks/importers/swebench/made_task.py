@@ -7,11 +7,11 @@ from pathlib import Path, PurePosixPath
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.importers.swebench.instance import Instance
 from agentbench.tasks.importers.swebench.instance_id import task_id_of
+from agentbench.tasks.importers.swebench.names import Kind, kind_of
 from agentbench.tasks.importers.swebench.origin import FILE, Origin, origin_json
 from agentbench.tasks.importers.swebench.patches import as_bytes
 from agentbench.tasks.importers.swebench.reversal import Reversed
 from agentbench.tasks.importers.swebench.surroundings import Surroundings
-from agentbench.tasks.importers.swebench.test_names import Kind, kind_of
 from agentbench.tasks.new_task import NewTask
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
 

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.tasks.importers.swebench.test_names import Kind, are_whole, kind_of, meant_by
+from agentbench.tasks.importers.swebench.names import Kind, are_whole, kind_of, meant_by
 
 IDS = (
     "t/test_a.py::test_x[one]",
