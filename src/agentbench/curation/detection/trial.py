@@ -45,6 +45,8 @@ class Chosen:
     """How many tests passed with it."""
     ran: int
     """How many there were that were not skipped."""
+    seconds: float = 0.0
+    """How long all tests together took, in a sandbox with a processor of its own."""
     refused: tuple[Refused, ...] = ()
     """Those tried before it."""
 
@@ -178,7 +180,13 @@ def _ran(result: PytestResult) -> int:
 
 def _chosen(proposal: Proposal, result: PytestResult, refused: Sequence[Refused]) -> Chosen:
     passed = result.summary.passed
-    return Chosen(proposal=proposal, passed=passed, ran=_ran(result), refused=tuple(refused))
+    return Chosen(
+        proposal=proposal,
+        passed=passed,
+        ran=_ran(result),
+        seconds=result.summary.duration,
+        refused=tuple(refused),
+    )
 
 
 def _short(text: str) -> str:

@@ -17,7 +17,7 @@ from agentbench.owned_folder import owned_folder
 from agentbench.runs.parts import chosen_sandbox
 from agentbench.tasks.importers.sdist.wanted import WantedPair
 
-_BATCH = 8  # tasks that are proven together: what an interruption costs
+_BATCH = 4  # tasks that are proven together: what an interruption costs
 _CANDIDATES = ".candidates"
 
 
