@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.tasks.history.file_kind import FileKind, is_runnable_test, kind_of
+from agentbench.tasks.history.file_kind import FileKind, bears_tests, kind_of
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,16 @@ def test_globs_take_the_place_of_what_is_usual():
 
 
 @pytest.mark.parametrize(
-    ("path", "runs"),
+    ("content", "bears"),
     [
-        ("tests/test_a.py", True),
-        ("tests/conftest.py", False),
-        ("tests/__init__.py", False),
-        ("tests/data.json", False),
-        ("src/a.py", False),
+        (b"def test_a():\n    pass\n", True),
+        (b"import x\n\nasync def test_a():\n    pass\n", True),
+        (b"class TestA:\n    pass\n", True),
+        (b"class ParserTests(TestCase):\n    def test_x(self): ...\n", True),
+        (b"def make_test():\n    pass\n", False),
+        (b"# def test_a\n", False),
+        (b"", False),
     ],
 )
-def test_pytest_finds_tests_in_test_files_alone(path, runs):
-    assert is_runnable_test(PurePosixPath(path)) is runs
+def test_what_is_in_a_file_tells_whether_pytest_finds_tests(content, bears):
+    assert bears_tests(content) is bears

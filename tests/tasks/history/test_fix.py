@@ -53,6 +53,18 @@ def test_a_deleted_test_is_none_that_could_run(tmp_path):
     assert read_fix(mirror, commit) == "it adds or changes no test"
 
 
+def test_what_tests_use_is_none_itself(tmp_path):
+    origin = Origin(tmp_path / "used")
+    origin.write("a.py", "A = 1\n")
+    origin.write("tests/fakes.py", "def make():\n    pass\n")
+    origin.commit()
+    origin.write("a.py", "A = 2\n")
+    origin.write("tests/fakes.py", "def make():\n    return 1\n")
+    origin.write("tests/conftest.py", "def test_it():\n    return 1\n")
+    mirror, commit = seen(origin)
+    assert read_fix(mirror, commit) == "it adds or changes no test"
+
+
 def test_links_are_refused(tmp_path):
     origin = Origin(tmp_path / "linked")
     origin.write("a.py", "A = 1\n")

@@ -1,7 +1,7 @@
 """The environments of a repository's commits, each found out once."""
 
 from calendar import monthrange
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from agentbench.errors import InputError
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.history.fix import Fix
 
+_TRIES = 3  # of fixes, until nothing is thought to hold; one's own tests may need what is not here
+
 
 class Environments:
     """What holds for one commit is taken for all commits that describe themselves like it."""
@@ -19,7 +21,7 @@ class Environments:
     def __init__(self, options: RunOptions, given: Proposal | None = None) -> None:
         self._options = options
         self._given = given
-        self._known: list[tuple[tuple[Proposal, ...], Proposal | InputError]] = []
+        self._known: list[_Known] = []
 
     def of(self, fix: Fix, *, before: Path, after: Path) -> Proposal:
         """How the tests of a fix run.
@@ -36,26 +38,36 @@ class Environments:
         if self._given is not None:
             return self._given
         proposals = propose(before, on=_end_of_month(fix.commit.date))
-        found = next((end for asked, end in self._known if asked == proposals), None)
-        if found is None:
-            found = self._found(fix, after, proposals)
-            self._known.append((proposals, found))
-        if isinstance(found, InputError):
-            raise found
-        return found
+        known = next((each for each in self._known if each.proposals == proposals), None)
+        if known is None:
+            known = _Known(proposals=proposals)
+            self._known.append(known)
+        if known.found is None and len(known.failures) < _TRIES:
+            self._try(known, fix, after)
+        if known.found is None:
+            raise known.failures[-1]
+        return known.found
 
-    def _found(
-        self, fix: Fix, after: Path, proposals: tuple[Proposal, ...]
-    ) -> Proposal | InputError:
-        """The first proposal with which the fix's own tests run; the others tell no more of it."""
+    def _try(self, known: "_Known", fix: Fix, after: Path) -> None:
+        """Find the first proposal with which a fix's own tests run; the others tell no more."""
         paths = tuple(str(path) for path in fix.tests)
-        narrowed = [_only(proposal, paths) for proposal in proposals]
+        narrowed = [_only(proposal, paths) for proposal in known.proposals]
         try:
             chosen = choose(after, narrowed, self._options)
         except InputError as error:
-            return error
+            known.failures.append(error)
+            return
         self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
-        return proposals[narrowed.index(chosen.proposal)]
+        known.found = known.proposals[narrowed.index(chosen.proposal)]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Known:
+    """What has come of trying some proposals."""
+
+    proposals: tuple[Proposal, ...]
+    found: Proposal | None = None
+    failures: list[InputError] = field(default_factory=list)
 
 
 def _end_of_month(moment: datetime) -> date:

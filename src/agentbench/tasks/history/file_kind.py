@@ -1,5 +1,6 @@
 """What a file of a Python repository is for, told by its path."""
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -8,6 +9,7 @@ from pathlib import PurePosixPath
 # pytest's own defaults for files, and the folders that projects keep tests and their data in.
 _TEST_FILES = ("test_*.py", "*_test.py", "tests.py", "conftest.py")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "unit_tests", "test_data", "testdata"})
+_TESTS_IN_IT = re.compile(rb"^\s*(async\s+)?def test|^class \w*Test", re.MULTILINE)
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
 _PROSE_FOLDERS = frozenset({"doc", "docs", "changelog", "changelog.d", "changes", "news"})
 
@@ -47,7 +49,9 @@ def _is_usual_test(path: PurePosixPath) -> bool:
     )
 
 
-def is_runnable_test(path: PurePosixPath, tests: Sequence[str] = ()) -> bool:
-    """Whether pytest finds tests in it: a test file that is no conftest and no data."""
-    runnable = path.suffix == ".py" and path.name not in {"conftest.py", "__init__.py"}
-    return runnable and kind_of(path, tests) is FileKind.TEST
+def bears_tests(content: bytes) -> bool:
+    """Whether a Python file has something that pytest takes for a test when it is given the file.
+
+    pytest collects a file that is named to it whatever its name is.
+    """
+    return _TESTS_IN_IT.search(content) is not None

@@ -13,7 +13,7 @@ from agentbench.tasks.history.commit import (
     file_at,
     patch_between,
 )
-from agentbench.tasks.history.file_kind import FileKind, is_runnable_test, kind_of
+from agentbench.tasks.history.file_kind import FileKind, bears_tests, kind_of
 from agentbench.tasks.mirror import Mirror
 
 
@@ -46,7 +46,7 @@ def read_fix(mirror: Mirror, commit: Commit, *, tests: Sequence[str] = ()) -> Fi
     changed = changed_files(mirror, commit.base, commit.hash)
     kinds = {file.path: kind_of(file.path, tests) for file in changed}
     hidden = [path for path, kind in kinds.items() if kind is FileKind.TEST]
-    runnable = [f.path for f in changed if f.status != "D" and is_runnable_test(f.path, tests)]
+    runnable = [path for path in hidden if _bears_tests(mirror, commit, path)]
     sources = [path for path, kind in kinds.items() if kind is FileKind.SOURCE]
     if (why := _unfit(mirror, commit, changed, runnable, sources)) is not None:
         return why
@@ -80,6 +80,13 @@ def _unfit(
     if not any(_says_something_else(mirror, commit, path) for path in sources):
         return "its source differs in comments, docstrings and layout alone"
     return None
+
+
+def _bears_tests(mirror: Mirror, commit: Commit, path: PurePosixPath) -> bool:
+    if path.suffix != ".py" or path.name == "conftest.py":
+        return False
+    content = file_at(mirror, commit.hash, path)
+    return content is not None and bears_tests(content)
 
 
 def _says_something_else(mirror: Mirror, commit: Commit, path: PurePosixPath) -> bool:
