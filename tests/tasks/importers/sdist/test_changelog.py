@@ -42,6 +42,8 @@ def test_a_version_in_a_sentence_or_a_list_begins_no_section(tmp_path):
 def test_a_project_without_a_changelog_or_without_that_section_says_nothing(tmp_path):
     assert said(tmp_path, "README", "## 1.2\n\ntwo") == {}
     assert said(tmp_path, "CHANGES", "## 0.9\n\nold") == {}
+    assert said(tmp_path, "HISTORY", "See the pages on the web.\n") == {}
+    assert said(tmp_path, "RELEASES", "") == {}
     assert said(tmp_path, "NEWS", "## 1.2\n\n## 1.1\n") == {}
 
 

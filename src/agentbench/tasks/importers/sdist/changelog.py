@@ -54,8 +54,8 @@ def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
         return
     lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
     heads = [(at, version) for at in range(len(lines)) if (version := _headed(lines, at))]
-    ends = [at for at, _ in heads[1:]] + [len(lines)]
-    for (at, version), end in zip(heads, ends, strict=True):
+    ends = [*(at for at, _ in heads[1:]), len(lines)]
+    for (at, version), end in zip(heads, ends, strict=False):  # without a head there is one end
         body = [line for line in lines[at + 1 : end] if not _UNDERLINE.fullmatch(line)]
         yield ChangelogSection(file=name, version=version, text="\n".join(body).strip("\n"))
 
