@@ -1,5 +1,6 @@
 """What the base image is built on: python-slim from a registry, or a Debian made here."""
 
+import hashlib
 import os
 import platform
 import shutil
@@ -20,7 +21,8 @@ Progress = Callable[[str], None]
 SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie"}
 """The Debian that brings a Python."""
 
-_PACKAGES = "ca-certificates,git,python3,python3-pip,python3-venv"
+# patch: what is left of a way to apply predictions whose lines have moved, as SWE-bench does.
+_PACKAGES = "ca-certificates,git,patch,python3,python3-pip,python3-venv"
 _LEFT_OUT = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*")
 _MADE_AT = "1735689600"  # so that the same packages give the same image
 _BOOTSTRAP_SECONDS = 1800
@@ -73,7 +75,8 @@ def _slim(engine: Engine, progress: Progress, python: str) -> str:
 
 
 def _debian(engine: Engine, progress: Progress, suite: str) -> str:
-    name = f"agentbench/debian:{suite}"
+    tag = f"{suite}-{hashlib.sha256(_PACKAGES.encode()).hexdigest()[:8]}"
+    name = f"agentbench/debian:{tag}"
     try:
         engine.image(name)
     except NotThereError:
@@ -85,7 +88,7 @@ def _debian(engine: Engine, progress: Progress, suite: str) -> str:
                 api.import_image_from_file(
                     str(archive),
                     repository="agentbench/debian",
-                    tag=suite,
+                    tag=tag,
                     changes=[f"LABEL {OURS}=1", f"LABEL {KIND}=base"],
                 )
     return name
