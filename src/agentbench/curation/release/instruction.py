@@ -50,12 +50,12 @@ def without_code(sections: Sequence[ChangelogSection], fix: Fix) -> tuple[Change
 
 
 def _added_to_programs(patch: bytes) -> Iterator[str]:
-    """What a patch adds to files that are no prose; the changelog is a part of it, too."""
+    """What a patch adds to Python files; the changelog is a part of it, too."""
     is_program = False
     for raw in patch.splitlines():
         line = raw.decode("utf-8", "replace")
         if line.startswith("diff --git "):
-            is_program = kind_of(PurePosixPath(line.rpartition(" b/")[2])) is not FileKind.PROSE
+            is_program = kind_of(PurePosixPath(line.rpartition(" b/")[2])) is FileKind.SOURCE
         elif line.startswith("+") and is_program:
             yield line[1:].strip()
 

@@ -15,7 +15,7 @@ from agentbench.curation.release.instruction import instruction_of, without_code
 from agentbench.errors import InputError
 from agentbench.owned_folder import owned_folder
 from agentbench.runs.options import RunOptions
-from agentbench.tasks.history.file_kind import is_runnable_test
+from agentbench.tasks.history.file_kind import FileKind, bears_tests, kind_of
 from agentbench.tasks.history.fix import Fix
 from agentbench.tasks.importers.sdist.archive import unpack_sdist
 from agentbench.tasks.importers.sdist.carried_over import carry_over, remove_generated
@@ -98,8 +98,12 @@ def _tree(release: Release, index: PackageIndex, scratch: Path) -> Path:
 
 
 def _has_tests(tree: Path) -> bool:
-    names = (PurePosixPath(path.relative_to(tree)) for path in tree.rglob("*.py"))
-    return any(is_runnable_test(name) for name in names)
+    files = (path for path in tree.rglob("*.py") if path.is_file() and not path.is_symlink())
+    return any(
+        kind_of(PurePosixPath(path.relative_to(tree))) is FileKind.TEST
+        and bears_tests(path.read_bytes())
+        for path in files
+    )
 
 
 def _environment(trees: Trees, on: date | None, options: RunOptions | None) -> Proposal:

@@ -1,3 +1,4 @@
+import pytest
 from packaging.version import Version
 
 from agentbench.tasks.importers.sdist.carried_over import carry_over, remove_generated
@@ -38,9 +39,10 @@ def test_a_longer_number_that_holds_the_version_is_left_alone(tmp_path):
     assert found["x.py"] == b"a = 1.35\n"
 
 
-def test_a_changelog_keeps_its_headings(tmp_path):
-    found = carried(tmp_path, {"NEWS.md": "## 1.2\n"}, {"NEWS.md": "## 1.3\n\n## 1.2\n"})
-    assert found["NEWS.md"] == b"## 1.3\n\n## 1.2\n"
+@pytest.mark.parametrize("name", ["NEWS.md", "CHANGES"])
+def test_a_changelog_keeps_its_headings(tmp_path, name):
+    found = carried(tmp_path, {name: "## 1.2\n"}, {name: "## 1.3\n\n## 1.2\n"})
+    assert found[name] == b"## 1.3\n\n## 1.2\n"
 
 
 def test_line_ends_and_bytes_of_any_encoding_stay(tmp_path):
