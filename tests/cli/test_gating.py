@@ -33,7 +33,7 @@ def told(capsys, *arguments, as_json=False):
 
 def test_all_good_is_0(capsys):
     code, out, err = told(capsys, (), [GOOD.folder], [GOOD])
-    assert (code, out, err) == (0, "out/a  good\n", "1 tasks written, 1 of 1 proven good\n")
+    assert (code, out, err) == (0, "out/a  good\n", "1 task written, 1 of 1 proven good\n")
 
 
 def test_one_that_is_not_good_is_1_with_its_reasons(capsys):
@@ -46,7 +46,7 @@ def test_one_that_is_refused_is_65_and_the_rest_is_told(capsys):
     code, out, err = told(capsys, [REFUSAL], [GOOD.folder], None)
     assert code == 65
     assert out == "out/a\n"
-    assert err == "refused: f.jsonl:2: x-1: patch: is empty\n1 tasks written, 1 refused\n"
+    assert err == "refused: f.jsonl:2: x-1: patch: is empty\n1 task written, 1 refused\n"
 
 
 def test_json_is_one_document(capsys):

@@ -32,7 +32,7 @@ def test_an_instance_is_imported_and_proven(take, project, tmp_path):
     said = take(project.instance())
     assert said.code == 0, said.stderr
     assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  good"
-    assert said.stderr.endswith("1 tasks written, 1 of 1 proven good\n")
+    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
 
 
 def test_the_good_rest_is_written_and_the_program_says_65(take, project, tmp_path):

@@ -30,7 +30,7 @@ def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
     said = new(folder)
     assert said.code == 0, said.stderr
     assert said.stdout == f"{folder}  good\n"
-    assert said.stderr.endswith("1 tasks written, 1 of 1 proven good\n")
+    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
     tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
     assert tests["fail_to_pass"] == list(LISTED)
     assert json.loads((folder / "proof.json").read_text())["good"]

@@ -59,6 +59,7 @@ def _tell(exported: "Exported", *, as_json: bool, quiet: bool) -> None:
     for refusal in exported.refused:
         typer.echo(f"refused: {harmless(str(refusal), limit=500)}", err=True)
     said = f", {len(exported.refused)} refused" if exported.refused else ""
-    typer.echo(f"{len(exported.written)} tasks written{said}", err=True)
+    count = len(exported.written)
+    typer.echo(f"{count} task{'s' * (count != 1)} written{said}", err=True)
     if exported.refused:
         raise typer.Exit(ExitCode.INPUT)

@@ -140,7 +140,7 @@ def _document(
 def _summary(
     refused: Sequence[Refusal], written: Sequence[Path], proven: "Sequence[Proven] | None"
 ) -> str:
-    parts = [f"{len(written)} tasks written"]
+    parts = [f"{len(written)} task{'s' * (len(written) != 1)} written"]
     if proven is not None:
         parts.append(f"{sum(one.good for one in proven)} of {len(proven)} proven good")
     if refused:
