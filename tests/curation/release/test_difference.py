@@ -3,15 +3,13 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.curation.release import difference as difference_module
-from agentbench.curation.release.difference import difference, test_names_added
+from agentbench.curation.release.difference import difference, names_of_tests
 from agentbench.errors import InputError
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.overlay import overlay_of
 from agentbench.tasks.source import RepoSource
 from tests.curation.detection.trees import write_tree
 from tests.curation.release.local_index import NEW, OLD
-
-test_names_added.__test__ = False  # a function of ours, and no test
 
 
 def between(tmp_path, before, after):
@@ -60,7 +58,10 @@ def test_a_huge_difference_is_refused(tmp_path, monkeypatch):
         between(tmp_path, OLD, NEW)
 
 
-def test_the_names_of_added_tests_are_read_from_the_patch(tmp_path):
-    more = "\nasync def test_later(x):\n    def helper(): ...\n"
-    fix = between(tmp_path, OLD, {**NEW, "test_demo.py": NEW["test_demo.py"] + more})
-    assert test_names_added(fix) == ("test_the_last_item_is_given", "test_later")
+def test_the_names_of_added_and_changed_tests_are_read_from_the_patch(tmp_path):
+    many = "".join(f"    y = {n}\n" for n in range(20))
+    before = f"{OLD['test_demo.py']}\n\ndef test_long():\n{many}    assert 1\n"
+    more = "\n\nasync def test_later(x):\n    def helper(): ...\n"
+    after = f"{before.replace('assert 1', 'assert 2')}{more}"
+    old, new = {**OLD, "test_demo.py": before}, {**NEW, "test_demo.py": after}
+    assert names_of_tests(between(tmp_path, old, new)) == ("test_long", "test_later")

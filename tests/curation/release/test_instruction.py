@@ -49,7 +49,7 @@ def test_a_block_that_does_not_end_is_told_as_it_is():
 
 def test_without_a_changelog_the_names_of_the_tests_are_told_and_it_is_said():
     text = instruction_of("demo", VERSIONS, [], ["test_the_last_item_is_given", "test_"])
-    assert "has no changelog" in text
+    assert "changelog does not tell" in text
     assert "- the last item is given\n- test_\n" in text
 
 

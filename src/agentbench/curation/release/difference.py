@@ -1,5 +1,6 @@
 """Two unpacked releases as two commits, and what lies between them as a fix."""
 
+import re
 from pathlib import Path
 
 from agentbench.errors import InputError
@@ -8,6 +9,7 @@ from agentbench.tasks.history.fix import Fix, read_fix
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 
+_DEFINED = re.compile(r"(?:[+ ]|@@ .* @@)\s*(?:async )?def (?P<name>test\w*)")
 _LARGEST_PATCH = 4 << 20
 _INIT = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
 _COMMIT = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "A release")
@@ -44,12 +46,20 @@ def difference(old: Path, new: Path, scratch: Path) -> Fix:
     return found
 
 
-def test_names_added(fix: Fix) -> tuple[str, ...]:
-    """The names of the test functions that the newer release adds."""
-    added = (line[1:].strip() for line in fix.tests_patch.splitlines() if line.startswith(b"+"))
-    words = (line.removeprefix(b"async ").split(b"(")[0].split() for line in added)
-    names = (w[1].decode("utf-8", "replace") for w in words if len(w) == 2 and w[0] == b"def")
-    return tuple(dict.fromkeys(name for name in names if name.startswith("test")))
+def names_of_tests(fix: Fix) -> tuple[str, ...]:
+    """The names of the test functions that the newer release adds or changes."""
+    names: dict[str, None] = {}
+    current = ""
+    for raw in fix.tests_patch.splitlines():
+        line = raw.decode("utf-8", "replace")
+        if line.startswith("diff --git "):
+            current = ""
+        defined = _DEFINED.match(line)
+        if defined is not None:
+            current = defined["name"]
+        if line[:1] in {"+", "-"} and current and not line.startswith(("+++", "---", "-def")):
+            names.setdefault(current)
+    return tuple(names)
 
 
 def _git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:

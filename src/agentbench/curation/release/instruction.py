@@ -28,7 +28,7 @@ def instruction_of(
         package: The package's name.
         versions: The older and the newer release.
         sections: What the changelog says of the newer one, without the fix's code.
-        tests: The names of the tests that the newer release adds.
+        tests: The names of the tests that the newer release adds or changes.
     """
     old, new = versions
     said = _of_changelog(sections) if sections else _of_names(tests)
@@ -77,8 +77,8 @@ def _of_names(tests: Sequence[str]) -> str:
     if not listed:
         return "The newer release changes\nwhat its tests expect; its changelog says nothing of it."
     return (
-        "The newer release has no changelog\nthat could be read. These are the names of the tests "
-        f"that it adds, and nothing else:\n\n{listed}{more}"
+        "Its changelog does not tell\nwhat the newer release changes. These are the names of the "
+        f"tests that it adds or changes, and\nnothing else:\n\n{listed}{more}"
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from agentbench.curation.detection.detect import propose
 from agentbench.curation.detection.proposal import Proposal
 from agentbench.curation.detection.trial import choose
-from agentbench.curation.release.difference import difference, test_names_added
+from agentbench.curation.release.difference import difference, names_of_tests
 from agentbench.curation.release.extension import extension_in
 from agentbench.curation.release.index import PackageIndex, Release, ReleasePair
 from agentbench.curation.release.instruction import instruction_of, without_code
@@ -140,7 +140,7 @@ def _task(pair: ReleasePair, trees: Trees, environment: Proposal) -> NewTask:
     return NewTask(
         id=task_id,
         table=table,
-        instruction=instruction_of(package, (str(old), str(new)), sections, test_names_added(fix)),
+        instruction=instruction_of(package, (str(old), str(new)), sections, names_of_tests(fix)),
         tests_patch=fix.tests_patch,
         solution_patch=fix.solution_patch,
         folders={"repo": trees.old},
