@@ -63,9 +63,6 @@ Keep = Annotated[
         "auto: the URL, but the files of a repository on this machine.",
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="The folder that tasks are written to.")]
-NoProve = Annotated[bool, typer.Option("--no-prove", help="Write tasks without running them.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace tasks that are there already.")]
 
 
 def url_of(repo: str) -> str:

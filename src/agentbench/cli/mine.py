@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def mine(
     repo: Annotated[str, typer.Argument(help="A repository's URL or folder.", metavar="REPO")],
-    out: history_options.Out = Path("tasks"),
+    out: options.Out = Path("tasks"),
     since: Annotated[
         str | None, typer.Option("--since", help="Only commits after this date, as git reads it.")
     ] = None,
