@@ -46,3 +46,13 @@ def test_each_is_proven_by_its_own_script_and_the_wrong_one_is_named(cli, theirs
     assert words["unsolved"].endswith("NOT GOOD")
     assert "the reference solution ends in TESTS_FAILED: reward 0 is not above 0" in said.stdout
     assert said.stderr.endswith("4 tasks written, 3 of 4 proven good\n")
+
+
+@pytest.mark.docker
+def test_a_script_has_no_test_ids_to_be_written_down(cli, theirs, tmp_path):
+    cli("tasks", "import", "harbor", theirs / "hello", "--out", tmp_path / "ours", "--no-prove")
+    before = (tmp_path / "ours/hello/task.toml").read_bytes()
+    where = ("--runs-dir", tmp_path / "runs", "--sandbox", "docker", "--repeat", 1, "-q")
+    said = cli("validate", tmp_path / "ours", "--write-ids", *where)
+    assert said.code == 0, said.stderr
+    assert (tmp_path / "ours/hello/task.toml").read_bytes() == before

@@ -134,7 +134,11 @@ class _Gate:
         return kept.task_digest == task.digest and kept.repeat >= self._options.attempts and same
 
     def _write_ids(self, tasks: dict[Path, Task], found: dict[Path, Proven]) -> None:
-        left = {folder: task for folder, task in tasks.items() if folder not in found}
+        left = {
+            folder: task
+            for folder, task in tasks.items()
+            if folder not in found and task.answer_key.verifier is None  # a script has no ids
+        }
         for folder, fault in find_ids(left, self._options, self._follow).items():
             found[folder] = _refused(folder, left[folder].id, (fault,))
 
