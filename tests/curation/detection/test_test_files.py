@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.curation.detection.test_files import FoundTests, find_tests, is_test_file
+from agentbench.curation.detection.test_files import FoundTests, find_tests, is_looked_for
 from tests.curation.detection.trees import write_tree
 
 
@@ -9,13 +9,13 @@ from tests.curation.detection.trees import write_tree
     [
         ("test_a.py", True),
         ("x/a_test.py", True),
-        ("tests.py", True),
+        ("tests.py", False),
         ("x/contest.py", False),
         ("test_a.txt", False),
     ],
 )
 def test_files_are_told_by_their_names(name, is_one):
-    assert is_test_file(name) is is_one
+    assert is_looked_for(name) is is_one
 
 
 def test_foreign_imports_are_those_of_neither_python_nor_the_tree(tmp_path):
@@ -64,17 +64,19 @@ def helper(argument): ...
 
 
 @pytest.mark.parametrize(
-    ("files", "folders"),
+    ("files", "paths"),
     [
         (("tests/test_a.py", "tests/sub/test_b.py"), ("tests",)),
         (("test_a.py", "test_b.py"), ("test_a.py", "test_b.py")),
         (("pkg/tests/test_a.py", "pkg/other/test/test_b.py"), ("pkg/tests", "pkg/other/test")),
         (("pkg/test_a.py",), ("pkg/test_a.py",)),
+        (("tests/test_a.py", "tests/testb.py"), ("tests", "tests/testb.py")),
+        (("tests.py",), ("tests.py",)),
         ((), ()),
     ],
 )
-def test_the_outermost_folders_of_tests(files, folders):
-    assert FoundTests(files=files).folders == folders
+def test_the_outermost_folders_of_tests_are_given_to_pytest(files, paths):
+    assert FoundTests(files=files).paths == paths
 
 
 def test_a_file_of_another_python_is_found_and_not_read(tmp_path):
@@ -89,3 +91,17 @@ def test_the_needs_of_other_tests_are_added_and_their_files_are_not(tmp_path):
     both = one.with_(other)
     assert both.files == ("test_a.py",)
     assert both.imports == {"attr", "yaml"}
+
+
+def test_files_of_other_names_are_tests_by_what_they_hold(tmp_path):
+    tree = write_tree(
+        tmp_path,
+        {
+            "pkg/tests/testall.py": "import unittest\nclass AllTests(unittest.TestCase): ...",
+            "pkg/tests/helper.py": "def help(): ...",
+            "tests.py": "def test_a(): ...",
+            "pkg/tests/conftest.py": "def test_x(): ...",
+            "pkg/code.py": "def test_of_a_metal(): ...",
+        },
+    )
+    assert find_tests(tree).files == ("tests.py", "pkg/tests/testall.py")

@@ -60,6 +60,24 @@ def test_a_release_without_tests_is_refused(index, tmp_path):
         made(index, tmp_path, "demo", "1.0", "1.2")
 
 
+def test_test_paths_are_those_that_are_there_with_the_hidden_tests(index, tmp_path):
+    moved = {name: text for name, text in NEW.items() if name != "test_demo.py"}
+    moved |= {"checks/test_demo.py": NEW["test_demo.py"], "tests/testmore.py": NEW["test_demo.py"]}
+    index.add("demo", "1.2", moved)
+    folder = made(index, tmp_path, "demo", "1.0", "1.2")
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert task.problem.test_paths == ("checks/test_demo.py", "tests/testmore.py")
+
+
+def test_where_the_older_release_has_no_tests_the_newer_ones_say_how_they_run(index, tmp_path):
+    index.add("bare", "1.0", {name: OLD[name] for name in ("PKG-INFO", "demo.py")})
+    index.add("bare", "1.1", {**NEW, "test_demo.py": f"import yaml\n{NEW['test_demo.py']}"})
+    folder = made(index, tmp_path, "bare")
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert task.problem.test_paths == ("test_demo.py",)
+    assert "pyyaml" in " ".join(task.setup.commands)
+
+
 def test_an_id_is_the_package_and_the_newer_release(index):
     index.add("demo", "2!1.0.post1", NEW)
     found = task_id_of(index.client.pair(wanted_pair(["demo", "1.1", "2!1.0.post1"])))

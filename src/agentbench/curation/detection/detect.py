@@ -95,11 +95,11 @@ def _tests(
     configured = tuple(p for p in map(_plain, settings.test_paths) if p and (tree / p).exists())
     if configured:
         reasons.append(f"tests in {', '.join(configured)}: testpaths of {settings.where}")
-    elif found.folders:
-        reasons.append(f"tests in {', '.join(found.folders)}: where test files are")
+    elif found.paths:
+        reasons.append(f"tests in {', '.join(found.paths)}: where test files are")
     else:
         reasons.append("no test files found")
-    paths = tuple(p for p in configured or found.folders if _plain(p) is not None)
+    paths = tuple(p for p in configured or found.paths if _plain(p) is not None)
     return PytestTable(command=command, paths=paths), tuple(reasons)
 
 

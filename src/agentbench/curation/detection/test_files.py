@@ -8,9 +8,10 @@ from pathlib import Path, PurePosixPath
 
 from agentbench.curation.detection.setup_py import parse_python
 from agentbench.curation.detection.tree_text import python_files, text_of
+from agentbench.tasks.history.file_kind import bears_tests
 
 _FOLDERS = frozenset({"test", "tests", "testing"})
-_NAMED = frozenset({"test.py", "tests.py"})
+_NAMED = frozenset({"conftest.py", "test.py", "tests.py"})
 _MOST_READ = 2_000
 
 
@@ -19,7 +20,7 @@ class FoundTests:
     """What the test files of a tree show."""
 
     files: tuple[str, ...] = ()
-    """Those that are tests by their names."""
+    """Those that are tests, by their names or by what they hold."""
     imports: frozenset[str] = frozenset()
     """Modules that they cannot do without, and that are neither Python's nor the tree's."""
     arguments: frozenset[str] = frozenset()
@@ -39,40 +40,58 @@ class FoundTests:
         )
 
     @property
-    def folders(self) -> tuple[str, ...]:
-        """The outermost folders of tests; a file that is in none stands for itself."""
-        roots = dict.fromkeys(_root_of(PurePosixPath(name)) for name in self.files)
-        return tuple(root for root in roots if not any(_is_below(root, other) for other in roots))
+    def paths(self) -> tuple[str, ...]:
+        """What pytest is to be given: the outermost folders of tests, and files in none of them.
+
+        A file whose name pytest does not look for is given by itself, wherever it is.
+        """
+        found = {
+            name: _root_of(PurePosixPath(name)) if is_looked_for(name) else name
+            for name in self.files
+        }
+        roots = dict.fromkeys(found.values())
+        return tuple(
+            root
+            for root in roots
+            if not is_looked_for(root) or not any(_is_below(root, other) for other in roots)
+        )
 
 
 def find_tests(tree: Path) -> FoundTests:
     """Read the test files of a tree, and the files beside them that they share."""
     names = list(python_files(tree))
-    tests = tuple(name for name in names if is_test_file(name))
-    shared = [n for n in names if _is_of_tests(PurePosixPath(n)) and n not in set(tests)]
     seen = _Seen()
-    for name in [*tests, *shared][:_MOST_READ]:
-        seen.read(parse_python(text_of(tree, name)))
-    foreign = seen.imports - _own_modules(names) - sys.stdlib_module_names
+    files = []
+    for name in names:
+        if not is_looked_for(name) and not _is_of_tests(PurePosixPath(name)):
+            continue
+        text = text_of(tree, name) or ""
+        if is_looked_for(name) or _is_test(name, text):
+            files.append(name)
+        if len(files) <= _MOST_READ:
+            seen.read(parse_python(text))
     return FoundTests(
-        files=tests,
-        imports=frozenset(foreign),
+        files=tuple(files),
+        imports=frozenset(seen.imports - _own_modules(names) - sys.stdlib_module_names),
         arguments=frozenset(seen.arguments),
         fixtures=frozenset(seen.fixtures),
         marks=frozenset(seen.marks),
     )
 
 
-def is_test_file(name: str) -> bool:
-    """Whether pytest collects a file of this path by itself, or would once it is named."""
+def is_looked_for(name: str) -> bool:
+    """Whether pytest collects a file of this path unless told otherwise."""
     last = PurePosixPath(name).name
-    if last in _NAMED:
-        return True
     return last.endswith(".py") and (last.startswith("test_") or last.endswith("_test.py"))
 
 
+def _is_test(name: str, text: str) -> bool:
+    """Whether a file is one of tests all the same, once pytest is given it."""
+    return PurePosixPath(name).name != "conftest.py" and bears_tests(text.encode())
+
+
 def _is_of_tests(path: PurePosixPath) -> bool:
-    return path.name == "conftest.py" or not _FOLDERS.isdisjoint(path.parts[:-1])
+    return path.name in _NAMED or not _FOLDERS.isdisjoint(path.parts[:-1])
 
 
 def _own_modules(names: Iterable[str]) -> set[str]:

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from agentbench.curation.detection.detect import propose
 from agentbench.curation.detection.proposal import Proposal
+from agentbench.curation.detection.test_files import is_looked_for
 from agentbench.curation.detection.trial import choose
 from agentbench.curation.release.difference import difference, names_of_tests
 from agentbench.curation.release.extension import extension_in
@@ -107,15 +108,16 @@ def _has_tests(tree: Path) -> bool:
 
 
 def _environment(trees: Trees, on: date | None, options: RunOptions | None) -> Proposal:
-    """How the older sources' tests run, with what the newer ones use besides.
+    """How the older sources' tests run, or where they have none the newer ones'.
 
     It has no test paths where all tests together take too long: those that the newer release
     touches are run then, and no others.
     """
-    proposals = propose(trees.old, on=on, tests_of=trees.new)
+    tried, other = (trees.old, trees.new) if _has_tests(trees.old) else (trees.new, trees.old)
+    proposals = propose(tried, on=on, tests_of=other)
     if options is None:
         return proposals[0]
-    chosen = choose(trees.old, proposals, options)
+    chosen = choose(tried, proposals, options)
     if chosen.seconds <= _LONGEST_SUITE:
         return chosen.proposal
     tests = chosen.proposal.tests.model_copy(update={"paths": ()})
@@ -135,7 +137,7 @@ def _task(pair: ReleasePair, trees: Trees, environment: Proposal) -> NewTask:
         repo=RepoTable(path="repo"),
         environment=environment.environment,
         setup=environment.setup,
-        tests=_with_paths(environment.tests, fix),
+        tests=_with_paths(environment.tests, trees),
     )
     return NewTask(
         id=task_id,
@@ -147,11 +149,12 @@ def _task(pair: ReleasePair, trees: Trees, environment: Proposal) -> NewTask:
     )
 
 
-def _with_paths(tests: PytestTable, fix: Fix) -> PytestTable:
-    """The table with the newer release's test files that its paths do not cover."""
+def _with_paths(tests: PytestTable, trees: Trees) -> PytestTable:
+    """The table with paths that are there once the hidden tests are, all touched tests in them."""
+    kept = [path for path in tests.paths if (trees.new / path).exists()]
     outside = (
         str(path)
-        for path in fix.tests
-        if not any(path.is_relative_to(covered) for covered in tests.paths)
+        for path in trees.fix.tests
+        if not is_looked_for(path.name) or not any(path.is_relative_to(each) for each in kept)
     )
-    return tests.model_copy(update={"paths": (*tests.paths, *outside)})
+    return tests.model_copy(update={"paths": tuple(dict.fromkeys((*kept, *outside)))})
