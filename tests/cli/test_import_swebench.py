@@ -122,3 +122,15 @@ def test_predictions_for_it_are_judged_and_reported(cli, take, project, tmp_path
         assert said.code == 0, said.stderr
         said = cli("report", name, "--runs-dir", tmp_path / "runs", "--format", "swebench")
         assert json.loads(said.stdout)[f"{outcome}_ids"] == [ID], (name, said.stdout)
+
+
+def test_what_nobody_has_described_is_tried_out_where_that_is_asked_for(take, project, tmp_path):
+    (tmp_path / "repos" / "Other").mkdir()
+    project.origin.path.rename(tmp_path / "repos" / "Other" / "project")
+    unknown = project.instance(repo="Other/project")
+    refused = take(unknown, options=("--no-prove",))
+    assert refused.code == 65
+    assert "or let it be tried out with --detect" in refused.stderr
+    said = take(unknown, options=("--detect",))
+    assert said.code == 0, said.stderr
+    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from agentbench.curation.gate import GateSettings
     from agentbench.tasks.importers.refusal import Refusal
     from agentbench.tasks.importers.swebench.importing import Imported
-    from agentbench.tasks.importers.swebench.surroundings import Sources
+    from agentbench.tasks.importers.swebench.surroundings import Detect, Sources
+    from agentbench.tasks.mirror import Mirrors
 
 
 def import_swebench(
@@ -35,6 +36,12 @@ def import_swebench(
     instance: Annotated[
         list[str] | None, typer.Option("--instance", help="Only the instance of this id.")
     ] = None,
+    detect: Annotated[
+        bool,
+        typer.Option(
+            "--detect", help="Try out how instances are set up that no recipe or image is for."
+        ),
+    ] = False,
     limit: options.Limit = None,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
@@ -58,15 +65,20 @@ def import_swebench(
 
     del debug  # read by the program itself
     settings = gate_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
+    mirrors = Mirrors(usable_cache_dir() / "mirrors")
     choice = Choice(
         out=out,
         replace=replace,
         instances=frozenset(instance) if instance else None,
         limit=limit,
         repos=_folder(repos),
-        sources=_sources(recipes or [], image_template),
+        sources=_sources(
+            recipes or [],
+            image_template,
+            _detecting(settings, mirrors, repos) if detect else None,
+        ),
     )
-    imported = import_file(file, choice, Mirrors(usable_cache_dir() / "mirrors"))
+    imported = import_file(file, choice, mirrors)
     refused = [*imported.refused, *_named(imported, settings, prove=not no_prove, quiet=quiet)]
     made = [folder for folder in imported.written if folder.exists()]
     proven = None
@@ -81,7 +93,14 @@ def _folder(repos: Path | None) -> Path | None:
     return repos
 
 
-def _sources(recipes: list[Path], image_template: str | None) -> "Sources":
+def _detecting(settings: "GateSettings", mirrors: "Mirrors", repos: Path | None) -> "Detect":
+    from agentbench.curation.environments import Environments
+    from agentbench.curation.swebench_environments import InstanceEnvironments
+
+    return InstanceEnvironments(Environments(settings.options), mirrors, repos=repos).detect
+
+
+def _sources(recipes: list[Path], image_template: str | None, detect: "Detect | None") -> "Sources":
     from agentbench.tasks.importers.swebench.recipes import read_recipes, shipped_recipes
     from agentbench.tasks.importers.swebench.surroundings import Sources, check_template
 
@@ -94,6 +113,7 @@ def _sources(recipes: list[Path], image_template: str | None) -> "Sources":
         own=[read_recipes(path) for path in recipes],
         image_template=image_template,
         shipped=[shipped_recipes()],
+        detect=detect,
     )
 
 

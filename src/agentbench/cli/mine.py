@@ -48,7 +48,7 @@ def mine(
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """
     from agentbench.cli.gating import gate_settings, showing
-    from agentbench.curation.history.environments import Environments
+    from agentbench.curation.environments import Environments
     from agentbench.curation.history.making import Origin
     from agentbench.curation.history.mining import Mine
     from agentbench.curation.history.mining import mine as mine_history

@@ -43,7 +43,7 @@ def new_task(
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
     from agentbench.cli.gating import gate_settings, prove_made, tell
-    from agentbench.curation.history.environments import Environments
+    from agentbench.curation.environments import Environments
     from agentbench.curation.history.making import Origin, Place, make_task
     from agentbench.tasks.history.commit import find_commit, mirror_of_history
     from agentbench.tasks.history.fix import Fix, read_fix

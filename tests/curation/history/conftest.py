@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.curation.detection.proposal import Proposal
-from agentbench.curation.history.environments import Environments
+from agentbench.curation.environments import Environments
 from agentbench.curation.history.making import Origin
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.history.commit import mirror_of_history

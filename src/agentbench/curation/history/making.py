@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentbench.curation.environments import Change, Environments
 from agentbench.curation.history.candidate import Base, candidate_of, task_id_of
-from agentbench.curation.history.environments import Environments
 from agentbench.errors import UsageError
 from agentbench.owned_folder import owned_folder
 from agentbench.tasks.history.fix import Fix
@@ -65,9 +65,10 @@ def make_task(fix: Fix, origin: Origin, place: Place, *, whole_suite: bool) -> P
         files, fixed = scratch / "repo", scratch / "fixed"
         write_files_of(mirror, fix.base, files)
         write_files_of(mirror, fix.commit.hash, fixed)
+        change = Change(before=files, after=fixed, tests=fix.tests, on=fix.commit.date.date())
         new = candidate_of(
             fix,
-            origin.environments.of(fix, before=files, after=fixed),
+            origin.environments.of(change),
             task_id=place.task_id or task_id_of(origin.url, fix),
             url=None if origin.as_files else origin.url,
             base=Base(mirror=mirror, files=files),

@@ -214,8 +214,8 @@ def test_a_project_that_no_source_describes_is_refused_with_what_to_give(take, p
     (refusal,) = take(project.instance(), sources=Sources()).refused
     assert (refusal.field, refusal.what) == (
         "repo",
-        "no recipe says how Acme/counting 1.0 is set up; give one with --recipes, or an image "
-        "with --image-template",
+        "no recipe says how Acme/counting 1.0 is set up; give one with --recipes, an image with "
+        "--image-template, or let it be tried out with --detect",
     )
 
 

@@ -123,8 +123,8 @@ def _found(instance: Instance, sources: Sources) -> Surroundings:
     if detected is None:
         version = f" {instance.version}" if instance.version else ""
         raise UnknownSurroundingsError(
-            f"no recipe says how {instance.repo}{version} is set up; give one with --recipes, or "
-            "an image with --image-template"
+            f"no recipe says how {instance.repo}{version} is set up; give one with --recipes, "
+            "an image with --image-template, or let it be tried out with --detect"
         )
     return detected
 
