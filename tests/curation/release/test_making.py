@@ -29,6 +29,7 @@ def test_the_solution_holds_the_fix_and_no_new_version(index, tmp_path):
     assert "+    return items[-1]" in patch
     assert "__version__ = " not in patch.replace(' __version__ = "1.0"', "")
     assert "PKG-INFO" not in patch
+    assert "CHANGES.md" not in patch
 
 
 def test_the_agent_is_told_nothing_of_the_tests_or_the_fix(index, tmp_path):

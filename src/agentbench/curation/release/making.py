@@ -19,8 +19,8 @@ from agentbench.runs.options import RunOptions
 from agentbench.tasks.history.file_kind import FileKind, bears_tests, kind_of
 from agentbench.tasks.history.fix import Fix
 from agentbench.tasks.importers.sdist.archive import unpack_sdist
-from agentbench.tasks.importers.sdist.carried_over import carry_over, remove_generated
-from agentbench.tasks.importers.sdist.changelog import sections_between
+from agentbench.tasks.importers.sdist.carried_over import carry_over, remove_generated, take_back
+from agentbench.tasks.importers.sdist.changelog import ChangelogSection, sections_between
 from agentbench.tasks.new_task import NewTask, write_task
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
@@ -38,6 +38,8 @@ class Trees:
     old: Path
     new: Path
     fix: Fix
+    sections: tuple[ChangelogSection, ...]
+    """What the changelog says of the newer one, without the fix's code."""
 
 
 def task_id_of(pair: ReleasePair) -> TaskId:
@@ -88,7 +90,11 @@ def unpacked(pair: ReleasePair, index: PackageIndex, scratch: Path) -> Trees:
     if not _has_tests(new):
         raise InputError("the newer source distribution holds no tests")
     carry_over(old, new, old_version=pair.old.version, new_version=pair.new.version)
-    return Trees(old=old, new=new, fix=difference(old, new, scratch))
+    sections = sections_between(new, pair.old.version, pair.new.version)
+    for name in {section.file for section in sections}:
+        take_back(old, new, name)  # it is told to the agent, and so no part of the solution
+    fix = difference(old, new, scratch)
+    return Trees(old=old, new=new, fix=fix, sections=without_code(sections, fix))
 
 
 def _tree(release: Release, index: PackageIndex, scratch: Path) -> Path:
@@ -127,7 +133,6 @@ def _environment(trees: Trees, on: date | None, options: RunOptions | None) -> P
 def _task(pair: ReleasePair, trees: Trees, environment: Proposal) -> NewTask:
     package, fix = pair.new.package, trees.fix
     old, new = pair.old.version, pair.new.version
-    sections = without_code(sections_between(trees.new, old, new), fix)
     task_id = task_id_of(pair)
     table = TaskFile(
         schema_version=1,
@@ -142,7 +147,9 @@ def _task(pair: ReleasePair, trees: Trees, environment: Proposal) -> NewTask:
     return NewTask(
         id=task_id,
         table=table,
-        instruction=instruction_of(package, (str(old), str(new)), sections, names_of_tests(fix)),
+        instruction=instruction_of(
+            package, (str(old), str(new)), trees.sections, names_of_tests(fix)
+        ),
         tests_patch=fix.tests_patch,
         solution_patch=fix.solution_patch,
         folders={"repo": trees.old},

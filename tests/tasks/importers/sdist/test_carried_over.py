@@ -1,7 +1,7 @@
 import pytest
 from packaging.version import Version
 
-from agentbench.tasks.importers.sdist.carried_over import carry_over, remove_generated
+from agentbench.tasks.importers.sdist.carried_over import carry_over, remove_generated, take_back
 from tests.curation.detection.trees import write_tree
 
 
@@ -92,3 +92,12 @@ def test_links_become_what_they_were(tmp_path):
 
 def test_lock_files_are_nobodys_work(tmp_path):
     assert carried(tmp_path, {"uv.lock": "old"}, {"uv.lock": "new"})["uv.lock"] == b"old"
+
+
+def test_one_file_is_taken_back(tmp_path):
+    old = write_tree(tmp_path / "old", {"NEWS": "old"})
+    new = write_tree(tmp_path / "new", {"NEWS": "new", "docs/more.md": "new"})
+    take_back(old, new, "NEWS")
+    take_back(old, new, "docs/more.md")
+    assert (new / "NEWS").read_text() == "old"
+    assert not (new / "docs/more.md").exists()

@@ -16,12 +16,14 @@ def said(tmp_path, name, text, old="1.0", new="1.2"):
         "# Changelog\n\n## [1.2] - 2024-01-01\n\n- two\n\n## 1.1\n\n- one\n\n## 1.0\n\n- old\n",
         "Changes\n=======\n\n1.2 (2024-01-01)\n----------------\n\n- two\n\n"
         "Version 1.1\n-----------\n\n- one\n\nVersion 1.0\n-----------\n\n- old\n",
+        "`v1.2 <https://x.example/v1.2>`__\n--------\n- two\n\n`v1.1 <x>`__\n----\n- one\n\n"
+        "`v1.0 <x>`__\n----\n- old\n",
         "v1.2, 2024-01-01\n\n- two\n\nv1.1\n\n- one\n\nv1.0\n\n- old\n",
         "**1.2**\n\n- two\n\n**1.1**\n\n- one\n\n**1.0**\n\n- old\n",
         "x 1.2\n~~~~~\n- two\nx 1.1\n~~~~~\n- one\nx 1.0\n~~~~~\n- old\n",
         "\ufeff## 1.2\r\n\r\n- two\r\n\r\n## 1.1\r\n- one\r\n## 1.0\r\n- old\r\n",
     ],
-    ids=["markdown", "underlined", "plain", "bold", "named", "crlf"],
+    ids=["markdown", "underlined", "linked", "plain", "bold", "named", "crlf"],
 )
 def test_the_sections_after_the_older_release_up_to_the_newer_one(tmp_path, text):
     assert said(tmp_path, "CHANGELOG.md", text) == {"1.2": "- two", "1.1": "- one"}

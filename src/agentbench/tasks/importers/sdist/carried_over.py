@@ -47,6 +47,11 @@ def carry_over(old: Path, new: Path, *, old_version: Version, new_version: Versi
             _restore_version(before, after, str(old_version), str(new_version))
 
 
+def take_back(old: Path, new: Path, name: str) -> None:
+    """Make one file of the newer tree what it is in the older one."""
+    _copy(old / name, new / name)
+
+
 def _entries(tree: Path) -> Iterator[Path]:
     return (path for path in tree.rglob("*") if path.is_symlink() or path.is_file())
 

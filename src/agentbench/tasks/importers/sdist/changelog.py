@@ -15,7 +15,7 @@ _LARGEST = 4 << 20
 _UNDERLINE = re.compile(r"([=\-~^#*+\"'`])\1{2,}\s*")
 _HEADING = re.compile(
     r"(?:#{1,4}\s*)?(?:\*\*)?(?:(?:version|release|changes in|new in|what's new in)\s+)?"
-    r"(?:[\w.-]+\s+)?[\[(]?v?(\d+(?:\.\d+)+(?:\.?(?:a|b|rc|post|dev)\d*)?)[\])]?(?:\W.*)?",
+    r"(?:[\w.-]+\s+)?[\[(`]*v?(\d+(?:\.\d+)+(?:\.?(?:a|b|rc|post|dev)\d*)?)[\])]?(?:\W.*)?",
     re.IGNORECASE,
 )
 _LONGEST_HEADING = 120
