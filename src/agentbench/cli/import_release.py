@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace as replace_in
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,13 +66,15 @@ def import_release(
     gate = gate_settings(
         repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
     )
+    say = (lambda _line: None) if quiet else _say
+    gate = replace_in(gate, options=replace_in(gate.options, say=say))
     with PackageIndex(pip_settings()) as index:
         told = ReleaseImport(
             index=index,
             out=out,
             gate=None if no_prove else gate,
             replace=replace,
-            say=(lambda _line: None) if quiet else _say,
+            say=say,
         )
         entries = import_releases(wanted, told, showing(quiet=quiet, verbose=verbose))
     _tell(entries, refused, as_json=as_json)
