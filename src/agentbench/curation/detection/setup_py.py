@@ -12,6 +12,7 @@ from agentbench.curation.detection.declaration import (
     usable,
 )
 from agentbench.curation.detection.loose import texts
+from agentbench.syntax import parse
 
 _DEEPEST = 20
 _Known = Mapping[str, ast.expr]
@@ -20,7 +21,7 @@ _Known = Mapping[str, ast.expr]
 def parse_python(text: str | None) -> ast.Module:
     """A module's syntax; an empty one where it is not this Python's."""
     try:
-        return ast.parse(text or "")
+        return parse(text or "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module(body=[], type_ignores=[])
 

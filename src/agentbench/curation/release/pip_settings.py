@@ -1,6 +1,5 @@
 """Where pip looks for packages here: its files, its variables, and what they say of the network."""
 
-import ast
 import os
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agentbench.errors import UnavailableError
+from agentbench.syntax import literal
 
 _SECTIONS = ("global", "install", "download", ":env:")
 """What counts for a download, the last one most."""
@@ -57,7 +57,7 @@ def settings_in(listed: Iterable[str]) -> PipSettings:
 def _pair(line: str) -> tuple[str, str]:
     name, _, value = line.partition("=")
     try:
-        read = ast.literal_eval(value)
+        read = literal(value)
     except (ValueError, SyntaxError):
         read = value
     return name, str(read)
