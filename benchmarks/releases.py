@@ -18,16 +18,11 @@ from agentbench.curation.release.ledger import ReleaseEntry
 
 PAIRS = """\
 blinker 1.8.2 1.9.0
-bleach 6.3.0 6.4.0
 cachetools 8.0.0 8.0.1
 colorama 0.4.5 0.4.6
-croniter 6.2.4 7.0.0
 cssselect 1.5.0 1.6.0
 decorator 5.3.0 5.3.1
-dpath 2.1.6 2.2.0
 first 2.0.1 2.0.2
-flask 3.1.2 3.1.3
-funcy 2.0 2.1
 furl 2.1.3 2.1.4
 glom 24.11.0 25.12.0
 h11 0.15.0 0.16.0
@@ -35,16 +30,10 @@ hpack 4.1.0 4.2.0
 hyperframe 6.0.1 6.1.0
 iniconfig 2.3.0 2.3.1
 itsdangerous 2.1.2 2.2.0
-jinja2 3.1.5 3.1.6
-jmespath 1.0.1 1.1.0
 jsonpatch 1.46 1.47
 jsonpointer 3.11 3.12
-natsort 8.3.1 8.4.0
 parse 1.22.3 1.22.4
 pathspec 1.1.0 1.1.1
-pluggy 1.6.0 1.7.0
-prettytable 3.17.0 3.18.0
-pyflakes 4.0.3 4.1.0
 pyjwt 2.15.0 2.15.1
 python-dotenv 1.2.3 1.2.4
 python-slugify 9.1.3 9.2.0
@@ -54,11 +43,9 @@ schema 0.7.7 0.7.8
 semver 3.1.0 3.1.1
 simpleeval 1.0.7 1.0.8
 sqlparse 0.6.0 0.6.1
-tabulate 0.9.0 0.10.0
 termcolor 3.2.0 3.3.0
 texttable 1.7.1 1.7.2
 tinydb 4.8.2 4.9.0
-tomlkit 0.15.1 0.15.2
 toolz 1.1.0 1.2.0
 treelib 1.7.1 1.8.0
 uritemplate 4.1.1 4.2.0

@@ -29,7 +29,7 @@ def test_a_task_is_written_and_named(release, tmp_path):
     said = release("demo", "--no-prove")
     assert said.code == 0
     assert said.stdout == f"kept       demo 1.0 1.1  {tmp_path}/tasks/demo-1.1\n"
-    assert said.stderr.endswith("1 pairs of releases: 1 kept\n")
+    assert said.stderr.endswith("1 pair of releases: 1 kept\n")
 
 
 def test_what_cannot_be_a_task_is_refused_after_the_good_rest_was_written(release, tmp_path):

@@ -118,7 +118,8 @@ def _tell(
         typer.echo(f"refused: {harmless(str(refusal), limit=500)}", err=True)
     count = Counter(entry.fate for entry in entries)
     parts = [f"{count[fate]} {fate.value}" for fate in Fate if count[fate]]
-    typer.echo(f"{len(entries)} pairs of releases: {', '.join(parts) or 'none'}", err=True)
+    pairs = "1 pair" if len(entries) == 1 else f"{len(entries)} pairs"
+    typer.echo(f"{pairs} of releases: {', '.join(parts) or 'none'}", err=True)
     _exit(entries, refused)
 
 
