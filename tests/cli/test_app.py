@@ -5,14 +5,26 @@ from typer.main import get_command
 
 from agentbench.cli.app import app
 
+
+def paths_below(commands, before=()):
+    """Every command and every group below the first level, by the words that call it."""
+    for name, command in commands.items():
+        path = (*before, name)
+        below = getattr(command, "commands", None)
+        if below is None or before:
+            yield path
+        yield from paths_below(below or {}, path)
+
+
 COMMANDS = get_command(app).commands
-PATHS = [
-    path
-    for name, command in COMMANDS.items()
-    for path in (
-        [(name, sub) for sub in command.commands] if hasattr(command, "commands") else [(name,)]
-    )
-]
+PATHS = list(paths_below(COMMANDS))
+
+
+def command_of(path):
+    command = COMMANDS[path[0]]
+    for name in path[1:]:
+        command = command.commands[name]
+    return command
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
@@ -25,10 +37,7 @@ def test_every_command_answers_for_help_with_an_example_of_itself(cli, path):
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
 def test_every_option_of_every_command_says_what_it_is_for(path):
-    command = COMMANDS[path[0]]
-    if len(path) > 1:
-        command = command.commands[path[1]]
-    for parameter in command.params:
+    for parameter in command_of(path).params:
         assert parameter.help, f"{path} {parameter.name}"
 
 

@@ -20,13 +20,15 @@ tasks = typer.Typer(
 )
 
 importing = typer.Typer(
-    help="Make tasks of other formats.",
+    help="Make tasks of what is in another form: releases, SWE-bench's files, Harbor's folders.\n\n"
+    "Example: agentbench tasks import harbor their-tasks/ --out tasks",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
 )
 exporting = typer.Typer(
-    help="Write tasks in other formats.",
+    help="Write tasks in another form.\n\n"
+    "Example: agentbench tasks export harbor tasks/ --out theirs",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

@@ -42,7 +42,8 @@ def carry_over(old: Path, new: Path, *, old_version: Version, new_version: Versi
         before, after = old / name, new / name
         is_link = before.is_symlink() or after.is_symlink()
         if is_link or _is_nobodys(PurePosixPath(name), after if after.is_file() else before):
-            _copy(before, after)
+            if is_link or before.is_file() or after.suffix != ".py":
+                _copy(before, after)  # else what is new imports it, and the older set-up has none
         elif before.is_file() and after.is_file() and after.suffix in _SETTINGS:
             _restore_version(before, after, str(old_version), str(new_version))
 
