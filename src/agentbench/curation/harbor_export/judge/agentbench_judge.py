@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 _BAD = ("failed", "error")
@@ -29,7 +30,7 @@ def pytest_runtest_logreport(report: Any) -> None:  # noqa: ANN401 - of whatever
 
 def pytest_sessionfinish(exitstatus: int) -> None:
     """Write the reward where the variable AGENTBENCH_REWARD says."""
-    with open(os.environ["AGENTBENCH_EXPECTED"], encoding="utf-8") as source:  # noqa: PTH123
+    with Path(os.environ["AGENTBENCH_EXPECTED"]).open(encoding="utf-8") as source:
         expected = json.load(source)
     fixed, kept = expected["fail_to_pass"], expected["pass_to_pass"]
     if fixed or kept:
@@ -38,5 +39,5 @@ def pytest_sessionfinish(exitstatus: int) -> None:
         )
     else:
         good = int(exitstatus) == 0 and "passed" in _outcomes.values()
-    with open(os.environ["AGENTBENCH_REWARD"], "w", encoding="utf-8") as target:  # noqa: PTH123
+    with Path(os.environ["AGENTBENCH_REWARD"]).open("w", encoding="utf-8") as target:
         target.write("1\n" if good else "0\n")

@@ -41,9 +41,8 @@ def carry_over(old: Path, new: Path, *, old_version: Version, new_version: Versi
     for name in sorted(names):
         before, after = old / name, new / name
         is_link = before.is_symlink() or after.is_symlink()
-        if is_link or _is_nobodys(PurePosixPath(name), after if after.is_file() else before):
-            if is_link or before.is_file() or after.suffix != ".py":
-                _copy(before, after)  # else what is new imports it, and the older set-up has none
+        if is_link or _is_nobodys(PurePosixPath(name), before, after):
+            _copy(before, after)
         elif before.is_file() and after.is_file() and after.suffix in _SETTINGS:
             _restore_version(before, after, str(old_version), str(new_version))
 
@@ -57,14 +56,17 @@ def _entries(tree: Path) -> Iterator[Path]:
     return (path for path in tree.rglob("*") if path.is_symlink() or path.is_file())
 
 
-def _is_nobodys(name: PurePosixPath, file: Path) -> bool:
+def _is_nobodys(name: PurePosixPath, before: Path, after: Path) -> bool:
     if name.name == "PKG-INFO" or name.name in _CONFIGURATION | _LOCKS:
         return True
     if any(part.startswith(".git") for part in name.parts):
         return True
     if not _VERSION_FILE.fullmatch(name.name):
         return False
-    return file.suffix != ".py" or _GENERATED.search(file.read_bytes()[:2_000]) is not None
+    if name.suffix == ".py" and not before.is_file():
+        return False  # what is new imports it, and the older set-up writes none
+    file = after if after.is_file() else before
+    return name.suffix != ".py" or _GENERATED.search(file.read_bytes()[:2_000]) is not None
 
 
 def _copy(before: Path, after: Path) -> None:
