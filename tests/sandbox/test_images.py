@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -19,16 +20,20 @@ pytestmark = pytest.mark.docker
 
 
 @pytest.fixture
-def dockerfile(tmp_path: Path, engine: Engine, image: ImageId) -> Iterator[Path]:
+def dockerfile(tmp_path: Path, image: ImageId) -> Path:
     path = tmp_path / "Dockerfile"
     path.write_text(f"FROM {image}\nCOPY note /note\nCMD ['never run']\n")
-    (tmp_path / "note").write_text("one")
-    with engine.speak("list task images") as api:
-        before = set(api.images("agentbench/task", quiet=True))
-    yield path
+    return path
+
+
+@pytest.fixture
+def made(engine: Engine) -> Iterator[list[ImageId]]:
+    """Images to be removed in the end: these alone, since others are built at the same time."""
+    ids: list[ImageId] = []
+    yield ids
     with engine.speak("remove task images") as api:
-        for made in set(api.images("agentbench/task", quiet=True)) - before:
-            api.remove_image(made)
+        for own in ids:
+            api.remove_image(own)
 
 
 def test_an_image_that_is_up_to_date_is_not_built_again(engine: Engine, image: ImageId) -> None:
@@ -68,15 +73,17 @@ def test_a_python_that_no_way_leads_to_names_all_that_was_tried(engine: Engine) 
 
 
 def test_a_dockerfile_is_built_once_for_each_content(
-    provider: DockerProvider, dockerfile: Path
+    provider: DockerProvider, dockerfile: Path, made: list[ImageId]
 ) -> None:
-    first = provider.resolve_image(None, dockerfile=dockerfile)
+    note = dockerfile.parent / "note"
+    note.write_text(uuid4().hex)
+    made.append(first := provider.resolve_image(None, dockerfile=dockerfile))
     assert provider.resolve_image(None, dockerfile=dockerfile) == first
-    (dockerfile.parent / "note").write_text("two")
-    second = provider.resolve_image(None, dockerfile=dockerfile)
+    note.write_text(another := uuid4().hex)
+    made.append(second := provider.resolve_image(None, dockerfile=dockerfile))
     assert second != first
     with provider.open(second, limits=LIMITS, network=False) as sandbox:
-        assert sh(sandbox, "cat /note").stdout == "two"
+        assert sh(sandbox, "cat /note").stdout == another
 
 
 def test_a_dockerfile_that_fails_says_why(
