@@ -1,0 +1,106 @@
+"""The libraries that sandboxes are lent: whole, for their Python, and made once."""
+
+import os
+import stat
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.interface import Command, Limits
+from agentbench.symbolic.library import (
+    SYMBOLIC_LIBRARY,
+    SYMBOLIC_PROGRAMS,
+    library,
+    mounts,
+    python_of,
+)
+from tests.needed import INDEX
+
+OURS = sys.version_info[:2]
+IMPORT_ALL = (
+    "import sys; sys.path.append(sys.argv[1])\n"
+    "import crosshair.core_and_libs, hypothesis, z3\n"
+    "print(crosshair.__file__.startswith(sys.argv[1]), z3.get_version_string())"
+)
+
+
+def imported(sandbox):
+    place = str(sandbox.mounted(SYMBOLIC_LIBRARY))
+    argv = ("python", "-I", "-c", IMPORT_ALL, place)
+    return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=60)))
+
+
+def test_a_sandbox_without_a_network_imports_them(provider, cache_dir):
+    image = provider.resolve_image(None)
+    lent = mounts(cache_dir, OURS)
+    with provider.open(image, limits=Limits(), network=False, mounts=lent) as sandbox:
+        assert python_of(sandbox) == OURS
+        result = imported(sandbox)
+        assert sandbox.mounted(SYMBOLIC_PROGRAMS)
+    assert result.stdout.startswith("True ")
+
+
+@pytest.mark.docker
+def test_a_container_imports_them_too(cache_dir):
+    from agentbench.sandbox.docker import DockerProvider
+
+    engine = DockerProvider.connect()
+    image = engine.resolve_image(None)
+    with engine.open(image, limits=Limits(), network=False) as sandbox:
+        python = python_of(sandbox)
+    lent = mounts(cache_dir, python)
+    with engine.open(image, limits=Limits(), network=False, mounts=lent) as sandbox:
+        assert imported(sandbox).stdout.startswith("True ")
+
+
+def test_the_folder_is_made_once_even_by_many_at_a_time(tmp_path):
+    with ThreadPoolExecutor(4) as threads:
+        folders = set(threads.map(lambda _number: library(tmp_path, OURS), range(4)))
+    (folder,) = folders
+    assert [path for path in folder.parent.iterdir() if path.is_dir()] == [folder]
+    before = folder.stat().st_ctime_ns
+    assert library(tmp_path, OURS).stat().st_ctime_ns == before
+
+
+def test_what_a_killed_maker_left_is_made_anew(tmp_path):
+    whole = library(tmp_path, OURS)
+    half = whole.with_name(whole.name + ".new")
+    whole.rename(half)
+    (half / "crosshair" / "core.py").unlink()
+    assert (library(tmp_path, OURS) / "crosshair" / "core.py").is_file()
+    assert not half.exists()
+
+
+def test_every_user_may_read_all_of_it_whatever_the_umask(tmp_path):
+    before = os.umask(0o077)
+    try:
+        folder = library(tmp_path, OURS)
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
+    assert modes == {0o755, 0o644}
+
+
+def test_it_holds_byte_code_that_needs_no_look_at_a_clock(tmp_path):
+    (code,) = (library(tmp_path, OURS) / "crosshair" / "__pycache__").glob("core.cpython-*.pyc")
+    assert code.read_bytes()[4:8] == b"\x01\0\0\0"  # hash-based, and not to be checked
+
+
+def test_another_minor_version_gets_compiled_parts_of_its_own(tmp_path):
+    other = (3, 12) if OURS != (3, 12) else (3, 13)
+    try:
+        folder = library(tmp_path, other)
+    except UnavailableError as fault:
+        INDEX.refuse(str(fault))
+    assert list(folder.glob(f"_crosshair_tracers.cpython-3{other[1]}-*.so"))
+
+
+def test_a_python_that_they_are_not_made_for_is_one_clear_error(tmp_path):
+    with pytest.raises(UnavailableError) as refusal:
+        library(tmp_path, (3, 8))
+    assert "the sandbox has Python 3.8, agentbench" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert not [path for path in (tmp_path / "symbolic").iterdir() if path.is_dir()]
