@@ -1,0 +1,263 @@
+"""Compares pairs of functions: searches for a program on which they behave differently.
+
+Reads a `Question` from stdin and writes an `Answer` a line to stdout, as agentbench.symbolic.
+comparison describes them. Neither function ever runs in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_HERE = str(Path(__file__).parent)
+sys.path[:0] = [_HERE]
+sys.path[len(sys.path) :] = sys.argv[1:2]  # the library: hypothesis, crosshair
+
+from agentbench_link import Link, LostError  # noqa: E402 - found by what stands above
+from agentbench_outcome import differ, says_something, words  # noqa: E402 - the same
+
+_MADE_OF = {"t": "missing"}
+_SHARE = 0.6  # of the time, for inputs that are made; the rest is for paths
+_FEWEST = 10  # inputs that say something
+_GUESSES: tuple[dict[str, Any], ...] = (
+    {"t": "int"},
+    {"t": "str"},
+    {"t": "list", "of": {"t": "int"}},
+    {"t": "float"},
+    {"t": "list", "of": {"t": "str"}},
+    {"t": "dict", "keys": {"t": "str"}, "values": {"t": "int"}},
+    {"t": "bool"},
+)
+
+
+class Sides:
+    """The two workers, and what was seen of them."""
+
+    def __init__(self, pair: dict[str, Any], question: dict[str, Any]) -> None:
+        """Take who is compared; nothing is started."""
+        self.left, self.right = (Link(pair[side]) for side in ("left", "right"))
+        self.places = pair["left"], pair["right"]
+        self.errors = pair.get("errors", "contract")
+        self.seconds = question.get("call_seconds", 2.0)
+        self.inferred = False
+        self.tried = 0
+        self.informative = 0
+
+    def end(self) -> None:
+        """End both workers."""
+        self.left.end()
+        self.right.end()
+
+    def look(self, program: list[str]) -> tuple[str, str, int] | None:
+        """What they did where they differ, and at which statement."""
+        self.tried += 1
+        left = self._run(self.left, program)
+        if "lost" in left:
+            return None  # what kills the reference is no input for it
+        return self._difference(left, self._run(self.right, program))
+
+    def _difference(
+        self, left: dict[str, Any], right: dict[str, Any]
+    ) -> tuple[str, str, int] | None:
+        said = False
+        for at, step in enumerate(left["steps"]):
+            if not says_something(step, errors=self.errors, inferred=self.inferred):
+                break
+            if "lost" in right:
+                return words(step), right["lost"], at
+            if at < len(right["steps"]):
+                other = right["steps"][at]
+                if differ(step, other, errors=self.errors, inferred=self.inferred):
+                    return words(step), words(other), at
+            said = True
+            if step["kind"] == "raises" and at + 1 < len(left["steps"]):
+                break
+        else:
+            self.informative += said
+            return self._changed(left, right)
+        self.informative += said
+        return None
+
+    def _changed(self, left: dict[str, Any], right: dict[str, Any]) -> tuple[str, str, int] | None:
+        """Arguments that one leaves otherwise than the other."""
+        from agentbench_values import same
+
+        last = len(left["steps"]) - 1
+        if left["steps"][last]["kind"] == "raises":
+            return None
+        for name, after in left["after"].items():
+            other = right["after"].get(name)
+            if other is not None and not same(after["form"], other["form"]):
+                return f"leaves {after['text']}", f"leaves {other['text']}", last
+        return None
+
+    def _run(self, link: Link, program: list[str]) -> dict[str, Any]:
+        try:
+            return link.run(program, self.seconds)
+        except LostError as error:
+            return {"lost": f"ends its process: {error}"}
+
+    def works(self, program: list[str]) -> bool:
+        """Whether the reference takes an input, as far as its type goes."""
+        last = self._run(self.left, program).get("steps", [{"kind": "timeout"}])[-1]
+        return last["kind"] == "returns" or not {"TypeError", "AttributeError"} & set(
+            last.get("mro", ())
+        )
+
+    def confirm(self, program: list[str]) -> tuple[str, str, int] | None:
+        """The same difference in new processes, whatever the order in their sets."""
+        found = None
+        for hashes in (0, 1):
+            self.end()
+            self.left, self.right = (Link(place, hashes=hashes) for place in self.places)
+            again = self.look(program)
+            if again is None or (found is not None and again != found):
+                return None
+            found = again
+        return found
+
+
+def compare(pair: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
+    """The answer for one pair."""
+    began = time.monotonic()
+    sides = Sides(pair, question)
+    try:
+        answer = _compare(pair, question, sides, began + question.get("seconds", 20.0))
+    except LostError as error:
+        answer = _not_compared(f"cannot be loaded or described: {error}")
+    finally:
+        sides.end()
+    answer.setdefault("inputs_tried", sides.informative)
+    return {**answer, "time_spent": round(time.monotonic() - began, 3)}
+
+
+def _not_compared(why: str) -> dict[str, Any]:
+    return {"ending": "not_compared", "why": why}
+
+
+def _compare(
+    pair: dict[str, Any], question: dict[str, Any], sides: Sides, until: float
+) -> dict[str, Any]:
+    try:
+        from agentbench_inputs import NoInputsError, Words, programs
+        from agentbench_search import search
+    except ImportError as error:
+        return _not_compared(f"no inputs can be made here: {error}")
+    described, other = sides.left.describe(), sides.right.describe()
+    literals = [*described["constants"], *other["constants"], *question.get("literals", ())]
+    known = Words.of(literals, [*described["sources"], *other["sources"]])
+    sides.inferred = complete(described, sides, known)
+    try:
+        strategy = programs(described, known)
+    except NoInputsError as error:
+        return _not_compared(str(error))
+    now = time.monotonic()
+    limit = now + (until - now) * (_SHARE if question.get("symbolic", True) else 1.0)
+    found = search(strategy, sides.look, limit, question)
+    answer: dict[str, Any] = {}
+    if found is None and question.get("symbolic", True):
+        answer, found = _paths(pair, described, sides, until)
+    if found is not None:
+        return {**answer, **_different(found, sides, pair)}
+    return {**answer, **_alike(sides, answer)}
+
+
+def _different(program: list[str], sides: Sides, pair: dict[str, Any]) -> dict[str, Any]:
+    from agentbench_search import smaller
+
+    least = smaller(program, sides.look)
+    seen = sides.confirm(least) or sides.confirm(least := program)
+    if seen is None:
+        return _not_compared("a difference was seen once and not again: it hangs on something else")
+    left, right, at = seen
+    shown = written(least[: at + 1], pair["left"])
+    difference = {"program": shown, "call": for_a_reader(least[: at + 1], pair["left"]["name"])}
+    return {"ending": "different", "difference": {**difference, "left": left, "right": right}}
+
+
+def _alike(sides: Sides, answer: dict[str, Any]) -> dict[str, Any]:
+    if sides.informative < min(_FEWEST, sides.tried) and not answer.get("exhausted"):
+        said = f"{sides.informative} of {sides.tried} inputs"
+        return _not_compared(f"too few inputs are any that the reference works on: {said}")
+    return {"ending": "no_difference"}
+
+
+def _paths(
+    pair: dict[str, Any], described: dict[str, Any], sides: Sides, until: float
+) -> tuple[dict[str, Any], list[str] | None]:
+    """Search the paths of both; what is found there is looked at as any other program."""
+    from agentbench_symbolic_link import explore
+
+    said = explore(pair, described, until - time.monotonic())
+    facts = {"paths_explored": said.get("paths", 0), "exhausted": said.get("exhausted", False)}
+    if said.get("why"):
+        facts["why"] = f"paths were not searched: {said['why']}"
+    for program in said.get("programs", []):
+        if sides.look(program) is not None:
+            return facts, program
+    return facts, None
+
+
+def complete(described: dict[str, Any], sides: Sides, known: Any) -> bool:
+    """Guess the types that nobody wrote down; whether any had to be."""
+    from agentbench_guessing import guess
+
+    places = [
+        described.get("params"),
+        described.get("init"),
+        (described.get("method") or {}).get("params"),
+    ]
+    open_ones = [one for params in places for one in params or () if one["type"] == _MADE_OF]
+    if not open_ones:
+        return False
+    guess(open_ones, described, sides, known, _GUESSES)
+    return True
+
+
+def written(program: list[str], place: dict[str, Any]) -> list[str]:
+    """A program that says where its callable is from."""
+    root = place["name"].split(".")[0]
+    name = _owner(place["name"], program)
+    return [
+        f"from {place['module']} import {root}",
+        *(one.replace("__this__", name) for one in program),
+    ]
+
+
+def for_a_reader(program: list[str], name: str) -> str:
+    """A program in one line: `f([1], 2)`, `it = Cache(2); it.get('a')`."""
+    values: dict[str, str] = {}
+    lines = []
+    for statement in program:
+        variable, _, value = statement.partition(" = ")
+        if variable.startswith("arg") and variable.isidentifier():
+            values[variable] = value
+        elif not statement.startswith("import "):
+            lines.append(statement.replace("__this__", _owner(name, program)))
+    line = "; ".join(lines)
+    for variable, value in values.items():
+        line = line.replace(variable, value)
+    return line
+
+
+def _owner(name: str, program: list[str]) -> str:
+    """What `__this__` stands for: the function, or the class of a method."""
+    is_object = any(one.startswith("it = ") for one in program)
+    owner, _, last = name.rpartition(".")
+    is_method = owner and (is_object or any(f"__this__.{last}(" in one for one in program))
+    return owner if is_method else name
+
+
+def main() -> None:
+    """Answer the question on stdin."""
+    question = json.loads(sys.stdin.read())
+    for pair in question["pairs"]:
+        sys.stdout.write(json.dumps(compare(pair, question)) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
