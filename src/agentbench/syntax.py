@@ -8,6 +8,7 @@ too, one of them ends in SystemError (seen with 3.11.7; python/cpython#106905 is
 import ast
 import warnings
 from threading import Lock
+from types import CodeType
 
 _LOCK = Lock()
 
@@ -36,6 +37,20 @@ def check(tree: ast.Module, path: str = "<unknown>") -> None:
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compile(tree, path, "exec", dont_inherit=True)
+
+
+def code_of(source: str) -> CodeType:
+    """What a source compiles to.
+
+    Raises:
+        SyntaxError: It is no Python that this interpreter can compile.
+        ValueError: It has a null byte, or cannot be encoded.
+        RecursionError: It is nested too deep.
+        MemoryError: It is nested too deep for the parser.
+    """
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(source, "<unknown>", "exec", dont_inherit=True)
 
 
 def literal(text: str) -> object:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.cli import options
+from agentbench.cli import options, strength
 from agentbench.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agentbench.curation.gate import Proven
+    from agentbench.curation.strength.results import Strength
 
 Record = Annotated[
     bool,
@@ -33,6 +34,10 @@ def validate(
     write_ids: options.WriteIds = False,
     record: Record = False,
     resume: Resume = False,
+    measure_strength: strength.Measure = False,
+    mutants: strength.MostMutants = 60,
+    mutant_seed: strength.MutantSeed = 0,
+    min_strength: strength.LeastStrength = None,
     jobs: options.Jobs = "auto",
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     runs_dir: options.RunsDir = Path("runs"),
@@ -49,7 +54,8 @@ def validate(
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
-    Also says how many of the tests to fix blind controls really control, and what leaks.
+    Also says how many of the tests to fix blind controls really control, what leaks, and, with
+    --strength, which wrong versions of the reference solution the hidden tests let pass.
 
     Example: agentbench validate tasks/ --repeat 3
     """
@@ -77,11 +83,19 @@ def validate(
     settings = GateSettings(options=run_options, write_ids=write_ids, record=record, resume=resume)
     chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
     proven = prove_made([task.folder for task in chosen], settings, quiet=quiet, verbose=verbose)
+    strengths: Mapping[Path, Strength] = {}
+    if measure_strength or min_strength is not None:
+        strengths = strength.measure_proven(proven, run_options, most=mutants, seed=mutant_seed)
+        if record:
+            strength.keep_in_proofs(strengths)
     if as_json:
-        typer.echo(json.dumps([_row(one) for one in proven], indent=1))
+        typer.echo(json.dumps([_row(one, strengths.get(one.folder)) for one in proven], indent=1))
     else:
-        _print(proven)
+        _print(proven, strengths)
+    weak = min_strength is not None and strength.say_weakness(proven, strengths, min_strength)
     _finish(proven)
+    if weak:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def _finish(proven: "Sequence[Proven]") -> None:
@@ -104,7 +118,9 @@ def _finish(proven: "Sequence[Proven]") -> None:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(one: "Proven") -> dict[str, object]:
+def _row(one: "Proven", strength: "Strength | None") -> dict[str, object]:
+    from agentbench.curation.strength.shown import row_of
+
     proof, kept = one.proof, one.kept
     shown = proof or kept
     return {
@@ -124,6 +140,7 @@ def _row(one: "Proven") -> dict[str, object]:
         "seconds": dict(shown.seconds) if shown else {},
         "peak_memory_mib": shown.peak_memory_mib if shown else None,
         "proven_earlier": one.earlier,
+        **({"strength": row_of(strength)} if strength is not None else {}),
     }
 
 
@@ -133,7 +150,8 @@ def _to_control(one: "Proven") -> int:
     return one.kept.fail_to_pass if one.kept is not None else 0
 
 
-def _print(proven: "Sequence[Proven]") -> None:
+def _print(proven: "Sequence[Proven]", strengths: "Mapping[Path, Strength]") -> None:
+    from agentbench.curation.strength.shown import lines_of
     from agentbench.curation.summary import findings_of
     from agentbench.report.harmless import harmless
 
@@ -143,6 +161,8 @@ def _print(proven: "Sequence[Proven]") -> None:
         typer.echo(f"{one.task_id:<{width}}  {word:<7}  {_how_proven(one)}")
         for line in findings_of(one):
             typer.echo(f"  {harmless(line, limit=300)}")
+        for line in lines_of(strengths[one.folder]) if one.folder in strengths else ():
+            typer.echo(f"  {harmless(line, limit=500)}")
 
 
 def _how_proven(one: "Proven") -> str:

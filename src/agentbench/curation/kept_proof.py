@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 
 from agentbench import __version__
 from agentbench.curation.proving import Shown
+from agentbench.curation.strength.results import Strength
 from agentbench.schema import Schema
 from agentbench.scoring.evidence import Finding, NodeId, StageName
 from agentbench.seals.whole_file import write_whole
@@ -44,6 +45,9 @@ class KeptProof(Schema):
     )
     peak_memory_mib: float | None = Field(
         default=None, description="the most that a stage used at once; null: not counted"
+    )
+    strength: Strength | None = Field(
+        default=None, description="what the hidden tests let pass; null: nobody measured it"
     )
 
 

@@ -1,0 +1,1 @@
+"""How strong a task's tests are: wrong versions of its reference solution, and which pass."""
