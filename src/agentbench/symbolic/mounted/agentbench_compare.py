@@ -57,7 +57,9 @@ class Sides:
         left = self._run(self.left, program)
         if "lost" in left:
             return None  # what kills the reference is no input for it
-        return self._difference(left, self._run(self.right, program))
+        found = self._difference(left, self._run(self.right, program))
+        self.informative += found is not None
+        return found
 
     def _difference(
         self, left: dict[str, Any], right: dict[str, Any]

@@ -1,0 +1,63 @@
+"""Pairs of functions whose difference, or likeness, is known: found, missed, wrongly accused."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agentbench.symbolic.comparison import Answer, Ending, Errors, Pair, Place, Question
+
+PROGRAM = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted/agentbench_compare.py"
+PAIRS = Path(__file__).parent / "pairs"
+CLASSES = sorted(one.stem for one in PAIRS.glob("[a-z]*.py"))
+
+
+def answers(question: Question) -> list[Answer]:
+    done = subprocess.run(
+        [sys.executable, "-I", str(PROGRAM), ""],
+        input=question.model_dump_json().encode(),
+        stdout=subprocess.PIPE,
+        timeout=900,
+        check=True,
+    )
+    return [Answer.model_validate(json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def names(module: str) -> list[str]:
+    tree = ast.parse((PAIRS / f"{module}.py").read_text())
+    found = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [name for name in found if not name.endswith("_other")]
+
+
+def pair(module: str, name: str, errors: Errors) -> Pair:
+    def place(name: str) -> Place:
+        return Place(paths=(str(PAIRS),), module=module, name=name)
+
+    return Pair(left=place(name), right=place(f"{name}_other"), errors=errors)
+
+
+@pytest.mark.parametrize("errors", list(Errors))
+@pytest.mark.parametrize("module", CLASSES)
+def test_what_differs_is_found_and_what_is_alike_is_never_accused(
+    module: str, errors: Errors
+) -> None:
+    asked = names(module)
+    pairs = tuple(pair(module, name, errors) for name in asked)
+    # Paths are searched once: they do not hang on which errors count.
+    question = Question(pairs=pairs, seconds=4.0, symbolic=errors is Errors.ALL)
+    told = dict(zip(asked, answers(question), strict=True))
+    accused = [n for n, a in told.items() if n.startswith("equal") and a.ending is Ending.DIFFERENT]
+    assert accused == []
+    missed = [n for n, a in told.items() if n.startswith("different") and not a.difference]
+    assert missed == []
+    unknown = [name for name, answer in told.items() if answer.ending is Ending.NOT_COMPARED]
+    assert unknown == []
+
+
+def test_there_are_as_many_pairs_as_are_spoken_of() -> None:
+    kinds = Counter(name.split("_")[0] for module in CLASSES for name in names(module))
+    assert kinds == {"equal": 32, "different": 32}
