@@ -1,18 +1,19 @@
 """The audit of a run: the run as a whole, then each of its attempts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 
 from agentbench.audit import control_rules, patch_rules, record_rules, run_rules
 from agentbench.audit.attempt_facts import AttemptFacts, read_attempt
-from agentbench.audit.rule import Audited, Rules, Subject, apply_rules
+from agentbench.audit.rule import Audited, Rules, Subject, apply_rules, weight
 from agentbench.audit.run_folder import RunFolder
 from agentbench.audit.run_rules import RunFacts
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.errors import InputError
 from agentbench.runs.record import AttemptRecord
+from agentbench.scoring.evidence import Finding
 from agentbench.tasks.load import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
@@ -49,7 +50,13 @@ ATTEMPT_RULES: Rules[AttemptFacts] = MappingProxyType(
 """All that is asked of an attempt."""
 
 
-def audit_run(run: RunFolder, mirrors: Mirrors, *, glob: str | None = None) -> Iterator[Audited]:
+Further = Callable[[AttemptFacts], tuple[Finding, ...]]
+"""What else is found about an attempt."""
+
+
+def audit_run(
+    run: RunFolder, mirrors: Mirrors, *, glob: str | None = None, further: Further | None = None
+) -> Iterator[Audited]:
     """Put every rule to a run and to the attempts whose task's id fits."""
     tasks, missing = _tasks(run, mirrors, glob)
     configuration = run.configuration
@@ -61,17 +68,18 @@ def audit_run(run: RunFolder, mirrors: Mirrors, *, glob: str | None = None) -> I
     )
     for record in sorted(run.latest, key=lambda one: (one.task_id, one.attempt)):
         if _fits(record.task_id, glob):
-            yield _attempt(run, record, tasks.get(record.task_id))
+            facts = read_attempt(run, record, tasks.get(record.task_id))
+            yield _attempt(record, facts, further(facts) if further is not None else ())
 
 
-def _attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> Audited:
-    facts = read_attempt(run, record, task)
+def _attempt(record: AttemptRecord, facts: AttemptFacts, further: tuple[Finding, ...]) -> Audited:
+    findings = (*apply_rules(ATTEMPT_RULES, facts), *further)
     verdict = "resolved" if record.resolved else record.failure_reason or "not resolved"
     return Audited(
         subject=Subject.ATTEMPT,
         name=f"{record.task_id} {record.attempt}",
         note=str(verdict),
-        findings=apply_rules(ATTEMPT_RULES, facts),
+        findings=tuple(sorted(findings, key=lambda finding: -weight(finding.severity))),
     )
 
 

@@ -9,7 +9,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.exit_codes import ExitCode
-from agentbench.errors import InputError
+from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,11 +17,29 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from agentbench.audit.rule import Audited
+    from agentbench.cli.wrong_fixes import Comparing
     from agentbench.scoring.evidence import Finding
     from agentbench.tasks.mirror import Mirrors
 
 _STYLES = {"info": "cyan", "warning": "yellow", "critical": "bold red"}
 _LONGEST = 400
+
+WrongFixes = Annotated[
+    bool,
+    typer.Option(
+        "--wrong-fixes",
+        help="Also compare what resolved attempts wrote with the reference fix, by running both "
+        "in sandboxes.",
+    ),
+]
+Sandbox = Annotated[
+    options.SandboxName | None,
+    typer.Option("--sandbox", help="With --wrong-fixes: what to run in; else what the run had."),
+]
+Seconds = Annotated[
+    float,
+    typer.Option("--seconds", help="With --wrong-fixes: how long to search an attempt.", min=1),
+]
 
 
 class FailOn(StrEnum):
@@ -44,21 +62,28 @@ def audit(
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="Exit 1 on a finding of this weight or more.")
     ] = FailOn.CRITICAL,
+    wrong_fixes: WrongFixes = False,
+    sandbox: Sandbox = None,
+    seconds: Seconds = 60,
     runs_dir: options.RunsDir = Path("runs"),
     filter_glob: options.Filter = None,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Look through tasks and runs for known leaks; reads only, and runs nothing of them.
+    """Look through tasks and runs for known leaks.
+
+    Reads only, and runs nothing of them, but with --wrong-fixes.
 
     Example: agentbench audit tasks/ --fail-on warning
     """
+    from agentbench.cli.wrong_fixes import Comparing
     from agentbench.runs.places import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
     del debug  # read by the program itself
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
-    audited = _audited(paths, runs_dir, mirrors, filter_glob)
+    comparing = Comparing.asked(sandbox, seconds) if wrong_fixes else None
+    audited = _audited(paths, runs_dir, mirrors, filter_glob, comparing)
     counts = {
         level: sum(f.severity.value == level for one in audited for f in one.findings)
         for level in FailOn
@@ -74,7 +99,11 @@ def audit(
 
 
 def _audited(
-    paths: "Sequence[str]", runs_dir: Path, mirrors: "Mirrors", glob: str | None
+    paths: "Sequence[str]",
+    runs_dir: Path,
+    mirrors: "Mirrors",
+    glob: str | None,
+    comparing: "Comparing | None",
 ) -> "list[Audited]":
     from agentbench.audit.run_folder import is_run, open_run
     from agentbench.audit.runs import audit_run
@@ -84,7 +113,13 @@ def _audited(
     for path in paths:
         place = _place_of(path, runs_dir)
         (runs if is_run(place) else tasks).append(place)
-    audited = [one for run in runs for one in audit_run(open_run(run), mirrors, glob=glob)]
+    if comparing is not None and not runs:
+        raise UsageError("--wrong-fixes compares what attempts wrote: expected a run, found none")
+    audited: list[Audited] = []
+    for folder in runs:
+        run = open_run(folder)
+        further = comparing.of(run, mirrors, glob) if comparing is not None else None
+        audited.extend(audit_run(run, mirrors, glob=glob, further=further))
     if tasks:
         audited = [*_audited_tasks(tasks, mirrors, glob), *audited]
     return audited

@@ -1,0 +1,126 @@
+"""The search by inputs: the functions that differ, called with inputs made for them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import PurePosixPath
+
+from pydantic import ValidationError
+
+from agentbench.audit.wrong_fixes.bench import complaint, copied
+from agentbench.audit.wrong_fixes.confirmation import confirmed
+from agentbench.audit.wrong_fixes.contrast import Left, Spot
+from agentbench.audit.wrong_fixes.search import Searched, Subject
+from agentbench.audit.wrong_fixes.tests_seen import TestsSeen, read_tests
+from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.symbolic.comparison import Answer, Pair, Place, Question
+from agentbench.symbolic.comparison import Ending as Came
+
+_PROGRAM = "agentbench_compare.py"
+_MOST = 20  # pairs of an attempt
+_LEAST_SECONDS = 3.0  # for a pair
+_GRACE = 30.0  # seconds, to load and to end
+_REFERENCE, _AGENT = "reference", "agent"
+
+
+def search_inputs(subject: Subject, seconds: float) -> Searched:
+    """Compare what can be called, in one sandbox; then confirm what was found, in three others.
+
+    Raises:
+        SandboxError: a sandbox is lost.
+    """
+    tests = read_tests(subject.facts)
+    ordered = _ordered(subject.contrast.callable, tests)
+    most = min(_MOST, max(1, int(seconds / _LEAST_SECONDS)))
+    chosen, beyond = ordered[:most], ordered[most:]
+    if not chosen:
+        return Searched()
+    answers, why = _ask(subject, chosen, tests, seconds)
+    compared = list(zip_longest(chosen, answers[: len(chosen)]))
+    differing = [
+        (str(spot), answer.difference)
+        for spot, answer in compared
+        if answer is not None and answer.difference is not None
+    ]
+    told, doubtful = confirmed(subject, differing)
+    return Searched(
+        differences=told,
+        left=(*doubtful, *_left(compared, why), *_beyond(beyond)),
+        effort=_effort(answers),
+    )
+
+
+def _ordered(spots: Sequence[Spot], tests: TestsSeen) -> list[Spot]:
+    """Those first that tests call, since it is known what they are for; else as they were."""
+    return sorted(spots, key=lambda spot: not tests.mentions(spot.name))
+
+
+def _ask(
+    subject: Subject, spots: Sequence[Spot], tests: TestsSeen, seconds: float
+) -> tuple[list[Answer], str]:
+    """The answers, as many as came, and why not more."""
+    with subject.bench.opened() as sandbox:
+        places = (
+            copied(sandbox, _REFERENCE, subject.trees.reference),
+            copied(sandbox, _AGENT, subject.trees.agents),
+        )
+        pairs = tuple(_pair(subject, spot, places, tests) for spot in spots)
+        question = Question(pairs=pairs, seconds=seconds / len(pairs))
+        result = subject.bench.ask(
+            sandbox, _PROGRAM, question.model_dump_json(), seconds=seconds + _GRACE
+        )
+    return _read(result)
+
+
+def _pair(
+    subject: Subject,
+    spot: Spot,
+    places: tuple[PurePosixPath, PurePosixPath],
+    tests: TestsSeen,
+) -> Pair:
+    left, right = (place_of(subject, spot, place) for place in places)
+    return Pair(left=left, right=right, observed=tests.calls_of(spot.name))
+
+
+def place_of(subject: Subject, spot: Spot, tree: PurePosixPath) -> Place:
+    """Where a sandbox finds a definition, in a tree that lies in some folder."""
+    module = subject.contrast.modules[spot.path]
+    roots = dict.fromkeys((tree / module.root, tree))
+    return Place(paths=tuple(map(str, roots)), module=module.name, name=spot.name)
+
+
+def _read(result: CommandResult) -> tuple[list[Answer], str]:
+    answers: list[Answer] = []
+    for line in result.stdout.splitlines():
+        try:
+            answers.append(Answer.model_validate_json(line))
+        except ValidationError:
+            return answers, "the program that compares was disturbed: what it said is no answer"
+    if result.ok:
+        return answers, "the program that compares gave no answer"
+    if result.ending is Ending.TIMED_OUT:
+        return answers, "the time was over"
+    return answers, f"the program that compares did not end well: {complaint(result)}"
+
+
+def _left(compared: Iterable[tuple[Spot, Answer | None]], why: str) -> Iterator[Left]:
+    for spot, answer in compared:
+        if answer is None:
+            yield Left(str(spot), why)
+        elif answer.ending is Came.NOT_COMPARED:
+            yield Left(str(spot), answer.why)
+
+
+def _beyond(spots: Sequence[Spot]) -> Iterator[Left]:
+    for spot in spots:
+        yield Left(str(spot), "there was no time for so many")
+
+
+def _effort(answers: Sequence[Answer]) -> str:
+    compared = [one for one in answers if one.ending is not Came.NOT_COMPARED]
+    inputs = sum(one.inputs_tried for one in answers)
+    paths = sum(one.paths_explored for one in answers)
+    whole = sum(one.exhausted for one in compared)
+    return (
+        f"{len(compared)} of {len(answers)} functions compared, with {inputs} inputs "
+        f"and along {paths} paths; all paths of {whole} of them"
+    )

@@ -1,0 +1,98 @@
+"""What a task's tests say of its code: what they import, the literals and the calls in them."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from agentbench import syntax
+from agentbench.audit.task_facts import TaskFacts
+from agentbench.audit.wrong_fixes.package import is_test
+
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+_LONGEST = 2_000  # characters of a literal or a call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestsSeen:
+    """The visible and the hidden tests, read."""
+
+    __test__ = False
+
+    imported: frozenset[str]  # names that they import
+    trees: tuple[ast.Module, ...]
+
+    def calls_of(self, name: str) -> tuple[str, ...]:
+        """Calls by a name whose arguments are literals."""
+        own = name.rpartition(".")[2]
+        found = (
+            ast.unparse(node)
+            for tree in self.trees
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and _name_of(node) == own and _is_literal(node)
+        )
+        return tuple(dict.fromkeys(call for call in found if len(call) <= _LONGEST))
+
+    def mentions(self, name: str) -> bool:
+        """Whether they call or read something by this name."""
+        own = name.rpartition(".")[2]
+        return any(_mentions(node, own) for tree in self.trees for node in ast.walk(tree))
+
+
+def read_tests(facts: TaskFacts) -> TestsSeen:
+    """Read the tests of a task, as far as they are Python."""
+    trees = tuple(_trees(facts))
+    imported = {
+        alias.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    return TestsSeen(imported=frozenset(imported), trees=trees)
+
+
+def _trees(facts: TaskFacts) -> Iterator[ast.Module]:
+    for source in _sources(facts):
+        try:
+            yield syntax.parse(source)
+        except _UNREADABLE:
+            continue
+
+
+def _sources(facts: TaskFacts) -> Iterator[bytes]:
+    hidden = facts.hidden
+    for path, file in hidden.items():
+        if file is not None and path.suffix == ".py":
+            yield file.content
+    for path, content in facts.base.contents.items():
+        if path not in hidden and path.suffix == ".py" and _is_test(facts, path):
+            yield content
+
+
+def _is_test(facts: TaskFacts, path: PurePosixPath) -> bool:
+    return is_test(path, facts.task.problem.test_paths)
+
+
+def _name_of(node: ast.Call) -> str:
+    function = node.func
+    if isinstance(function, ast.Name):
+        return function.id
+    return function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def _is_literal(node: ast.Call) -> bool:
+    if not isinstance(node.func, ast.Name):
+        return False
+    try:
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            ast.literal_eval(argument)
+    except (*_UNREADABLE, TypeError):
+        return False
+    return True
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    return (isinstance(node, ast.Name) and node.id == name) or (
+        isinstance(node, ast.Attribute) and node.attr == name
+    )
