@@ -1,7 +1,9 @@
 """Pairs that refuse some of their inputs."""
 
+from contextlib import suppress
 
-class Refused(ValueError):
+
+class RefusedError(ValueError):
     """An input that is not taken."""
 
 
@@ -35,24 +37,21 @@ def equal_number(text: str) -> int | None:
 
 
 def equal_number_other(text: str) -> int | None:
-    found = None
-    try:
-        found = int(text.strip())
-    except ValueError:
-        pass
-    return found
+    with suppress(ValueError):
+        return int(text.strip())
+    return None
 
 
 def equal_quotient(a: int, b: int) -> int:
     try:
         return a // b
     except ZeroDivisionError:
-        raise Refused("b") from None
+        raise RefusedError("b") from None
 
 
 def equal_quotient_other(a: int, b: int) -> int:
     if b == 0:
-        raise Refused("no division by nothing")
+        raise RefusedError("no division by nothing")
     return a // b
 
 
@@ -82,7 +81,7 @@ def different_kind_other(key: str) -> str:
 
 def different_forgets(parts: list[int]) -> float:
     if not parts:
-        raise Refused("nothing")
+        raise RefusedError("nothing")
     return sum(parts) / len(parts)
 
 

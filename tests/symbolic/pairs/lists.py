@@ -1,5 +1,7 @@
 """Pairs over lists."""
 
+import itertools
+
 
 def equal_total(numbers: list[int]) -> int:
     return sum(numbers)
@@ -22,7 +24,7 @@ def equal_distinct_other(items: list[int]) -> list[int]:
 
 
 def equal_pairs(items: list[int]) -> list[tuple[int, int]]:
-    return list(zip(items, items[1:], strict=False))
+    return list(itertools.pairwise(items))
 
 
 def equal_pairs_other(items: list[int]) -> list[tuple[int, int]]:
