@@ -39,8 +39,8 @@ def check(tree: ast.Module, path: str = "<unknown>") -> None:
         compile(tree, path, "exec", dont_inherit=True)
 
 
-def code_of(source: str) -> CodeType:
-    """What a source compiles to.
+def code_of(source: str | ast.Module) -> CodeType:
+    """What a source, or its tree, compiles to.
 
     Raises:
         SyntaxError: It is no Python that this interpreter can compile.

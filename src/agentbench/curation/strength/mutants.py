@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import CodeType
 
-from agentbench import syntax
 from agentbench.curation.strength.results import Change, Scope
 from agentbench.curation.strength.rewrites import Rewrite, rewrites_at
-from agentbench.curation.strength.same_code import is_same
+from agentbench.curation.strength.same_code import comparable_code, is_same
 from agentbench.curation.strength.sites import sites
 from agentbench.curation.strength.touched import Touched, lines_of_functions, touched_lines
+from agentbench.curation.strength.undone import undone
 from agentbench.errors import InputError
 from agentbench.stages.verification.mutation.source_text import SourceText, parse_source
 
 FEW = 20
 """With fewer mutants of a fix's own lines, the functions around them are changed as well."""
 _LINES_SHOWN = 6
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +71,16 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
             read.append(_Read.of(file))
         except InputError as error:
             unread.append(str(error))
-    of_lines = _made({one: one.touched.changed for one in read}, Scope.LINES)
-    if len(of_lines.found) >= FEW:
-        return _with_unread(of_lines, unread)
-    wider = {one: one.touched.changed | one.functions for one in read}
-    return _with_unread(_made(wider, Scope.FUNCTIONS), unread)
-
-
-def _with_unread(mutants: Mutants, unread: Iterable[str]) -> Mutants:
+    made = _made({one: _within(one.source, one.touched.changed) for one in read})
+    scope = Scope.LINES
+    if len(made.found) < FEW:
+        scope = Scope.FUNCTIONS
+        made = _made({one: _within(one.source, one.wider) for one in read})
+    halves = _made(_halves(read))
     return Mutants(
-        scope=mutants.scope,
-        found=mutants.found,
-        equivalent=mutants.equivalent,
+        scope=scope,
+        found=(*halves.found, *made.found),
+        equivalent=halves.equivalent + made.equivalent,
         unread=tuple(unread),
     )
 
@@ -90,6 +88,7 @@ def _with_unread(mutants: Mutants, unread: Iterable[str]) -> Mutants:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Read:
     file: FixedFile
+    before: str
     source: SourceText
     touched: Touched
 
@@ -106,18 +105,26 @@ class _Read:
             raise InputError(f"{file.path}: expected UTF-8, found {error.reason}") from None
         before = file.before.decode("utf-8", "replace")
         source = parse_source(text, file.path.as_posix())
-        return cls(file=file, source=source, touched=touched_lines(before, text))
+        before = before.removeprefix(_BYTE_ORDER_MARK)
+        touched = touched_lines(before, source.text)
+        return cls(file=file, before=before, source=source, touched=touched)
 
     @property
-    def functions(self) -> frozenset[int]:
-        return lines_of_functions(self.source.tree, self.touched)
+    def wider(self) -> frozenset[int]:
+        return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
 
 
-def _made(lines: Mapping[_Read, frozenset[int]], scope: Scope) -> Mutants:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    found: tuple[Mutant, ...]
+    equivalent: int
+
+
+def _made(rewrites: Mapping[_Read, Iterable[Rewrite]]) -> _Made:
     found: list[Mutant] = []
     equivalent = 0
-    for read, wanted in lines.items():
-        original = syntax.code_of(read.source.text)
+    for read, wanted in rewrites.items():
+        original = comparable_code(read.source.text)
         for rewrite, text in _texts(read.source, wanted):
             code = _compiled(text)
             if code is None:
@@ -126,40 +133,52 @@ def _made(lines: Mapping[_Read, frozenset[int]], scope: Scope) -> Mutants:
                 equivalent += 1
             else:
                 found.append(_mutant(read, rewrite, text))
-    return Mutants(scope=scope, found=tuple(found), equivalent=equivalent)
+    return _Made(found=tuple(found), equivalent=equivalent)
 
 
 def _compiled(text: str) -> CodeType | None:
     try:
-        return syntax.code_of(text)
+        return comparable_code(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _texts(source: SourceText, lines: frozenset[int]) -> Iterator[tuple[Rewrite, str]]:
-    seen = {source.text}
+def _halves(read: Iterable[_Read]) -> Mapping[_Read, tuple[Rewrite, ...]]:
+    """Each part of the fix undone; one that has a single part would be no fix at all."""
+    parts = {one: tuple(undone(one.before, one.source)) for one in read if one.before}
+    return parts if sum(map(len, parts.values())) > 1 else {}
+
+
+def _within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewrite]:
     for node in sites(source.tree):
         for rewrite in rewrites_at(node, source):
-            if source.line_of(rewrite.span.start) not in lines:
-                continue
-            before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
-            text = f"{before}{rewrite.text}{after}"
-            if text not in seen:
-                seen.add(text)
-                yield rewrite, text
+            if source.line_of(rewrite.span.start) in lines:
+                yield rewrite
+
+
+def _texts(source: SourceText, rewrites: Iterable[Rewrite]) -> Iterator[tuple[Rewrite, str]]:
+    """The whole text with each rewrite made; each text once."""
+    seen = {source.text}
+    for rewrite in rewrites:
+        before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
+        text = f"{before}{rewrite.text}{after}"
+        if text not in seen:
+            seen.add(text)
+            yield rewrite, text
 
 
 def _mutant(read: _Read, rewrite: Rewrite, text: str) -> Mutant:
-    mark = _BYTE_ORDER_MARK if read.file.after.startswith(_BYTE_ORDER_MARK) else b""
+    mark = _BYTE_ORDER_MARK if read.file.after.startswith(_BYTE_ORDER_MARK.encode()) else ""
     return Mutant(
         path=read.file.path,
-        content=mark + text.encode(),
+        content=f"{mark}{text}".encode(),
         change=_change(read.source, rewrite, text),
     )
 
 
 def _change(source: SourceText, rewrite: Rewrite, text: str) -> Change:
-    start, end = source.line_of(rewrite.span.start), source.line_of(rewrite.span.end)
+    start = source.line_of(rewrite.span.start)
+    end = source.line_of(max(rewrite.span.start, rewrite.span.end - 1))
     first = source.line_start(start)
     stop = source.line_start(end) + len(source.line(end))
     grown = len(text) - len(source.text)

@@ -1,6 +1,27 @@
 """Whether two sources compile to the same, so that no test could tell them apart."""
 
+import ast
 from types import CodeType
+
+from agentbench import syntax
+
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def comparable_code(source: str) -> CodeType:
+    """What a source compiles to, without its docstrings.
+
+    Raises:
+        SyntaxError: It is no Python that this interpreter can compile.
+        ValueError: It has a null byte, or cannot be encoded.
+        RecursionError: It is nested too deep.
+        MemoryError: It is nested too deep for the parser.
+    """
+    tree = syntax.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
+    return syntax.code_of(tree)
 
 
 def is_same(left: CodeType, right: CodeType) -> bool:
