@@ -93,14 +93,19 @@ def _digest(facts: AttemptFacts) -> str:
 def _change(facts: AttemptFacts, base: Tree) -> Change:
     files: dict[PurePosixPath, PatchedFile | None] = {}
     for file in facts.patch:
-        path = PurePosixPath(file.path)
-        if path.is_absolute() or ".." in path.parts:
-            raise NoTreesError(f"patch.diff names {file.path}, which is outside of the tree")
+        path = _inside(file.path)
         files[path] = None if file.removed else _file(base.content(path), file)
     for found in _HEAD.finditer(facts.patch_text):
         if found[2]:  # new, and without a line
-            files[PurePosixPath(_named(found[1]))] = PatchedFile(content=b"", executable=False)
+            files[_inside(_named(found[1]))] = PatchedFile(content=b"", executable=False)
     return files
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise NoTreesError(f"patch.diff names {name}, which is outside of the tree")
+    return path
 
 
 def _file(before: bytes | None, file: FilePatch) -> PatchedFile:
