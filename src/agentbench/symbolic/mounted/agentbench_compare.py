@@ -17,7 +17,7 @@ sys.path[:0] = [_HERE]
 sys.path[len(sys.path) :] = sys.argv[1:2]  # the library: hypothesis, crosshair
 
 from agentbench_link import Link, LostError  # noqa: E402 - found by what stands above
-from agentbench_outcome import differ, says_something, words  # noqa: E402 - the same
+from agentbench_outcome import differ, same, says_something, words  # noqa: E402 - the same
 
 _MADE_OF = {"t": "missing"}
 _SHARE = 0.6  # of the time, for inputs that are made; the rest is for paths
@@ -85,8 +85,6 @@ class Sides:
 
     def _changed(self, left: dict[str, Any], right: dict[str, Any]) -> tuple[str, str, int] | None:
         """Arguments that one leaves otherwise than the other."""
-        from agentbench_values import same
-
         last = len(left["steps"]) - 1
         if left["steps"][last]["kind"] == "raises":
             return None

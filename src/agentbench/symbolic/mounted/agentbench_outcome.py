@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
-
-from agentbench_values import same
 
 RETURNS, RAISES, TIMEOUT = "returns", "raises", "timeout"
 ALL, CONTRACT = "all", "contract"
+_RELATIVE = 1e-9  # another order of the same sums is no other behaviour
+_ABSOLUTE = 1e-12
 _NO_SIGN = ("RecursionError", "MemoryError")  # of how much there is here, not of what is right
 _UNFIT = ("TypeError", "AttributeError")  # what a value of a wrong type comes to
 
@@ -49,3 +50,53 @@ def _related(left: dict[str, Any], right: dict[str, Any], errors: str) -> bool:
 
 def _is_one_of(step: dict[str, Any], names: tuple[str, ...]) -> bool:
     return any(name in step["mro"] for name in names)
+
+
+def same(left: list[Any], right: list[Any]) -> bool:
+    """Whether two forms show the same; what cannot be looked into is the same as all else."""
+    if left[0] in ("opaque", "cut") or right[0] in ("opaque", "cut"):
+        return True
+    if left[0] != right[0]:
+        return False
+    kind = left[0]
+    if kind == "number":
+        return _same_number(left[1], right[1])
+    if kind in ("items", "set", "map", "fields"):
+        return left[1] == right[1] and _same_parts(kind, left[2], right[2])
+    return left == right
+
+
+def _same_number(left: Any, right: Any) -> bool:
+    if left == right:
+        return True
+    try:
+        one, other = float(left), float(right)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
+    if one.is_integer() and other.is_integer() and "." not in f"{left}{right}":
+        return False  # whole numbers differ by one or they do not
+    return math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+
+
+def _same_parts(kind: str, left: Any, right: Any) -> bool:
+    if len(left) != len(right):
+        return False
+    if kind == "fields":
+        return set(left) == set(right) and all(same(left[name], right[name]) for name in left)
+    if kind == "items":
+        return all(map(same, left, right))
+    waiting = list(right)
+    for part in left:  # unordered: sets, and mappings as pairs
+        at = next((n for n, other in enumerate(waiting) if _same_part(kind, part, other)), None)
+        if at is None:
+            return False
+        del waiting[at]
+    return True
+
+
+def _same_part(kind: str, left: Any, right: Any) -> bool:
+    if kind == "set":
+        return same(left, right)
+    return same(left[0], right[0]) and same(left[1], right[1])

@@ -1,0 +1,188 @@
+"""The search by tests: the task's own, with other values, run in each tree for what they see."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from agentbench.audit.task_facts import TaskFacts
+from agentbench.audit.wrong_fixes.bench import complaint, written
+from agentbench.audit.wrong_fixes.contrast import Left
+from agentbench.audit.wrong_fixes.observed import (
+    Differing,
+    Observed,
+    differing,
+    read_observed,
+    said_at,
+)
+from agentbench.audit.wrong_fixes.package import is_test
+from agentbench.audit.wrong_fixes.search import Searched, Subject, Told
+from agentbench.audit.wrong_fixes.trees import Tree
+from agentbench.sandbox.archive import tar_of_files
+from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.symbolic.amplification.variants import Amplified, amplify, changed_name
+from agentbench.symbolic.library import SYMBOLIC_PROGRAMS
+from agentbench.tasks.patched_file import PatchedFile
+from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
+
+_SEED = 0
+_TESTS = 2_000  # changed ones of an attempt
+_MOST = 120  # of one test
+_FILES = 12
+_RUNS = 5  # of all changed tests, that share the time
+_TEST_SECONDS = 2.0
+_READ_BYTES = 128 * 1024 * 1024
+_SHOWN = 3  # differences of an attempt; the others are counted
+_OBSERVED = "observed.jsonl"
+_NO_PATH = "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+
+Files = Mapping[PurePosixPath, PatchedFile]
+
+
+def search_tests(subject: Subject, seconds: float) -> Searched:
+    """Run changed tests in the reference's and in the agent's tree, each twice and alone.
+
+    Raises:
+        SandboxError: a sandbox is lost.
+    """
+    changed = _changed_files(subject.facts)
+    if not changed:
+        return Searched()
+    runs = _Runs(subject=subject, changed=changed, seconds=seconds / _RUNS)
+    reference = [runs.observed(subject.trees.reference, hashes) for hashes in (0, 1)]
+    if not reference[0]:
+        return Searched(left=(Left("tests", runs.why or "no changed test could be run"),))
+    agents = [runs.observed(subject.trees.agents, hashes) for hashes in (0, 1)]
+    found = list(differing(reference, agents))
+    effort = f"{len(reference[0])} changed tests run"
+    if not found:
+        return Searched(effort=effort, left=_silent(agents, runs))
+    base = runs.observed(subject.trees.base, 0)
+    return Searched(differences=tuple(_told(found, changed, base)), effort=effort)
+
+
+def _silent(agents: Sequence[Observed], runs: "_Runs") -> tuple[Left, ...]:
+    """That nothing differs says nothing where the agent's tree was not seen."""
+    return () if all(agents) else (Left("tests", runs.why or "no changed test could be run"),)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Runs:
+    """Runs the changed tests of an attempt, each time in a fresh sandbox."""
+
+    subject: Subject
+    changed: Mapping[PurePosixPath, Amplified]
+    seconds: float  # for each run
+    why: str = ""  # the last one saw nothing
+
+    def observed(self, tree: Tree, hashes: int) -> Observed:
+        """What the tests see in a tree.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
+        with self.subject.bench.opened() as sandbox:
+            written(sandbox, sandbox.workspace, tree)
+            hidden = Tree(base=tree.base, change=self.subject.facts.hidden)
+            written(sandbox, sandbox.workspace, hidden)
+            sandbox.write_tree(sandbox.workspace, tar_of_files(_files(self.changed)))
+            ran = sandbox.run(self._command(sandbox, hashes))
+            told = sandbox.run(_reading(sandbox))
+            found = read_observed(told.stdout) if told.ok else {}
+            if not found:
+                self.why = f"with no changed test anything was seen: {complaint(ran)}"
+            return found
+
+    def _command(self, sandbox: Sandbox, hashes: int) -> Command:
+        task = self.subject.facts.task
+        pytest = parse_pytest_command(task.problem.test_command)
+        return Command(
+            argv=(*_start(pytest), *_OPTIONS, *pytest.options, *map(str, self.changed)),
+            timeout=timedelta(seconds=self.seconds),
+            env={
+                **task.environment.env,
+                "PYTHONPATH": str(sandbox.mounted(SYMBOLIC_PROGRAMS)),
+                "PYTHONHASHSEED": str(hashes),
+                "AGENTBENCH_OBSERVED": str(sandbox.results / _OBSERVED),
+                "AGENTBENCH_OBSERVED_SECONDS": str(_TEST_SECONDS),
+            },
+        )
+
+
+_OPTIONS = ("-p", "agentbench_observing", "-p", "no:cacheprovider", "-q", "--tb=no")
+
+
+def _start(pytest: PytestCommand) -> tuple[str, ...]:
+    """`pytest` alone has the working folder not on its path, `python -m pytest` has."""
+    if pytest.as_module:
+        return (pytest.interpreter, "-m", "pytest")
+    return (pytest.interpreter, "-c", _NO_PATH)
+
+
+def _reading(sandbox: Sandbox) -> Command:
+    return Command(
+        argv=("cat", str(sandbox.results / _OBSERVED)),
+        timeout=timedelta(minutes=1),
+        output_cap=_READ_BYTES,
+    )
+
+
+def _files(changed: Mapping[PurePosixPath, Amplified]) -> Files:
+    return {
+        path: PatchedFile(content=one.source.encode(), executable=False)
+        for path, one in changed.items()
+    }
+
+
+def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, Amplified]:
+    """The files of tests, changed: hidden ones first, as many tests as there is time for."""
+    sources = list(_sources(facts))[:_FILES]
+    tests = sum(source.count("def test") for _path, source in sources)
+    most = max(1, min(_MOST, math.ceil(_TESTS / max(tests, 1))))
+    made = ((path, _amplified(source, most)) for path, source in sources)
+    return {path: one for path, one in made if one is not None}
+
+
+def _amplified(source: str, most: int) -> Amplified | None:
+    try:
+        return amplify(source, seed=_SEED, most=most)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _sources(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, str]]:
+    hidden = facts.hidden
+    for path, file in hidden.items():
+        if file is not None and path.suffix == ".py":
+            yield path, file.content.decode("utf-8", "replace")
+    for path, content in facts.base.contents.items():
+        if path not in hidden and path.suffix == ".py" and _is_test(facts, path):
+            yield path, content.decode("utf-8", "replace")
+
+
+def _is_test(facts: TaskFacts, path: PurePosixPath) -> bool:
+    return is_test(path, facts.task.problem.test_paths)
+
+
+def _told(
+    found: Sequence[Differing], changed: Mapping[PurePosixPath, Amplified], base: Observed
+) -> Iterator[Told]:
+    for one in found[:_SHOWN]:
+        path = one.test.partition("::")[0]
+        yield _words(one, path, changed[PurePosixPath(path)], said_at(base, one))
+    if len(found) > _SHOWN:
+        yield Told(where="tests", what=f"{len(found) - _SHOWN} more changed tests see a difference")
+
+
+def _words(found: Differing, path: str, amplified: Amplified, base: str) -> Told:
+    variant = amplified.variants[changed_name(found.test)]
+    seen = amplified.places[found.at] if found.at >= 0 else "the test"
+    return Told(
+        where=f"{path}::{variant.test}",
+        what=(
+            f"differs from the reference where line {variant.line} has {variant.after} in place "
+            f"of {variant.before}: {seen} {found.agents}; the reference {found.reference} "
+            f"(base: {base})"
+        ),
+    )
