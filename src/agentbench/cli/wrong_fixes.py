@@ -50,8 +50,9 @@ class Comparing:
             _say(f"{name}: no attempt was resolved: there is nothing to compare")
             return None
         workshop = self._workshop(run, mirrors)
+        attempts = f"{number} resolved attempt{'s' * (number != 1)}"
         _say(
-            f"{name}: comparing {number} resolved attempts in {workshop.provider.name}, "
+            f"{name}: comparing {attempts} in {workshop.provider.name}, "
             f"{self.seconds:g} s each at most for the search"
         )
         return WrongFixes(

@@ -10,6 +10,7 @@ import basket
 def test_calls():
     assert basket.total([5]) == 5
     assert price(1, tax=0.5) == 2
+    assert show("a.1f -7") == "b"
     assert price(x) == price([1, {"a": None}])
 """
 
@@ -31,3 +32,13 @@ def test_what_tests_mention_is_known_also_of_hidden_ones(seen):
     assert seen.mentions("total")
     assert seen.mentions("Cart.price")
     assert not seen.mentions("nothing")
+
+
+def test_literals_are_known_with_the_pieces_of_texts(seen):
+    assert {"0.5", "5", "'a.1f -7'", "'1f'", "'-7'", "None"} & set(seen.literals()) == {
+        "0.5",
+        "5",
+        "'a.1f -7'",
+        "'1f'",
+        "'-7'",
+    }

@@ -18,6 +18,7 @@ from agentbench.symbolic.comparison import Ending as Came
 _PROGRAM = "agentbench_compare.py"
 _MOST = 20  # pairs of an attempt
 _LEAST_SECONDS = 3.0  # for a pair
+_EXAMPLES = 2_000  # inputs made for a pair, where there is time
 _GRACE = 30.0  # seconds, to load and to end
 _REFERENCE, _AGENT = "reference", "agent"
 
@@ -64,7 +65,12 @@ def _ask(
             copied(sandbox, _AGENT, subject.trees.agents),
         )
         pairs = tuple(_pair(subject, spot, places, tests) for spot in spots)
-        question = Question(pairs=pairs, seconds=seconds / len(pairs))
+        question = Question(
+            pairs=pairs,
+            seconds=seconds / len(pairs),
+            examples=_EXAMPLES,
+            literals=tests.literals(),
+        )
         result = subject.bench.ask(
             sandbox, _PROGRAM, question.model_dump_json(), seconds=seconds + _GRACE
         )

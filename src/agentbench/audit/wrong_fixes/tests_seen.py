@@ -1,6 +1,7 @@
 """What a task's tests say of its code: what they import, the literals and the calls in them."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -11,6 +12,8 @@ from agentbench.audit.wrong_fixes.package import is_test
 
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _LONGEST = 2_000  # characters of a literal or a call
+_MOST_LITERALS = 500
+_PIECE = re.compile(r"[^\s.,;:|/]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,17 @@ class TestsSeen:
             if isinstance(node, ast.Call) and _name_of(node) == own and _is_literal(node)
         )
         return tuple(dict.fromkeys(call for call in found if len(call) <= _LONGEST))
+
+    def literals(self) -> tuple[str, ...]:
+        """Numbers and texts in them as source, and the pieces that texts are made of."""
+        values = (
+            node.value
+            for tree in self.trees
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str)
+        )
+        found = dict.fromkeys(repr(one) for value in values for one in (value, *_pieces(value)))
+        return tuple(one for one in found if len(one) <= _LONGEST)[:_MOST_LITERALS]
 
     def mentions(self, name: str) -> bool:
         """Whether they call or read something by this name."""
@@ -90,6 +104,10 @@ def _is_literal(node: ast.Call) -> bool:
     except (*_UNREADABLE, TypeError):
         return False
     return True
+
+
+def _pieces(value: object) -> list[str]:
+    return _PIECE.findall(value) if isinstance(value, str) else []
 
 
 def _mentions(node: ast.AST, name: str) -> bool:

@@ -1,0 +1,60 @@
+import pytest
+
+from agentbench.audit.wrong_fixes.bench import copied, made_bench, written
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.interface import Command
+from agentbench.symbolic.library import SYMBOLIC_LIBRARY, SYMBOLIC_PROGRAMS
+from tests.audit.wrong_fixes.conftest import tree_of
+from tests.audit.wrong_fixes.test_attempts import audit_in
+from tests.fakes.staging import small_task
+
+CHANGE = {"basket.py": "PRICES = 1\n", "new/deep.py": "x = 2\n", "serial.txt": None}
+
+
+def bench_of(folder, **changes):
+    audit = audit_in(folder)
+    return made_bench(small_task(folder / "small", **changes), audit.workshop, audit.cache_dir)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    return bench_of(tmp_path_factory.mktemp("bench"))
+
+
+def read(sandbox, *argv):
+    from datetime import timedelta
+
+    result = sandbox.run(Command(argv=argv, timeout=timedelta(seconds=60)))
+    return result.stdout if result.ok else None
+
+
+def test_a_tree_is_written_over_the_base(bench):
+    with bench.opened() as sandbox:
+        written(sandbox, sandbox.workspace, tree_of({}, CHANGE))
+        place = sandbox.workspace
+        assert read(sandbox, "cat", f"{place}/basket.py") == "PRICES = 1\n"
+        assert read(sandbox, "cat", f"{place}/new/deep.py") == "x = 2\n"
+        assert read(sandbox, "cat", f"{place}/serial.txt") is None
+
+
+def test_a_copy_leaves_the_workspace_as_it_is(bench):
+    with bench.opened() as sandbox:
+        place = copied(sandbox, "agent", tree_of({}, CHANGE))
+        assert read(sandbox, "cat", f"{place}/basket.py") == "PRICES = 1\n"
+        assert read(sandbox, "cat", f"{place}/tests/test_basket.py") is not None
+        before = read(sandbox, "cat", f"{sandbox.workspace}/basket.py")
+        assert before is not None
+        assert "def total" in before
+
+
+def test_a_sandbox_has_the_programs_and_their_libraries_and_no_network(bench):
+    with bench.opened() as sandbox:
+        programs = read(sandbox, "ls", str(sandbox.mounted(SYMBOLIC_PROGRAMS)))
+        assert programs is not None
+        assert "agentbench_compare.py" in programs
+        assert read(sandbox, "ls", f"{sandbox.mounted(SYMBOLIC_LIBRARY)}/hypothesis") is not None
+
+
+def test_a_task_that_cannot_be_prepared_says_so(tmp_path):
+    with pytest.raises(UnavailableError, match="cannot be prepared: SETUP"):
+        bench_of(tmp_path, setup='commands = ["false"]')
