@@ -53,6 +53,9 @@ def mcp(
 ) -> None:
     """Serve tests over the Model Context Protocol: execute_tests, discover_tests, explain_failure.
 
+    With agentbench[symbolic], also symbolic_check, find_path_to_exception, compare_functions and
+    analyze_branches, on code that a client hands in: it runs in the --sandbox, never here.
+
     With --transport http, clients need the token in AGENTBENCH_MCP_TOKEN, or the one that is
     made up and shown at the start.
 
@@ -66,7 +69,7 @@ def mcp(
         transport=transport.value, host=host, port=port, error_mode=error_mode.value
     )
     if task is None:
-        serve_folder(root, python, listening)
+        serve_folder(root, python, sandbox.value, listening)
     elif python is not None:
         raise UsageError("--python goes with --root: a task brings its own environment")
     else:

@@ -11,10 +11,13 @@ import typer
 
 from agentbench import __version__
 from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.laboratory import laboratory_for
 from agentbench.cli.stopping import stop_on_signals
+from agentbench.extras import SYMBOLIC, is_there
 from agentbench.garbage import look_as_usual
 from agentbench.mcp.project import project_here
 from agentbench.mcp.server import ErrorMode, make_server
+from agentbench.mcp.symbolic_tools import Symbolic
 from agentbench.pytest_results.tool_calls.project import Project
 
 TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
@@ -33,14 +36,17 @@ class Listening:
     error_mode: str
 
 
-def serve_folder(root: Path, python: Path | None, listening: Listening) -> None:
+def serve_folder(root: Path, python: Path | None, sandbox: str, listening: Listening) -> None:
     """Serve a project on this machine until told to stop.
+
+    The sandbox is for code that is handed in: tests run in place.
 
     Raises:
         UsageError: there is no such folder or interpreter, or it cannot listen there.
         UnavailableError: this is no Linux.
     """
-    _serve(project_here(root, python=python, environ=os.environ), listening)
+    project = project_here(root, python=python, environ=os.environ)
+    _serve(project, listening, sandbox)
 
 
 def serve_task(folder: Path, sandbox: str, listening: Listening) -> None:
@@ -54,11 +60,18 @@ def serve_task(folder: Path, sandbox: str, listening: Listening) -> None:
     from agentbench.cli.task_project import opened_task
 
     with opened_task(folder, sandbox) as project:
-        _serve(project, listening)
+        _serve(project, listening, sandbox)
 
 
-def _serve(project: Project, listening: Listening) -> None:
-    server = make_server(project, ErrorMode(listening.error_mode), version=__version__)
+def _serve(project: Project, listening: Listening, sandbox: str) -> None:
+    symbolic = Symbolic(
+        laboratory=laboratory_for(sandbox),
+        mask=project.mask,
+        version=__version__,
+        installed=is_there(SYMBOLIC),
+    )
+    error_mode = ErrorMode(listening.error_mode)
+    server = make_server(project, error_mode, version=__version__, symbolic=symbolic)
     if listening.transport == "http":
         from agentbench.mcp import over_http
 

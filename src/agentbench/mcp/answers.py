@@ -33,5 +33,10 @@ def call_result(answer: JsonObject) -> "CallToolResult":
     return CallToolResult(
         content=[TextContent(type="text", text=as_text(answer))],
         structured_content=answer,
-        is_error=answer["status"] == "error",
+        is_error=is_error(answer),
     )
+
+
+def is_error(answer: JsonObject) -> bool:
+    """Whether an answer is one of those that ADR-009 counts as errors."""
+    return answer["status"] in ("error", "timeout")

@@ -1,10 +1,12 @@
 """How the tools present themselves to a client and its model."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from mcp.types import Tool, ToolAnnotations
 
 from agentbench.mcp.compact_schema import compact
+from agentbench.mcp.symbolic_tools import ENVELOPES, SYMBOLIC_ARGUMENTS, SymbolicTool
 from agentbench.mcp.tools import ARGUMENTS, ToolName
 from agentbench.pytest_results.tool_calls.envelope import output_schema
 from agentbench.pytest_results.tool_calls.input_schema import input_schema
@@ -19,6 +21,14 @@ INSTRUCTIONS = (
 )
 """What the server tells a client's model about itself."""
 
+SYMBOLIC_INSTRUCTIONS = (
+    " Beyond tests: symbolic_check, find_path_to_exception, compare_functions and "
+    "analyze_branches search the paths of a function that you hand over as code, in a sandbox. "
+    "What they find they have really called; where nothing is found, bounds.exhaustive says "
+    "whether that is a proof."
+)
+"""The same of the tools on functions."""
+
 _DESCRIPTIONS = {
     ToolName.EXECUTE: "Run the project's pytest tests: all, or those that paths or node_ids, "
     "keyword and markers select. last_failed repeats failures, max_failures and timeout_s end a "
@@ -30,6 +40,39 @@ _DESCRIPTIONS = {
     ToolName.EXPLAIN: "Explain why a benchmark attempt failed, from a reason of the failure "
     "taxonomy, or from the exit_code that a stage ended with. Returns a text of a few lines.",
 }
+
+
+_SYMBOLIC_DESCRIPTIONS = {
+    SymbolicTool.CHECK: "Search for an input on which a function breaks its contract (asserts at "
+    "its top, pre: and post: lines in its docstring, icontract, deal), or, where it has none, "
+    "raises an exception that its docstring does not declare.",
+    SymbolicTool.FIND_PATH: "Search for an input on which a function raises an exception.",
+    SymbolicTool.COMPARE: "Search for an input on which two functions of one text differ in what "
+    "they return, raise or change: an old and a new version, say.",
+    SymbolicTool.BRANCHES: "Search which branches of a function some input reaches, with an input "
+    "for each; lines that none reaches, and its cyclomatic complexity.",
+    SymbolicTool.HEALTH: "Whether the server works, with versions, and what is missing, by name.",
+}
+
+
+def instructions(offered: Sequence[SymbolicTool]) -> str:
+    """What the server tells a client's model about itself."""
+    return INSTRUCTIONS + (SYMBOLIC_INSTRUCTIONS if SymbolicTool.CHECK in offered else "")
+
+
+@cache
+def symbolic_catalogue(name: SymbolicTool) -> Tool:
+    """One of the tools on functions, with its schemas. None of them has any effect."""
+    return Tool(
+        name=name.value,
+        title=name.value.replace("_", " ").capitalize(),
+        description=_SYMBOLIC_DESCRIPTIONS[name],
+        input_schema=input_schema(SYMBOLIC_ARGUMENTS[name]),
+        output_schema=compact(ENVELOPES[name].model_json_schema(mode="serialization")),
+        annotations=ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        ),
+    )
 
 
 @cache

@@ -14,7 +14,9 @@ from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Pa
 
 from agentbench.mcp import answers
 from agentbench.mcp.calls import Tell, carry_out
-from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue
+from agentbench.mcp.catalogue import catalogue, instructions, symbolic_catalogue
+from agentbench.mcp.symbolic_calls import SymbolicCalls, symbolic_error
+from agentbench.mcp.symbolic_tools import Symbolic, SymbolicTool, offered
 from agentbench.mcp.tools import ARGUMENTS, ToolName, call
 from agentbench.pytest_results.model import JsonObject
 from agentbench.pytest_results.progress import Progress
@@ -43,14 +45,24 @@ class ErrorMode(StrEnum):
     JSONRPC = "jsonrpc"  # as a JSON-RPC error, for clients built on ADR-007
 
 
-def make_server(project: Project, error_mode: ErrorMode, *, version: str) -> Server[object]:
-    """A server for one project; each call is complete in itself."""
-    handlers = _Handlers(project, error_mode)
+def make_server(
+    project: Project, error_mode: ErrorMode, *, version: str, symbolic: Symbolic | None = None
+) -> Server[object]:
+    """A server for one project; each call is complete in itself.
+
+    Args:
+        project: What is tested.
+        error_mode: How an error reaches the client.
+        version: Our own.
+        symbolic: What the symbolic tools work with; without it there are none.
+    """
+    tools = () if symbolic is None else offered(installed=symbolic.installed)
+    handlers = _Handlers(project, error_mode, symbolic, tools)
     return Server(
         "agentbench",
         version=version,
         title="agentbench: run tests, see what the judge sees",
-        instructions=INSTRUCTIONS,
+        instructions=instructions(tools),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
     )
@@ -59,16 +71,25 @@ def make_server(project: Project, error_mode: ErrorMode, *, version: str) -> Ser
 class _Handlers:
     """What the server does when it is asked."""
 
-    def __init__(self, project: Project, error_mode: ErrorMode) -> None:
+    def __init__(
+        self,
+        project: Project,
+        error_mode: ErrorMode,
+        symbolic: Symbolic | None,
+        offered: tuple[SymbolicTool, ...],
+    ) -> None:
         self._project = project
         self._error_mode = error_mode
         self._limiter = anyio.CapacityLimiter(project.runs_at_once)
+        self._symbolic = None if symbolic is None else SymbolicCalls(symbolic)
+        self._offered = offered
 
     async def list_tools(
         self, _context: ServerRequestContext[object], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """All tools."""
-        return ListToolsResult(tools=list(catalogue(isolated=self._project.isolated)))
+        tests = catalogue(isolated=self._project.isolated)
+        return ListToolsResult(tools=[*tests, *map(symbolic_catalogue, self._offered)])
 
     async def call_tool(
         self, context: ServerRequestContext[object], params: CallToolRequestParams
@@ -78,14 +99,16 @@ class _Handlers:
         Raises:
             MCPError: there is no such tool, or errors go out as JSON-RPC errors.
         """
-        if params.name not in set(ToolName):
-            raise MCPError(
-                INVALID_PARAMS,
-                f"there is no tool {harmless_name(params.name)}; there are {', '.join(ToolName)}",
-            )
-        tell = context.meta is not None and "progress_token" in context.meta
-        answer = await self._answer(context.session, params, tell=tell)
-        if self._error_mode is ErrorMode.JSONRPC and answer["status"] == "error":
+        if self._symbolic is not None and params.name in set(SymbolicTool):
+            answer = await self._symbolic.answer(SymbolicTool(params.name), params.arguments)
+        elif params.name in set(ToolName):
+            tell = context.meta is not None and "progress_token" in context.meta
+            answer = await self._answer(context.session, params, tell=tell)
+        else:
+            names = ", ".join((*ToolName, *self._offered))
+            told = f"there is no tool {harmless_name(params.name)}; there are {names}"
+            raise MCPError(INVALID_PARAMS, told)
+        if self._error_mode is ErrorMode.JSONRPC and answers.is_error(answer):
             raise _as_protocol_error(answer)
         return answers.call_result(answer)
 
@@ -116,6 +139,8 @@ def _teller(session: "ServerSession") -> Tell:
 
 def _as_protocol_error(answer: JsonObject) -> MCPError:
     """The error of an answer, with the tests done so far, which would be lost otherwise."""
+    if "error" not in answer:
+        return symbolic_error(answer)
     error = ErrorObject.model_validate(answer["error"])
     told = {name: answer[name] for name in SERIALIZED if name not in _IN_ERROR}
     data = error.data.model_dump(mode="json", exclude_defaults=True)

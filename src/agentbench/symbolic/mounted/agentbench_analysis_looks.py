@@ -116,6 +116,7 @@ class Branching(Calling):
 
     def take(self, path: Path) -> bool:
         """Keep what a real call goes through."""
+        self.hits += 1
         real = self._called(path)
         went = set(real.get("went", ()))
         if not self.went <= went:  # the search went where the call does not
