@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 TOKEN = "a-token-for-tests"
 ENVIRON = {**os.environ, "AGENTBENCH_MCP_TOKEN": TOKEN}
+_SET_LATER = ("AGENTBENCH_CACHE",)  # by a fixture, when this is imported already
 
 
 def command_for(root, *options):
@@ -44,10 +45,11 @@ class Session:
 
 
 @contextmanager
-def over_stdio(command, mode="auto", errlog=None):
-    """A client of a server that it started itself."""
+def over_stdio(command, mode="auto", errlog=None, **more):
+    """A client of a server that it started itself, with more in its environment."""
+    environ = {**ENVIRON, **{name: os.environ[name] for name in _SET_LATER if name in os.environ}}
     server = StdioServerParameters(
-        command=command[0], args=command[1:], env=ENVIRON, cwd=Path.cwd()
+        command=command[0], args=command[1:], env={**environ, **more}, cwd=Path.cwd()
     )
     if errlog is not None:
         from mcp.client.stdio import stdio_client
