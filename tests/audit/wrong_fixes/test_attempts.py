@@ -114,7 +114,9 @@ def test_a_wrong_fix_is_told_of_with_what_all_three_trees_do(partial):
 
 
 def test_an_honest_fix_is_not_accused(tmp_path_factory):
-    (said,) = findings_of(made(tmp_path_factory, HONEST))
+    found = findings_of(made(tmp_path_factory, HONEST))
+    assert rules(found) == {"compared"}, found
+    (said,) = found
     assert (said.rule, said.severity) == ("compared", Severity.INFO)
     assert said.what.startswith("2 of 2 functions compared, with ")
 

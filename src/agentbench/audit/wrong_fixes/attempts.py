@@ -10,6 +10,7 @@ from agentbench.audit.attempt_facts import AttemptFacts
 from agentbench.audit.rule import Rules, Seen, apply_rules
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.audit.wrong_fixes.bench import Bench, made_bench
+from agentbench.audit.wrong_fixes.changed_tests import search_tests
 from agentbench.audit.wrong_fixes.contrast import Left, contrast_of
 from agentbench.audit.wrong_fixes.inputs import search_inputs
 from agentbench.audit.wrong_fixes.search import Search, Searched, Subject
@@ -19,7 +20,7 @@ from agentbench.errors import SandboxError, UnavailableError
 from agentbench.runs.workshop import Workshop
 from agentbench.scoring.evidence import Finding, Severity
 
-SEARCHES: tuple[Search, ...] = (search_inputs,)
+SEARCHES: tuple[Search, ...] = (search_inputs, search_tests)
 """All ways to look for a difference; they share an attempt's time."""
 
 Say = Callable[[str], None]

@@ -17,7 +17,7 @@ from agentbench.symbolic.comparison import Ending as Came
 
 _PROGRAM = "agentbench_compare.py"
 _MOST = 20  # pairs of an attempt
-_LEAST_SECONDS = 3.0  # for a pair
+_LEAST_SECONDS = 2.0  # for a pair
 _EXAMPLES = 2_000  # inputs made for a pair, where there is time
 _GRACE = 30.0  # seconds, to load and to end
 _REFERENCE, _AGENT = "reference", "agent"
