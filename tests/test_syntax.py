@@ -91,3 +91,10 @@ def test_literals_are_read_and_nothing_else() -> None:
     assert syntax.literal("('a', 3)") == ("a", 3)
     with pytest.raises(ValueError, match="malformed"):
         syntax.literal("f()")
+
+
+def test_a_source_and_its_tree_compile_to_the_same() -> None:
+    tree = syntax.parse("x = 2 * 3\n", "<unknown>")
+    assert syntax.code_of("x = 2 * 3\n").co_consts == syntax.code_of(tree).co_consts
+    with pytest.raises(SyntaxError):
+        syntax.code_of("break\n")

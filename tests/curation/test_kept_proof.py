@@ -5,6 +5,7 @@ import pytest
 from agentbench.curation.kept_proof import KeptProof, read_proof, write_proof
 from agentbench.scoring.evidence import NodeId, StageName
 from agentbench.tasks.load import load_task
+from tests.curation.strength.test_results import strength_of
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import mirrors
 
@@ -26,6 +27,13 @@ def test_a_proof_reads_back_as_it_was_written(tmp_path):
     write_proof(tmp_path, PROOF)
     assert read_proof(tmp_path) == PROOF
     assert [path.name for path in tmp_path.iterdir()] == ["proof.json"]
+
+
+def test_the_strength_of_the_tests_is_part_of_it(tmp_path):
+    kept = PROOF.model_copy(update={"strength": strength_of(killed=3, survived=1)})
+    write_proof(tmp_path, kept)
+    assert read_proof(tmp_path) == kept
+    assert read_proof(tmp_path).strength.percent == 75
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])

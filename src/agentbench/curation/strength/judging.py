@@ -6,8 +6,8 @@ from datetime import timedelta
 from agentbench.curation.strength.results import Outcome
 from agentbench.errors import AttemptError, UnavailableError
 from agentbench.pytest_results.tools import execute_tests
-from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
-from agentbench.scoring.expectation import outcomes_of, resolve_expectation, shortfall_of
+from agentbench.scoring.evidence import Ending, Evidence, NodeId, ReportFacts
+from agentbench.scoring.expectation import resolve_expectation, shortfall_of
 from agentbench.stages.baseline_run import baseline_run
 from agentbench.stages.expected_tests import expected_tests
 from agentbench.stages.fresh import fresh_sandbox
@@ -31,20 +31,28 @@ class Judged:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A run of what judges, and all the tests of it: the evidence has those alone that decide."""
+
+    evidence: Evidence
+    tests: ReportFacts | None = None  # None: a script judges
+    took: timedelta
+
+
 class Judge:
     """Judges changes to one task, after the reference solution itself."""
 
-    def __init__(self, context: StageContext, baseline: Evidence, reference: Evidence) -> None:
+    def __init__(self, context: StageContext, baseline: Evidence, reference: Ran) -> None:
         """Take over what was measured; see `judge_of`."""
-        assert reference.command is not None
         self._context = context
         self._baseline = baseline
         self._expected = expected_tests(context.task)
         self._expectation = resolve_expectation(self._expected, baseline)
-        taken = reference.command.duration * _TIMES + _SLACK * context.timeout_scale
+        taken = reference.took * _TIMES + _SLACK * context.timeout_scale
         self._limit = min(taken, judged_timeout(context))
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
-        self._stops_early = set(outcomes_of(reference)) <= deciding
+        self._stops_early = _names(reference.tests) <= deciding
 
     def judge(self, change: JudgedChange) -> Judged:
         """Judge a change; again where the infrastructure failed.
@@ -61,24 +69,23 @@ class Judge:
 
     def _judged(self, change: JudgedChange) -> Judged:
         try:
-            evidence = run_change(self._context, change, limit=self._limit, stop=self._stops_early)
+            ran = run_change(self._context, change, limit=self._limit, stop=self._stops_early)
         except (AttemptError, UnavailableError) as error:
             return Judged(outcome=Outcome.NOT_JUDGED, detail=str(error))
-        return self._of(evidence)
+        return self._of(ran)
 
-    def _of(self, evidence: Evidence) -> Judged:
-        """What the evidence of a run says of the change."""
-        command, report = evidence.command, evidence.report
-        assert command is not None
-        lack = shortfall_of(self._expected, self._expectation, self._baseline, evidence)
-        if command.ending is Ending.LOST:
+    def _of(self, ran: Ran) -> Judged:
+        """What a run says of the change."""
+        lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
+        ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
+        if ending is Ending.LOST:
             return Judged(outcome=Outcome.NOT_JUDGED, detail="the sandbox or its engine went away")
         if lack is None:
             return Judged(outcome=Outcome.SURVIVED)
-        if command.ending is Ending.TIMED_OUT:
+        if ending is Ending.TIMED_OUT:
             seconds = self._limit.total_seconds()
             return Judged(outcome=Outcome.TIMED_OUT, detail=f"still running after {seconds:.0f} s")
-        outcome = Outcome.KILLED if evidence.rewards or _could_run(report) else Outcome.BROKEN
+        outcome = Outcome.KILLED if _could_run(ran) else Outcome.BROKEN
         return Judged(outcome=outcome, detail=lack)
 
 
@@ -90,17 +97,15 @@ def judge_of(context: StageContext, reference: JudgedChange) -> Judge | str:
         UnavailableError: the judge's own image cannot be had.
     """
     baseline = baseline_run(context)
-    evidence = run_change(context, reference, limit=judged_timeout(context), stop=False)
+    ran = run_change(context, reference, limit=judged_timeout(context), stop=False)
     expected = expected_tests(context.task)
-    lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, evidence)
-    if lack is not None or evidence.command is None:
+    lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
+    if lack is not None:
         return f"the reference solution does not pass: {lack}"
-    return Judge(context, baseline, evidence)
+    return Judge(context, baseline, ran)
 
 
-def run_change(
-    context: StageContext, change: JudgedChange, *, limit: timedelta, stop: bool
-) -> Evidence:
+def run_change(context: StageContext, change: JudgedChange, *, limit: timedelta, stop: bool) -> Ran:
     """Run what judges a task on a change, in a fresh sandbox.
 
     Args:
@@ -114,15 +119,27 @@ def run_change(
     """
     if context.task.answer_key.verifier is not None:
         scale = limit.total_seconds() / context.task.problem.test_timeout_s
-        return verified(replace(context, timeout_scale=scale), change, name="final")
+        evidence = verified(replace(context, timeout_scale=scale), change, name="final")
+        return Ran(evidence=evidence, took=timedelta(seconds=evidence.own_seconds))
     request = replace(judged_request(context), timeout=limit, max_failures=1 if stop else None)
     with fresh_sandbox(context) as sandbox:
         files = {**change.files, **hidden_files(context)}
         write_files(sandbox, files, emptied=change.emptied)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
-    return judged_evidence(context, Evidence(command=run.command, report=run.facts))
+    tests = run.facts
+    return Ran(
+        evidence=judged_evidence(context, Evidence(command=run.command, report=tests)),
+        tests=tests,
+        took=run.command.duration,
+    )
 
 
-def _could_run(report: ReportFacts | None) -> bool:
+def _names(report: ReportFacts | None) -> frozenset[NodeId]:
+    return frozenset(case.node_id for case in report.cases) if report else frozenset()
+
+
+def _could_run(ran: Ran) -> bool:
     """Whether tests ran, so that it was they who noticed something."""
-    return report is not None and bool(report.cases) and not report.collection_errors
+    if ran.evidence.rewards is not None:
+        return True
+    return ran.tests is not None and bool(ran.tests.cases) and not ran.tests.collection_errors

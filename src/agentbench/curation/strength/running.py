@@ -61,6 +61,8 @@ def measure(tasks: Sequence[Task], settings: StrengthSettings, told: Told) -> li
     measured = []
     for task in tasks:
         strength = _measured(task, settings, provider)
+        if settings.cancel.is_set():
+            raise KeyboardInterrupt  # where nothing ran that could have been cut off
         told(task, strength)
         measured.append(strength)
     return measured

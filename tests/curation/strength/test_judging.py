@@ -1,0 +1,70 @@
+from pathlib import PurePosixPath
+
+import pytest
+
+from agentbench.curation.strength.judging import judge_of
+from agentbench.curation.strength.results import Outcome
+from agentbench.stages.verification.protection import JudgedChange
+from agentbench.tasks.patched_file import PatchedFile
+from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED
+from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
+
+EXTRA = """
+
+def test_nobody_asks_for_this():
+    assert basket.cheapest([2, 1]) == 1
+"""
+
+
+def change_to(text):
+    file = PatchedFile(content=text.encode(), executable=False)
+    return JudgedChange(files={PurePosixPath("basket.py"): file}, emptied=(), dropped=())
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """What the judge of a task says of some contents of its module."""
+
+    def judged(task, *texts, reference=FIXED):
+        with staged(task, local_provider(), Desk(tmp_path)) as context:
+            prepare(context)
+            judge = judge_of(context, change_to(reference))
+            if isinstance(judge, str):
+                return judge
+            return [judge.judge(change_to(text)) for text in texts]
+
+    return judged
+
+
+def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
+    task = small_task(tmp_path / "task", test_timeout_s=4)
+    right, wrong, endless, broken, gone = judged(
+        task,
+        FIXED.replace("sum(prices)", "sum(list(prices))"),
+        FIXED.replace("sum(prices)", "sum(prices) + 1"),
+        FIXED.replace("return sum(prices)", "while True: pass"),
+        f"{FIXED}\nraise RuntimeError('at import')\n",
+        f"{FIXED}\nimport os\nos._exit(0)\n",
+    )
+    assert (right.outcome, right.detail) == (Outcome.SURVIVED, "")
+    assert wrong.outcome is Outcome.KILLED
+    assert wrong.detail.startswith("tests/test_")
+    assert (endless.outcome, endless.detail) == (Outcome.TIMED_OUT, "still running after 4 s")
+    assert broken.outcome is Outcome.BROKEN
+    assert gone.outcome is Outcome.BROKEN
+
+
+def test_a_test_that_decides_nothing_kills_nothing(judged, tmp_path):
+    """Nor does it hide, by failing first, what those after it say."""
+    hidden = HIDDEN.replace("def test_every", EXTRA.strip() + "\n\n\ndef test_every", 1)
+    task = small_task(tmp_path / "task", hidden=hidden, tests="pass_to_pass = []")
+    unasked = FIXED.replace("min(prices)", "max(prices)")
+    spared, killed = judged(task, unasked, unasked.replace("sum(prices)", "0"))
+    assert spared.outcome is Outcome.SURVIVED
+    assert killed.outcome is Outcome.KILLED
+    assert LISTED[0] in killed.detail
+
+
+def test_a_reference_that_does_not_pass_judges_nobody(judged, tmp_path):
+    why = judged(small_task(tmp_path / "task"), reference=BUGGY)
+    assert why.startswith("the reference solution does not pass: tests/test_hidden.py::")
