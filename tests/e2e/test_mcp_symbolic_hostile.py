@@ -8,6 +8,7 @@ import pytest
 from tests.mcp.connection import command_for, over_stdio
 from tests.mcp.hostile_code import CANARY, HOSTILE, VARIABLE, code_for
 
+HARMLESS = {"code": "def f(x: int): return x\n", "function_name": "f"}
 _BEYOND = 20.0  # seconds: the grace, and a machine with much else to do
 NAMES = [each.name for each in HOSTILE]
 
@@ -29,6 +30,7 @@ def session(tmp_path_factory, planted):
         said.open("w") as errlog,
         over_stdio(command, errlog=errlog, **{VARIABLE: CANARY}) as session,
     ):
+        session.call("symbolic_check", HARMLESS)  # the first one makes the sandbox's environment
         yield session
     assert said.read_text() == ""  # no incident
 

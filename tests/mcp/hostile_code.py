@@ -8,7 +8,11 @@ CANARY = "canary-7f3a91"
 VARIABLE = "AGENTBENCH_TEST_SECRET"
 
 _ANY = ("verified", "counterexample", "error", "timeout")
-_TOLD = "\ndef f(x: int):\n    raise ValueError(repr(SEEN))\n"
+_NOTHING = "it sees nothing"
+_TOLD = f"""
+def f(x: int):
+    raise ValueError("it sees " + ("it" if {CANARY[:6]!r} + {CANARY[6:]!r} in SEEN else "nothing"))
+"""
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,10 @@ def _error(name, code, error_type, message="", **more):
 
 
 def _seen(name, expression):
-    """Looks at something of the host when loaded, and tells it in an exception."""
+    """Looks for the canary somewhere on the host when loaded, and tells in an exception."""
     looks = f"def look():\n    try:\n        return {expression}\n    except Exception as e:\n"
-    return Hostile(name, f"import os, glob\n{looks}        return e\nSEEN = look(){_TOLD}")
+    code = f"import os, glob\n{looks}        return e\nSEEN = repr(look()){_TOLD}"
+    return Hostile(name, code, ("counterexample",), message=_NOTHING)
 
 
 ENDLESS = [
@@ -196,7 +201,7 @@ LOOKING = [
     _seen("homes", "[os.listdir(p) for p in ('/root', '/home', os.path.expanduser('~'))]"),
     _seen("the planted file", "open(PLANTED).read()"),
     _seen("the planted folder", "os.listdir(os.path.dirname(PLANTED))"),
-    _seen("the host's disks", "open('/proc/self/mountinfo').read().count('x') and CANNOT"),
+    _seen("all it can write to", "[open(p).read() for p in glob.glob('/tmp/**', recursive=True)]"),
     _error(
         "writes the planted file",
         "def f(x: int): open(PLANTED, 'w').write('changed')\n",
