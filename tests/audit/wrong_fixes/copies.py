@@ -2,12 +2,22 @@
 
 import ast
 import difflib
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentbench.audit.patch import applied, parse_patch
+from agentbench.runs.options import RunOptions
+from agentbench.runs.places import default_cache_dir
+from agentbench.runs.start import start_run
+from agentbench.runs.store import RunStore
+from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.load import load_task
+from agentbench.tasks.mirror import Mirrors
 from tests.audit.wrong_fixes.case import Case, Edit
+from tests.audit.wrong_fixes.cases import CASES
+from tests.fakes.staging import local_provider
 
 TASKS = Path(__file__).parents[3] / "tasks"
 
@@ -42,6 +52,41 @@ def fix(case: Case, edits: Sequence[Edit]) -> str:
         assert now.count(edit.old) == 1, f"{case.task}: not there once: {edit.old}"
         after[edit.file] = now.replace(edit.old, edit.new)
     return _diff(before, after)
+
+
+def run_of(kind: str, tasks: Sequence[Path], folder: Path) -> Path:
+    """A run of an agent that answers each task with its wrong, or its honest, fix."""
+    folder.mkdir()
+    rows = [
+        {
+            "instance_id": case.task,
+            "model_name_or_path": kind,
+            "model_patch": fix(case, case.wrong if kind == "wrong" else case.honest),
+        }
+        for case in CASES.values()
+    ]
+    (folder / "answers.json").write_text(json.dumps(rows))
+    mirrors = Mirrors(default_cache_dir() / "mirrors")
+    options = RunOptions(
+        agent=f"predictions:{folder / 'answers.json'}",
+        sandbox=local_provider(),
+        runs_dir=folder / "runs",
+        run_id=kind,
+        cache_dir=default_cache_dir(),
+        jobs=2,
+        integrity_controls=ControlLevel.OFF,  # they are no part of this
+        allow_unsandboxed=True,
+    )
+    run = start_run([load_task(task, mirrors=mirrors) for task in tasks], options)
+    for _ in run.attempts():
+        pass
+    return folder / "runs" / kind
+
+
+def resolved_by(kind: str, tasks: Sequence[Path], folder: Path) -> set[str]:
+    """The ids of the tasks that such a run resolves."""
+    records = RunStore.open(run_of(kind, tasks, folder)).latest().records
+    return {record.task_id for record in records if record.resolved}
 
 
 def _content(case: Case, path: str) -> bytes | None:

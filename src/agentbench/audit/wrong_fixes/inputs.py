@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from agentbench.audit.wrong_fixes.bench import complaint, copied
 from agentbench.audit.wrong_fixes.confirmation import confirmed
-from agentbench.audit.wrong_fixes.contrast import Left, Spot
+from agentbench.audit.wrong_fixes.contrast import Contrast, Left, Spot
 from agentbench.audit.wrong_fixes.search import Searched, Subject
 from agentbench.audit.wrong_fixes.tests_seen import TestsSeen, read_tests
 from agentbench.scoring.evidence import CommandResult, Ending
@@ -30,7 +30,7 @@ def search_inputs(subject: Subject, seconds: float) -> Searched:
         SandboxError: a sandbox is lost.
     """
     tests = read_tests(subject.facts)
-    ordered = _ordered(subject.contrast.callable, tests)
+    ordered = _ordered(subject.contrast, tests)
     most = min(_MOST, max(1, int(seconds / _LEAST_SECONDS)))
     chosen, beyond = ordered[:most], ordered[most:]
     if not chosen:
@@ -50,9 +50,14 @@ def search_inputs(subject: Subject, seconds: float) -> Searched:
     )
 
 
-def _ordered(spots: Sequence[Spot], tests: TestsSeen) -> list[Spot]:
-    """Those first that tests call, since it is known what they are for; else as they were."""
-    return sorted(spots, key=lambda spot: not tests.mentions(spot.name))
+def _ordered(contrast: Contrast, tests: TestsSeen) -> list[Spot]:
+    """What differs itself goes first, then what tests call: it is known what that is for."""
+    differing = set(contrast.differing)
+
+    def rank(spot: Spot) -> tuple[bool, bool]:
+        return spot not in differing, not tests.mentions(spot.name)
+
+    return sorted(contrast.callable, key=rank)
 
 
 def _ask(
