@@ -8,11 +8,12 @@ import pytest
 
 from agentbench.curation.strength.results import Outcome, Scope
 from agentbench.curation.strength.running import StrengthSettings, measure
-from agentbench.errors import SandboxError, UnavailableError
+from agentbench.errors import SandboxError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker import DockerProvider
+from agentbench.tasks.load import load_task
 from tests.e2e.small_task import BUGGY, HIDDEN, SmallTask, patch_of
-from tests.fakes.staging import local_provider, small_task
+from tests.fakes.staging import local_provider, mirrors, small_task
 
 TOTAL = BUGGY[BUGGY.index("def total") : BUGGY.index("\n\ndef cheapest")]
 SUMMED = BUGGY.replace(
@@ -210,13 +211,36 @@ def test_what_is_cancelled_ends_with_the_interruption(tmp_path):
 @pytest.mark.docker
 def test_containers_give_the_same(tmp_path):
     task = small_task(tmp_path / "task", hidden=HIDDEN)
-    try:
-        provider = DockerProvider.connect()
-    except UnavailableError as error:
-        pytest.fail(str(error))
-    options = RunOptions(sandbox=provider, jobs=2, use_cache=False)
+    options = RunOptions(sandbox=DockerProvider.connect(), jobs=2, use_cache=False)
     how = StrengthSettings(options=options, cancel=Event())
     here, there = measured(task), measured(task, how)
     assert there.sandbox == "docker"
     assert [one.outcome for one in there.mutants] == [one.outcome for one in here.mutants]
     assert there.total > 0
+
+
+SCRIPT = """\
+#!/bin/sh
+if python -c 'import basket; assert basket.total([1, 2, 3]) == 6 == basket.total([6])'
+then echo 1 > /logs/verifier/reward.txt
+else echo 0 > /logs/verifier/reward.txt
+fi
+"""
+
+
+@pytest.mark.docker
+def test_a_script_judges_mutants_as_it_judges_attempts(tmp_path):
+    folder = SmallTask(hidden="").write(tmp_path)
+    (folder / "task.toml").write_text(
+        'schema_version = 1\ntitle = "x"\n[repo]\npath = "repo"\n[verifier]\ntimeout_s = 5\n'
+    )
+    (folder / "solution.patch").write_text(patch_of("basket.py", BUGGY, SUMMED))
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test.sh").write_text(SCRIPT)
+    options = RunOptions(sandbox=DockerProvider.connect(), jobs=2, use_cache=False)
+    how = StrengthSettings(options=options, cancel=Event())
+    strength = measured(load_task(folder, mirrors=mirrors()), how)
+    assert strength.why_not == ""
+    assert strength.survivors == ()
+    assert strength.percent == 100
+    assert {one.detail for one in strength.mutants} == {"reward 0 is not above 0"}
