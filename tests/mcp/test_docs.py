@@ -8,10 +8,13 @@ from typing import get_args
 
 import pytest
 
+from agentbench.mcp.symbolic_envelopes import ErrorType
+from agentbench.mcp.symbolic_tools import ENVELOPES, SYMBOLIC_ARGUMENTS
 from agentbench.mcp.tools import ARGUMENTS
 from agentbench.pytest_results.tool_calls.arguments import ExecuteArguments
 from agentbench.pytest_results.tool_calls.envelope import Envelope, Outcome
 from tests.mcp.rows import ROWS
+from tests.mcp.symbolic_rows import ROWS as SYMBOLIC_ROWS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
 BLOCKS = re.findall(r"```(json|toml)\n(.*?)```", PAGE, re.DOTALL)
@@ -39,7 +42,8 @@ def test_every_outcome_is_in_the_table_and_has_a_transcript():
 
 def test_transcripts_are_of_the_calls_that_the_tests_make():
     calls = [json.loads(text) for _, text in BLOCKS if text.startswith('{"name": ')]
-    made = [{"name": row.tool, "arguments": row.call} for row in ROWS]
+    rows = [*ROWS, *(row for row in SYMBOLIC_ROWS if row.shown)]
+    made = [{"name": row.tool, "arguments": row.call} for row in rows]
     assert sorted(map(str, calls)) == sorted(map(str, made))
 
 
@@ -50,3 +54,15 @@ def test_every_field_and_argument_is_named():
         for name in model.model_fields:
             assert f"`{name}`" in CONFIGURATION
     assert f"default {ExecuteArguments().timeout_s}" in CONFIGURATION
+
+
+def test_every_symbolic_tool_is_shown_with_all_of_its_fields_and_arguments():
+    section = PAGE.partition("## Tools on functions")[2].partition("## Held against")[0]
+    for tool, envelope in ENVELOPES.items():
+        assert f"#### {tool}: " in section
+        for name in envelope.model_fields:
+            assert f'"{name}": ' in section
+        for name in SYMBOLIC_ARGUMENTS[tool].model_fields:
+            assert f"`{name}`" in section
+    for kind in ErrorType:
+        assert f"`{kind}`" in section
