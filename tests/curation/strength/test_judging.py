@@ -54,6 +54,16 @@ def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
     assert gone.outcome is Outcome.BROKEN
 
 
+def test_what_uses_more_than_a_sandbox_has_is_killed_though_no_test_ran(judged, tmp_path):
+    task = small_task(tmp_path / "task", environment="disk_mib = 64")
+    hungry = (
+        f"{FIXED}\nfile = open('big', 'wb', buffering=0)\n"
+        "while True:\n    file.write(bytes(1 << 20))\n"
+    )
+    (one,) = judged(task, hungry)
+    assert one.outcome is Outcome.KILLED, one.detail
+
+
 def test_a_test_that_decides_nothing_kills_nothing(judged, tmp_path):
     """Nor does it hide, by failing first, what those after it say."""
     hidden = HIDDEN.replace("def test_every", EXTRA.strip() + "\n\n\ndef test_every", 1)

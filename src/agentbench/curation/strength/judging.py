@@ -21,6 +21,7 @@ from agentbench.stages.workspace import write_files
 _TRIES = 3  # at a mutant at which the infrastructure fails
 _TIMES = 10  # what the reference solution takes, before a mutant is said not to end
 _SLACK = timedelta(seconds=10)  # beside that: an interpreter may take long to start
+_TOO_MUCH = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})  # which the reference kept to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,8 @@ class Judge:
         if ending is Ending.TIMED_OUT:
             seconds = self._limit.total_seconds()
             return Judged(outcome=Outcome.TIMED_OUT, detail=f"still running after {seconds:.0f} s")
-        outcome = Outcome.KILLED if _could_run(ran) else Outcome.BROKEN
+        seen = ending in _TOO_MUCH or _could_run(ran)
+        outcome = Outcome.KILLED if seen else Outcome.BROKEN
         return Judged(outcome=outcome, detail=lack)
 
 
