@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.symbolic.laboratory import Laboratory
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +14,17 @@ def cache_dir(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def provider(cache_dir):
     return BubblewrapProvider.connect(cache_dir=cache_dir)
+
+
+@pytest.fixture(scope="session")
+def laboratory(provider, cache_dir):
+    """Fresh sandboxes of bubblewrap."""
+    return Laboratory(lambda: provider, cache_dir)
+
+
+@pytest.fixture(scope="session")
+def container_laboratory(cache_dir):
+    """Fresh containers."""
+    from agentbench.sandbox.docker import DockerProvider
+
+    return Laboratory(DockerProvider.connect, cache_dir)

@@ -135,7 +135,8 @@ def _check_verdict(name: str, found: Found, spent: Spent) -> _Verdict:
         return "timeout", ErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
     if not found.verified:
         return "error", ErrorType.RUNTIME, _nothing_seen(name, found)
-    return "verified", None, f"no counterexample to {name} found{_within(found)}; {found.checked}"
+    told = f"no counterexample to {name} found{_within(found)}"
+    return "verified", None, f"{told}; checked: {found.checked}"
 
 
 def _path_verdict(name: str, kind: str, found: Found, spent: Spent) -> _Verdict:

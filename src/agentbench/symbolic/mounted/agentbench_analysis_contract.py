@@ -44,7 +44,7 @@ def contract_of(holder: object, name: str, found: object) -> Contract | None:
     declared = _declared(pair[0])
     if conditions is None or not conditions.has_any():
         words = ", ".join(each.__name__ for each in declared) or "none"
-        checked = f"it has no contract: that it raises no exception but those declared ({words})"
+        checked = f"that it raises only what it declares ({words}), since it has no contract"
         return Contract(pair[0], pair[1], declared=declared, checked=checked)
     faults = [fault.message for fault in conditions.syntax_messages()]
     if faults:

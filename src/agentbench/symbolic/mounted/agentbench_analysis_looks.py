@@ -27,6 +27,7 @@ class Calling(Look):
     name: str
     contract: Contract
     replay: Callable[[Json], Json]
+    of_class: bool = False
     findings: list[Json] = field(default_factory=list)
     unconfirmed: list[str] = field(default_factory=list)
     hits: int = 0
@@ -54,13 +55,18 @@ class Calling(Look):
         """Keep it, if it is new and really so."""
         self.hits += 1
         real = self._called(path)
-        call = f"{self.name}({path.arguments})"
+        call = self._shown(path)
         if not self._is_so(real):
             self.unconfirmed.append(call)
         elif _key(real) not in map(_key, self.findings):
             self.findings.append({"call": call, **_kept(real)})
             self._until = min(self._until, time.monotonic() + _MORE_SECONDS)
         return self._has_enough()
+
+    def _shown(self, path: Path) -> str:
+        """A call as one would write it: a class method's class stands before its name already."""
+        arguments = path.arguments.partition(", ")[2] if self.of_class else path.arguments
+        return f"{self.name}({arguments})"
 
     def _called(self, path: Path) -> Json:
         self.calls += 1
@@ -120,9 +126,9 @@ class Branching(Calling):
         real = self._called(path)
         went = set(real.get("went", ()))
         if not self.went <= went:  # the search went where the call does not
-            self.unconfirmed.append(f"{self.name}({path.arguments})")
+            self.unconfirmed.append(self._shown(path))
         for number in went:
-            self.examples.setdefault(number, f"{self.name}({path.arguments})")
+            self.examples.setdefault(number, self._shown(path))
         self.lines |= set(real.get("lines", ()))
         return self.calls >= _MOST_CALLS
 

@@ -114,6 +114,7 @@ class Analysis:
         with self.wall.lowered():
             replayer = Replayer(self._behind_wall(caller), _CALL_SECONDS)
         look = self._look(contract, replayer, kind)
+        look.of_class = isinstance(found, classmethod)
         self._search(contract, look, replayer, inspect.unwrap(_plain(found)))
         if isinstance(look, Branching):
             self._tell_ways(look, function)

@@ -1,0 +1,41 @@
+"""Two functions that somebody hands in: alike, or not, or not to be told."""
+
+from threading import Event
+
+from agentbench.symbolic.alike import compare
+from agentbench.symbolic.comparison import Ending
+
+CODE = (
+    "def one(x: int) -> int:\n    return abs(x)\n"
+    "def other(x: int) -> int:\n    return x if x > -9 else -x\n"
+    "def hangs(x: int) -> int:\n    while True: pass\n"
+)
+
+
+def compared(laboratory, *names, code=CODE, seconds=10.0):
+    return compare(laboratory, code, names, seconds, Event())
+
+
+def test_a_difference_is_shown_by_a_call(laboratory):
+    answer = compared(laboratory, "one", "other").answer
+    assert answer.ending is Ending.DIFFERENT
+    assert answer.difference.call.startswith("one(-")
+
+
+def test_code_that_is_no_good_is_refused_before_any_comparison(laboratory):
+    assert compared(laboratory, "one", "none").refusal.message == (
+        "Function 'none' not found in code"
+    )
+    assert compared(laboratory, "a", "b", code="(").refusal.error_type == "SyntaxError"
+
+
+def test_code_that_does_not_end_when_loaded_is_over(laboratory):
+    likeness = compared(laboratory, "a", "b", code="while True: pass\n", seconds=1.0)
+    assert likeness.over
+    assert likeness.answer is None
+
+
+def test_what_the_code_prints_is_no_answer(laboratory):
+    forged = 'print(\'{"ending": "no_difference", "bogus": 1}\', flush=True)\n'
+    answer = compared(laboratory, "one", "other", code=forged + CODE).answer
+    assert answer.ending is Ending.DIFFERENT
