@@ -1,7 +1,6 @@
 """The search by tests: the task's own, with other values, run in each tree for what they see."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -27,8 +26,9 @@ from agentbench.tasks.patched_file import PatchedFile
 from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
 
 _SEED = 0
-_TESTS = 2_000  # changed ones of an attempt
-_MOST = 120  # of one test
+_TESTS = 4_000  # changed ones of an attempt
+_MOST = 400  # of one test
+_WEIGHT = 8  # of a test that the bug fails, which is about what was fixed
 _FILES = 12
 _RUNS = 5  # of all changed tests, that share the time
 _TEST_SECONDS = 2.0
@@ -91,7 +91,9 @@ class _Runs:
             told = sandbox.run(_reading(sandbox))
             found = read_observed(told.stdout) if told.ok else {}
             if not found:
-                self.why = f"with no changed test anything was seen: {complaint(ran)}"
+                self.why = (
+                    f"with no changed test anything was seen: {complaint(ran)}: {ran.stdout[-300:]}"
+                )
             return found
 
     def _command(self, sandbox: Sandbox, hashes: int) -> Command:
@@ -110,7 +112,10 @@ class _Runs:
         )
 
 
-_OPTIONS = ("-p", "agentbench_observing", "-p", "no:cacheprovider", "-q", "--tb=no")
+_OPTIONS = (
+    *("-p", "agentbench_observing", "-p", "no:cacheprovider"),
+    *("-q", "--tb=no", "--continue-on-collection-errors"),
+)
 
 
 def _start(pytest: PytestCommand) -> tuple[str, ...]:
@@ -138,13 +143,23 @@ def _files(changed: Mapping[PurePosixPath, Amplified]) -> Files:
 def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, Amplified]:
     """The files of tests, changed: hidden ones first, as many tests as there is time for."""
     sources = list(_sources(facts))[:_FILES]
+    deciding = {one.rpartition("::")[2].partition("[")[0] for one in _deciding(facts)}
     tests = sum(source.count("def test") for _path, source in sources)
-    most = max(1, min(_MOST, math.ceil(_TESTS / max(tests, 1))))
+    shares = tests + len(deciding) * (_WEIGHT - 1)
+    each = max(1, _TESTS // max(shares, 1))
+
+    def most(name: str) -> int:
+        return min(_MOST, each * _WEIGHT if name in deciding else each)
+
     made = ((path, _amplified(source, most)) for path, source in sources)
     return {path: one for path, one in made if one is not None}
 
 
-def _amplified(source: str, most: int) -> Amplified | None:
+def _deciding(facts: TaskFacts) -> tuple[str, ...]:
+    return tuple(facts.task.answer_key.fail_to_pass)
+
+
+def _amplified(source: str, most: Callable[[str], int]) -> Amplified | None:
     try:
         return amplify(source, seed=_SEED, most=most)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -168,21 +183,30 @@ def _is_test(facts: TaskFacts, path: PurePosixPath) -> bool:
 def _told(
     found: Sequence[Differing], changed: Mapping[PurePosixPath, Amplified], base: Observed
 ) -> Iterator[Told]:
-    for one in found[:_SHOWN]:
+    for one in sorted(found, key=lambda one: _size(one, changed))[:_SHOWN]:
         path = one.test.partition("::")[0]
         yield _words(one, path, changed[PurePosixPath(path)], said_at(base, one))
     if len(found) > _SHOWN:
         yield Told(where="tests", what=f"{len(found) - _SHOWN} more changed tests see a difference")
 
 
+def _size(found: Differing, changed: Mapping[PurePosixPath, Amplified]) -> tuple[int, int]:
+    """Those with few and short changes are read first."""
+    path = PurePosixPath(found.test.partition("::")[0])
+    edits = changed[path].variants[changed_name(found.test)].edits
+    return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
+
+
 def _words(found: Differing, path: str, amplified: Amplified, base: str) -> Told:
     variant = amplified.variants[changed_name(found.test)]
     seen = amplified.places[found.at] if found.at >= 0 else "the test"
+    changes = " and ".join(
+        f"line {edit.line} has {edit.after} in place of {edit.before}" for edit in variant.edits
+    )
     return Told(
         where=f"{path}::{variant.test}",
         what=(
-            f"differs from the reference where line {variant.line} has {variant.after} in place "
-            f"of {variant.before}: {seen} {found.agents}; the reference {found.reference} "
-            f"(base: {base})"
+            f"differs from the reference where {changes}: {seen} {found.agents}; "
+            f"the reference {found.reference} (base: {base})"
         ),
     )

@@ -24,3 +24,13 @@ def cases_of(decorator: ast.expr) -> ast.List | ast.Tuple | None:
     name = getattr(decorator.func, "attr", "")
     cases = decorator.args[1]
     return cases if name == "parametrize" and isinstance(cases, ast.List | ast.Tuple) else None
+
+
+def names_of(decorator: ast.Call) -> tuple[str, ...]:
+    """The parameters that the cases are for, as far as they are written down."""
+    names = decorator.args[0]
+    if isinstance(names, ast.Constant) and isinstance(names.value, str):
+        return tuple(name.strip() for name in names.value.split(","))
+    if isinstance(names, ast.Tuple | ast.List):
+        return tuple(str(one.value) for one in names.elts if isinstance(one, ast.Constant))
+    return ()

@@ -2,20 +2,32 @@
 
 import ast
 import copy
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
-from agentbench.symbolic.amplification.cases import Function, cases_of
+from agentbench.symbolic.amplification.cases import Function, cases_of, names_of
+from agentbench.symbolic.amplification.texts import other_texts
 
-_FEW = 4  # other texts that a text is exchanged for
 _LONGEST = 120  # characters of a text that is changed
 _HUGE = 10**12
-_TIMES = 12  # changed texts that are made of one
-_WORDS = 0.6  # of them by its words, the others by its letters
-_PART = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+class Called(ast.Attribute):
+    """A method that is called on a name."""
+
+    value: ast.Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What a file of tests speaks of."""
+
+    texts: tuple[str, ...]
+    methods: Mapping[str, frozenset[str]]
+    """The methods that are called on a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,35 +37,51 @@ class Change:
     node: int  # as ast.walk counts
     value: object = None  # of a constant
     step: str = ""  # "out" or "twice", of a statement
+    called: str = ""  # the name of another method
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    """A function after a change, and what a reader is told of it."""
+class Edit(NamedTuple):
+    """What a reader is told of a change."""
 
-    function: Function
     line: int
     before: str
     after: str
 
 
-def changes_of(function: Function, texts: Sequence[str], random: Random) -> list[Change]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A function after some changes."""
+
+    function: Function
+    edits: tuple[Edit, ...]
+
+
+def changes_of(function: Function, spoken: Spoken, random: Random) -> list[Change]:
     """All changes that are made to a function: of each node one, then of each another."""
     nodes = list(ast.walk(function))
     own = _texts(nodes)
     alone = _left_alone(function)
-    others = list(dict.fromkeys((*own, *texts)))
+    others = list(dict.fromkeys((*own, *spoken.texts)))
+    methods = spoken.methods
+    numbers = _numbers(nodes)
     found = [
         Change(node=at, value=value)
         for at, node in enumerate(nodes)
         if isinstance(node, ast.Constant) and id(node) not in alone
-        for value in _other_values(node.value, others, random)
+        for value in _other_values(node.value, others, numbers, random)
     ]
     found += [
         Change(node=at, step=step)
         for at, node in enumerate(nodes)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
         for step in ("out", "twice")
+    ]
+    found += [
+        Change(node=at, called=name)
+        for at, node in enumerate(nodes)
+        if id(node) not in alone and (called := called_of(node)) is not None
+        for name in sorted(methods.get(called.value.id, ()))
+        if name != called.attr
     ]
     random.shuffle(found)
     return _in_turns(found)
@@ -69,34 +97,49 @@ def _in_turns(found: Sequence[Change]) -> list[Change]:
     return [change for _turn, change in sorted(turns, key=lambda one: one[0])]
 
 
-def changed(function: Function, change: Change) -> Changed:
-    """Make a change in a copy."""
+def called_of(node: ast.AST) -> Called | None:
+    """The method of a call such as `Interval.open(1, 2)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    return node.func if isinstance(node.func.value, ast.Name) else None  # type: ignore[return-value] # as was seen
+
+
+def changed(function: Function, changes: Sequence[Change]) -> Changed:
+    """Make some changes in a copy."""
     made = copy.deepcopy(function)
-    node = list(ast.walk(made))[change.node]
+    nodes = list(ast.walk(made))
+    told = [_made(made, nodes[one.node], one) for one in changes]
+    ast.fix_missing_locations(made)
+    return Changed(function=made, edits=tuple(told))
+
+
+def _made(function: Function, node: ast.AST, change: Change) -> Edit:
     if change.step:
         assert isinstance(node, ast.stmt)
-        return _stepped(made, node, change.step)
-    assert isinstance(node, ast.Constant)
-    around = _around(made, node)
+        return _stepped(function, node, change.step)
+    assert isinstance(node, ast.Constant | ast.Call)
+    around = _around(function, node)
     before = ast.unparse(around)
-    node.value = change.value  # type: ignore[assignment] # a value of a kind that it may have
-    line = getattr(node, "lineno", 0)
-    return Changed(function=made, line=line, before=before, after=ast.unparse(around))
+    if isinstance(node, ast.Constant):
+        node.value = change.value  # type: ignore[assignment] # a value of a kind that it may have
+    elif isinstance(node.func, ast.Attribute):
+        node.func.attr = change.called
+    return Edit(node.lineno, before, ast.unparse(around))
 
 
-def _stepped(function: Function, node: ast.stmt, step: str) -> Changed:
+def _stepped(function: Function, node: ast.stmt, step: str) -> Edit:
     text = ast.unparse(node)
     for parent in ast.walk(function):
         for _field, body in ast.iter_fields(parent):
             if isinstance(body, list) and node in body:
                 at = body.index(node)
-                body[at : at + 1] = [copy.deepcopy(node), node] if step == "twice" else [ast.Pass()]
-    after = f"{text} twice" if step == "twice" else "nothing"
-    ast.fix_missing_locations(function)
-    return Changed(function=function, line=node.lineno, before=text, after=after)
+                again = [copy.deepcopy(node), node] if step == "twice" else [ast.Pass()]
+                body[at : at + 1] = again
+                break
+    return Edit(node.lineno, text, f"{text} twice" if step == "twice" else "nothing")
 
 
-def _around(function: Function, node: ast.Constant) -> ast.expr | ast.stmt:
+def _around(function: Function, node: ast.expr) -> ast.expr | ast.stmt:
     """The call, or else the statement, that a constant stands in."""
     best: ast.expr | ast.stmt = node
     for candidate in ast.walk(function):  # from the outermost inwards
@@ -110,7 +153,7 @@ def _around(function: Function, node: ast.Constant) -> ast.expr | ast.stmt:
 def _left_alone(function: Function) -> set[int]:
     """What is judged by, or names things: it is none of what a test does."""
     found = [side for node in ast.walk(function) for side in _expected(node)]
-    found += [part for one in function.decorator_list for part in _names(one)]
+    found += [part for one in function.decorator_list for part in _names(one, function)]
     docstring = _docstring(function)
     return {id(inner) for one in found for inner in ast.walk(one)} | {id(docstring)}
 
@@ -128,12 +171,47 @@ def _calls(node: ast.expr) -> bool:
     return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
 
 
-def _names(decorator: ast.expr) -> list[ast.expr]:
+def _names(decorator: ast.expr, function: Function) -> list[ast.expr]:
     """A decorator, but for the cases of a parametrised test."""
     cases = cases_of(decorator)
     if cases is None or not isinstance(decorator, ast.Call):
         return [decorator]
-    return [decorator.args[0], *(keyword.value for keyword in decorator.keywords)]
+    judging = _judging(decorator, function)
+    # What is called in a case is called where the file is loaded: a fault there ends it all.
+    called = [node for node in ast.walk(decorator.args[1]) if isinstance(node, ast.Call)]
+    return [
+        decorator.args[0],
+        *called,
+        *judging,
+        *(keyword.value for keyword in decorator.keywords),
+    ]
+
+
+def _judging(decorator: ast.Call, function: Function) -> list[ast.expr]:
+    """What cases hold for a parameter that the test judges by, and does nothing else with."""
+    cases = cases_of(decorator)
+    names = names_of(decorator)
+    only = _judged_by(function)
+    columns = [at for at, name in enumerate(names) if name in only]
+    rows = [row for row in (cases.elts if cases else ()) if isinstance(row, ast.Tuple | ast.List)]
+    return [row.elts[at] for row in rows for at in columns if len(row.elts) == len(names)]
+
+
+def _judged_by(function: Function) -> set[str]:
+    """Names that stand alone on a side of assertions, and nowhere else."""
+    sides = {
+        id(side): side.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare)
+        for side in (node.test.left, *node.test.comparators)
+        if isinstance(side, ast.Name)
+    }
+    used = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and id(node) not in sides
+    }
+    return set(sides.values()) - used
 
 
 def _docstring(function: Function) -> ast.Constant | None:
@@ -148,31 +226,25 @@ def _texts(nodes: Sequence[ast.AST]) -> list[str]:
     return [value for value in found if isinstance(value, str) and len(value) <= _LONGEST]
 
 
-def _other_values(value: object, texts: Sequence[str], random: Random) -> Iterator[object]:
+def _numbers(nodes: Sequence[ast.AST]) -> list[float]:
+    found = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return [one for one in found if type(one) in (int, float)]  # type: ignore[misc] # as was seen
+
+
+def _other_values(
+    value: object, texts: Sequence[str], numbers: Sequence[float], random: Random
+) -> Iterator[object]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int | float):
         if abs(value) < _HUGE:
             kind = type(value)
-            near = (value + 1, value - 1, value * 2, value // 2, 0)
+            near = (value + 1, value - 1, value * 2, value // 2, 0, *numbers)
             # What is below nothing is often outside of what code is for.
             yield from (
                 kind(one) for one in dict.fromkeys(near) if one != value and one >= min(value, 0)
             )
         yield None
     elif isinstance(value, str) and len(value) <= _LONGEST:
-        yield from _other_texts(value, texts, random)
+        yield from other_texts(value, texts, random)
         yield None
-
-
-def _other_texts(value: str, texts: Sequence[str], random: Random) -> Iterator[str]:
-    pool = [part for text in (value, *texts) for part in _PART.findall(text)]
-    found = random.sample(list(texts), min(_FEW, len(texts)))
-    for _ in range(_TIMES if pool else 0):
-        parts = _PART.findall(value) if random.random() < _WORDS else list(value)
-        other = random.choice(pool)
-        at = random.randrange(len(parts) + 1)
-        length = random.choice((0, 1, 1))
-        put_in = random.choice(([], [other], [other[:1]], parts[at : at + 1] * 2))
-        found.append("".join([*parts[:at], *put_in, *parts[at + length :]]))
-    yield from (other for other in dict.fromkeys(found) if other != value)
