@@ -1,13 +1,19 @@
 import json
 import os
 import signal
-import threading
+from contextlib import contextmanager
 
 import pytest
+import typer
 
+from agentbench.cli.strength import measure_proven
+from agentbench.curation.gate import Proven
 from agentbench.curation.kept_proof import read_proof
-from tests.curation.strength.test_running import SUMMED, WEAK
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.problem import TaskId
+from tests.curation.strength.test_running import SUMMED, WEAK, Faulty
 from tests.e2e.small_task import BUGGY, SmallTask, patch_of
+from tests.fakes.staging import local_provider
 
 
 @pytest.fixture
@@ -65,20 +71,24 @@ def test_without_being_asked_for_nothing_is_measured(cli, sandbox, tasks, tmp_pa
     assert "strength" not in json.loads(said.stdout)[0]
 
 
-def test_a_signal_ends_it_with_130(validate, weak, monkeypatch):
-    from agentbench.curation.strength import judging
+class Signalling(Faulty):
+    """A provider in whose sandboxes the user presses Ctrl-C."""
 
-    begun = threading.Event()
-    inner = judging.baseline_run
+    @contextmanager
+    def open(self, source, **options):
+        with self._inner.open(source, **options) as sandbox:
+            os.kill(os.getpid(), signal.SIGINT)
+            yield sandbox
 
-    def interrupted(context):
-        begun.set()
-        os.kill(os.getpid(), signal.SIGINT)
-        return inner(context)
 
-    monkeypatch.setattr(judging, "baseline_run", interrupted)
-    assert validate(weak).code == 130
-    assert begun.is_set()
+def test_ctrl_c_ends_it_with_130(weak):
+    before = signal.getsignal(signal.SIGINT)
+    proven = [Proven(folder=weak, task_id=TaskId("weak"), reasons=())]
+    options = RunOptions(sandbox=Signalling(local_provider(), ()))
+    with pytest.raises(typer.Exit) as ended:
+        measure_proven(proven, options, most=60, seed=0)
+    assert ended.value.exit_code == 130
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize("option", [("--min-strength", "101"), ("--mutants", "0")])
