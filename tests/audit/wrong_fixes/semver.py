@@ -22,7 +22,7 @@ CASE = Case(
             """\
     if left.isdigit() and right.isdigit():
         return (int(left) > int(right)) - (int(left) < int(right))
-    if left[0].isdigit() and right[0].isdigit() and (left.isdigit() or right.isdigit()):
+    if left[:1].isdigit() and right[:1].isdigit() and (left.isdigit() or right.isdigit()):
         return -1 if left.isdigit() else 1  # 9 < 1f
     return (left > right) - (left < right)
 """,

@@ -18,8 +18,10 @@ from agentbench.symbolic.comparison import Ending as Came
 _PROGRAM = "agentbench_compare.py"
 _MOST = 20  # pairs of an attempt
 _LEAST_SECONDS = 2.0  # for a pair
+_ALONG_PATHS = 3  # pairs whose paths are searched, too: that takes long
+_PATHS_WEIGH = 4.0  # times the seconds of another
 _EXAMPLES = 2_000  # inputs made for a pair, where there is time
-_GRACE = 30.0  # seconds, to load and to end
+_GRACE = 20.0  # seconds, to load and to end
 _REFERENCE, _AGENT = "reference", "agent"
 
 
@@ -36,7 +38,7 @@ def search_inputs(subject: Subject, seconds: float) -> Searched:
     if not chosen:
         return Searched()
     answers, why = _ask(subject, chosen, tests, seconds)
-    compared = list(zip_longest(chosen, answers[: len(chosen)]))
+    compared = list(zip_longest(chosen, answers))
     differing = [
         (str(spot), answer.difference)
         for spot, answer in compared
@@ -46,7 +48,7 @@ def search_inputs(subject: Subject, seconds: float) -> Searched:
     return Searched(
         differences=told,
         left=(*doubtful, *_left(compared, why), *_beyond(beyond)),
-        effort=_effort(answers),
+        effort=_effort(answers, len(ordered)),
     )
 
 
@@ -64,22 +66,31 @@ def _ask(
     subject: Subject, spots: Sequence[Spot], tests: TestsSeen, seconds: float
 ) -> tuple[list[Answer], str]:
     """The answers, as many as came, and why not more."""
+    near, far = spots[:_ALONG_PATHS], spots[_ALONG_PATHS:]
+    share = seconds / (_PATHS_WEIGH * len(near) + len(far))
     with subject.bench.opened() as sandbox:
         places = (
             copied(sandbox, _REFERENCE, subject.trees.reference),
             copied(sandbox, _AGENT, subject.trees.agents),
         )
-        pairs = tuple(_pair(subject, spot, places, tests) for spot in spots)
-        question = Question(
-            pairs=pairs,
-            seconds=seconds / len(pairs),
-            examples=_EXAMPLES,
-            literals=tests.literals(),
-        )
-        result = subject.bench.ask(
-            sandbox, _PROGRAM, question.model_dump_json(), seconds=seconds + _GRACE
-        )
-    return _read(result)
+
+        def asked(some: Sequence[Spot], weight: float) -> tuple[list[Answer], str]:
+            question = Question(
+                pairs=tuple(_pair(subject, spot, places, tests) for spot in some),
+                seconds=weight * share,
+                examples=_EXAMPLES,
+                symbolic=weight > 1,
+                literals=tests.literals(),
+            )
+            limit = weight * share * len(some) + _GRACE
+            text = question.model_dump_json()
+            return _read(subject.bench.ask(sandbox, _PROGRAM, text, seconds=limit), len(some))
+
+        answers, why = asked(near, _PATHS_WEIGH)
+        if why or not far:
+            return answers, why
+        more, why = asked(far, 1)
+        return [*answers, *more], why
 
 
 def _pair(
@@ -99,15 +110,16 @@ def place_of(subject: Subject, spot: Spot, tree: PurePosixPath) -> Place:
     return Place(paths=tuple(map(str, roots)), module=module.name, name=spot.name)
 
 
-def _read(result: CommandResult) -> tuple[list[Answer], str]:
+def _read(result: CommandResult, number: int) -> tuple[list[Answer], str]:
+    """So many answers, or those that came, and why no more did."""
     answers: list[Answer] = []
-    for line in result.stdout.splitlines():
+    for line in result.stdout.splitlines()[:number]:
         try:
             answers.append(Answer.model_validate_json(line))
         except ValidationError:
             return answers, "the program that compares was disturbed: what it said is no answer"
-    if result.ok:
-        return answers, "the program that compares gave no answer"
+    if len(answers) == number:
+        return answers, ""
     if result.ending is Ending.TIMED_OUT:
         return answers, "the time was over"
     return answers, f"the program that compares did not end well: {complaint(result)}"
@@ -126,12 +138,12 @@ def _beyond(spots: Sequence[Spot]) -> Iterator[Left]:
         yield Left(str(spot), "there was no time for so many")
 
 
-def _effort(answers: Sequence[Answer]) -> str:
+def _effort(answers: Sequence[Answer], number: int) -> str:
     compared = [one for one in answers if one.ending is not Came.NOT_COMPARED]
     inputs = sum(one.inputs_tried for one in answers)
     paths = sum(one.paths_explored for one in answers)
     whole = sum(one.exhausted for one in compared)
     return (
-        f"{len(compared)} of {len(answers)} functions compared, with {inputs} inputs "
+        f"{len(compared)} of {number} functions compared, with {inputs} inputs "
         f"and along {paths} paths; all paths of {whole} of them"
     )
