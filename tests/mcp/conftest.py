@@ -1,5 +1,7 @@
 import pytest
 
+from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.symbolic.laboratory import Laboratory
 from tests.mcp.rows import lay_out
 from tests.pytest_results.interpreters import NEWEST, interpreter
 
@@ -20,3 +22,10 @@ def bare_python():
 def suites(tmp_path_factory):
     """A project with a suite for each row of the outcome table."""
     return lay_out(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="session")
+def laboratory(tmp_path_factory):
+    """Fresh sandboxes of bubblewrap."""
+    cache_dir = tmp_path_factory.mktemp("laboratory")
+    return Laboratory(lambda: BubblewrapProvider.connect(cache_dir=cache_dir), cache_dir)

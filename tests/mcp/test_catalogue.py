@@ -3,11 +3,15 @@ import json
 import jsonschema
 import pytest
 
-from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue
+from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue, symbolic_catalogue
+from agentbench.mcp.symbolic_tools import SYMBOLIC_ARGUMENTS, SymbolicTool
 from agentbench.mcp.tools import ARGUMENTS, ToolName
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 
-TOOLS = catalogue(isolated=False)
+TESTS = catalogue(isolated=False)
+SYMBOLIC = tuple(map(symbolic_catalogue, SymbolicTool))
+TOOLS = (*TESTS, *SYMBOLIC)
+MODELS = {**ARGUMENTS, **SYMBOLIC_ARGUMENTS}
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -25,8 +29,10 @@ def test_every_argument_has_one_type_a_description_and_an_example_that_is_taken(
         assert field["description"]
         (example,) = field["examples"]
         alone = {"exit_code": 1, name: example} if name == "stage" else {name: example}
+        for other in tool.input_schema.get("required", ()):
+            (alone[other],) = tool.input_schema["properties"][other]["examples"]
         jsonschema.validate(alone, tool.input_schema)
-        read_arguments(ARGUMENTS[ToolName(tool.name)], alone)
+        read_arguments(MODELS[tool.name], alone)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +45,8 @@ def test_what_the_schema_refuses_the_server_refuses(arguments):
         read_arguments(ARGUMENTS[ToolName.EXECUTE], arguments)
 
 
-def test_only_an_explanation_is_said_to_change_nothing():
-    hints = {tool.name: tool.annotations for tool in TOOLS}
+def test_of_the_tools_on_tests_only_an_explanation_is_said_to_change_nothing():
+    hints = {tool.name: tool.annotations for tool in TESTS}
     assert [name for name, hint in hints.items() if hint.read_only_hint] == ["explain_failure"]
     assert hints["execute_tests"].destructive_hint
     assert hints["execute_tests"].open_world_hint
@@ -52,8 +58,14 @@ def test_in_a_sandbox_nothing_outside_can_be_harmed():
         assert not tool.annotations.open_world_hint
 
 
-def test_one_output_schema_serves_all():
-    assert all(tool.output_schema == TOOLS[0].output_schema for tool in TOOLS)
+def test_the_tools_on_functions_change_nothing_and_reach_nothing():
+    for tool in SYMBOLIC:
+        assert tool.annotations.read_only_hint
+        assert not tool.annotations.open_world_hint
+
+
+def test_one_output_schema_serves_all_tools_on_tests():
+    assert all(tool.output_schema == TESTS[0].output_schema for tool in TESTS)
 
 
 def test_definitions_are_short():

@@ -6,18 +6,21 @@ from importlib.metadata import PackageNotFoundError, version
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.extras import SYMBOLIC, is_there
 from agentbench.mcp.symbolic_envelopes import HealthEnvelope
+from agentbench.pytest_results.tool_calls.masking import Mask
 from agentbench.symbolic.laboratory import Laboratory
 
 _DISTRIBUTIONS = ("crosshair-tool", "hypothesis", "z3-solver")
 
 
-def health(laboratory: Laboratory, tools: tuple[str, ...], own_version: str) -> HealthEnvelope:
+def health(
+    laboratory: Laboratory, mask: Mask, tools: tuple[str, ...], own_version: str
+) -> HealthEnvelope:
     """Look at all that the tools need."""
     versions = {name: _version(name) for name in _DISTRIBUTIONS}
     missing = [name for name, found in versions.items() if found is None]
     sandbox, refusal = _sandbox(laboratory)
     if refusal:
-        missing.append(f"a sandbox ({refusal})")
+        missing.append(f"a sandbox ({mask.text(refusal)})")
     return HealthEnvelope(
         message=_message(missing),
         version=own_version,

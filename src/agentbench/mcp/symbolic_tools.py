@@ -114,7 +114,7 @@ class Symbolic:
                 return self._branches(arguments, cancel)
             case HealthArguments():
                 tools = offered(installed=self.installed)
-                return health(self.laboratory, tools, self.version)
+                return health(self.laboratory, self.mask, tools, self.version)
             case _:
                 raise TypeError(f"no tool takes {type(arguments).__name__}")
 

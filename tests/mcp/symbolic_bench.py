@@ -1,0 +1,24 @@
+"""What the symbolic tools work with in tests: a real laboratory, or one that has no sandbox."""
+
+from pathlib import PurePosixPath
+
+from agentbench.errors import UnavailableError
+from agentbench.mcp.symbolic_tools import Symbolic
+from agentbench.pytest_results.tool_calls.masking import Mask
+from agentbench.symbolic.laboratory import Laboratory
+
+MASK = Mask(PurePosixPath("/project"))
+
+
+def refuse():
+    raise UnavailableError("no sandbox works here: bwrap at /usr/bin/bwrap says no")
+
+
+def symbolic(laboratory, *, installed=True):
+    """The tools' own part of a server."""
+    return Symbolic(laboratory=laboratory, mask=MASK, version="1.2.3", installed=installed)
+
+
+def without_sandbox(cache_dir, *, installed=True):
+    """The same where no sandbox works."""
+    return symbolic(Laboratory(refuse, cache_dir), installed=installed)

@@ -1,0 +1,71 @@
+"""Calls of the symbolic tools on the event loop: none goes unanswered, none outlives its caller."""
+
+import logging
+import time
+
+import anyio
+import pytest
+
+from agentbench.mcp.symbolic_calls import SymbolicCalls, symbolic_error
+from agentbench.mcp.symbolic_envelopes import ErrorType
+from agentbench.mcp.symbolic_tools import SymbolicTool, refused
+from agentbench.symbolic.laboratory import Laboratory
+from tests.mcp.symbolic_bench import symbolic, without_sandbox
+
+HANGING = {
+    "code": "while True:\n    pass\n",
+    "function_name": "f",
+    "timeout_seconds": 300,
+}
+
+
+def answer(calls, tool, arguments):
+    return anyio.run(calls.answer, tool, arguments)
+
+
+def test_wrong_arguments_are_answered_in_the_tools_own_form(tmp_path):
+    calls = SymbolicCalls(without_sandbox(tmp_path))
+    told = answer(calls, SymbolicTool.COMPARE, {"code": 1})
+    assert (told["status"], told["error_type"]) == ("error", "ValueError")
+    assert told["distinguishing_input"] is None
+
+
+def test_whatever_is_sent_along_the_server_says_how_it_is(tmp_path):
+    calls = SymbolicCalls(without_sandbox(tmp_path))
+    assert answer(calls, SymbolicTool.HEALTH, {"bogus": 1})["status"] == "healthy"
+
+
+def test_a_bug_is_told_by_a_name_and_its_traceback_stays_here(tmp_path, caplog):
+    def broken():
+        raise ZeroDivisionError("a bug at /etc/passwd")
+
+    calls = SymbolicCalls(symbolic(Laboratory(broken, tmp_path)))
+    with caplog.at_level(logging.ERROR):
+        told = answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 1})
+    assert (told["status"], told["error_type"]) == ("error", "RuntimeError")
+    incident = told["message"].removeprefix("Internal server error (incident ").rstrip(")")
+    assert incident in caplog.text
+    assert "passwd" not in told["message"]
+
+
+def test_a_call_that_is_called_off_ends_long_before_its_time(laboratory):
+    calls = SymbolicCalls(symbolic(laboratory))
+
+    async def call_off():
+        with anyio.move_on_after(2) as scope:
+            await calls.answer(SymbolicTool.CHECK, HANGING)
+        return scope.cancelled_caught
+
+    answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 0.5})  # makes all ready
+    started = time.monotonic()
+    assert anyio.run(call_off)
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [(ErrorType.SYNTAX, -32602), (ErrorType.TIMEOUT, -32000)]
+)
+def test_as_a_protocol_error_it_holds_all_of_the_answer(kind, code):
+    told = refused(SymbolicTool.BRANCHES, kind, "no")
+    error = symbolic_error(told)
+    assert (error.code, error.message, error.data) == (code, "no", told)
