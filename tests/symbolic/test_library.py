@@ -2,12 +2,14 @@
 
 import os
 import stat
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
+from agentbench.cli.kept import Cache
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.symbolic.library import (
@@ -61,8 +63,24 @@ def test_the_folder_is_made_once_even_by_many_at_a_time(tmp_path):
         folders = set(threads.map(lambda _number: library(tmp_path, OURS), range(4)))
     (folder,) = folders
     assert [path for path in folder.parent.iterdir() if path.is_dir()] == [folder]
-    before = folder.stat().st_ctime_ns
-    assert library(tmp_path, OURS).stat().st_ctime_ns == before
+    inode = folder.stat().st_ino
+    assert library(tmp_path, OURS).stat().st_ino == inode
+
+
+def test_it_is_kept_in_use_until_its_process_is_gone(tmp_path):
+    folder = library(tmp_path, OURS)
+    (thing,) = [each for each in Cache(folder=tmp_path, engine=None).things() if each.in_use]
+    assert (thing.kind, thing.folders) == ("symbolic library", (folder,))
+
+
+def test_one_that_nobody_uses_is_given_up(tmp_path):
+    made = "from pathlib import Path; from agentbench.symbolic.library import library"
+    argv = [sys.executable, "-c", f"{made}; library(Path({str(tmp_path)!r}), {OURS})"]
+    subprocess.run(argv, check=True, timeout=120)
+    cache = Cache(folder=tmp_path, engine=None)
+    (thing,) = cache.things()
+    assert cache.give_up(thing)
+    assert not cache.things()
 
 
 def test_what_a_killed_maker_left_is_made_anew(tmp_path):

@@ -17,6 +17,7 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import remove_tree
 from agentbench.stages.preparation import PreparationCache
+from agentbench.symbolic.library import kept_libraries
 
 _LOCAL = ("bubblewrap", "process")
 
@@ -40,7 +41,7 @@ class Cache:
     def things(self) -> list[KeptThing]:
         """Everything that is kept, with the locks looked at now."""
         made = (*self._preparations(), *self._bases(), *self._mirrors(), *self._toolboxes())
-        return [*made, *self._baselines()]
+        return [*made, *self._libraries(), *self._baselines()]
 
     def give_up(self, thing: KeptThing) -> bool:
         """Remove a thing, unless somebody has begun to use it; says whether it is gone."""
@@ -134,6 +135,10 @@ class Cache:
     def _toolboxes(self) -> Iterator[KeptThing]:
         for path in sorted(toolboxes_in(self.folder).glob("*/")):
             yield _shared("toolbox", path, _mtime(path))
+
+    def _libraries(self) -> Iterator[KeptThing]:
+        for path in kept_libraries(self.folder):
+            yield _shared("symbolic library", path, _mtime(path))
 
     def _baselines(self) -> Iterator[KeptThing]:
         for path in sorted((self.folder / "prepared").glob("*/*.json")):

@@ -7,12 +7,14 @@ same versions once. A folder bears the versions in its name, and is there as a w
 
 import compileall
 import hashlib
+import os
 import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from py_compile import PycInvalidationMode
@@ -21,7 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from agentbench.errors import UnavailableError
-from agentbench.in_use import making
+from agentbench.in_use import Use, making
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.sandbox.trees import remove_tree
 
@@ -33,6 +35,7 @@ SYMBOLIC_LIBRARY = "symbolic-library"
 
 PROGRAMS = Path(__file__).parent / "mounted"
 
+_FOLDER = "symbolic"
 _WANTED = ("crosshair-tool", "hypothesis")
 _FORMAT = 1  # raised whenever a folder of an older agentbench must not be used
 _UNFINISHED = ".new"
@@ -63,12 +66,26 @@ def library(cache_dir: Path, python: Version) -> Path:
         UnavailableError: they are not installed, or not to be had for that Python.
     """
     versions = _closure(python)
-    folder = cache_dir / "symbolic" / _name(versions, python)
+    folder = cache_dir / _FOLDER / _name(versions, python)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with making(folder):
         if not folder.is_dir():
             _make(folder, versions, python)
+        _used(folder)
+    os.utime(folder)  # by which the least recently used is told
     return folder
+
+
+def kept_libraries(cache_dir: Path) -> list[Path]:
+    """Every folder of libraries that is kept."""
+    folders = sorted((cache_dir / _FOLDER).glob("*/"))
+    return [folder for folder in folders if folder.suffix != _UNFINISHED]
+
+
+@cache
+def _used(folder: Path) -> Use:
+    """Nobody discards it until this process is gone."""
+    return Use(folder)
 
 
 def python_of(sandbox: Sandbox) -> Version:
