@@ -17,6 +17,7 @@ from agentbench.symbolic.analysis import MOST_PATHS, Finding, Found
 from agentbench.symbolic.comparison import Answer, Ending
 
 _NO_PROOF = "this is no proof: longer inputs and deeper paths were not looked at"
+_SHOWN_WAYS = 200
 _NEARLY = 0.9  # of the time: who used so much of it was cut off by it
 
 
@@ -79,7 +80,7 @@ def branches_answer(name: str, found: Found, spent: Spent) -> BranchesEnvelope:
             "error_type": error,
             "message": spent.mask.text(message),
             "time_seconds": spent.took,
-            "branches": found.branches,
+            "branches": found.branches[:_SHOWN_WAYS],
             "total_branches": len(found.branches),
             "reachable_branches": _reached(found),
             "dead_code_lines": found.dead,
@@ -163,6 +164,8 @@ def _branches_verdict(name: str, found: Found, spent: Spent) -> tuple[ErrorType 
     if not found.hits:
         return ErrorType.RUNTIME, _nothing_seen(name, found)
     counted = f"{_reached(found)} of {len(found.branches)} ways of {name} are reached"
+    if len(found.branches) > _SHOWN_WAYS:
+        counted += f" (the first {_SHOWN_WAYS} are shown)"
     if found.exhausted and not found.unconfirmed:
         return None, f"{counted}, on all of its {_paths(found)}: no input reaches the others"
     return None, f"{counted}{_within(found)}"

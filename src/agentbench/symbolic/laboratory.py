@@ -29,7 +29,6 @@ MODULE = "submitted"
 LIMITS = Limits(cpus=1.0, memory_mib=1024, pids=64, disk_mib=64, files=2000, open_files=256)
 
 _OUTPUT_CAP = 1 << 20  # bytes
-_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,6 @@ class Bench:
             Command(
                 argv=("python", "-I", "-B", str(place), str(library)),
                 timeout=timedelta(seconds=seconds),
-                env=_ENVIRONMENT,
                 stdin=question.encode(),
                 output_cap=_OUTPUT_CAP,
             )

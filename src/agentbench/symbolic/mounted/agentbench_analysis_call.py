@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
+import itertools
 import re
 import signal
 import sys
@@ -20,6 +21,7 @@ from agentbench_analysis_paths import OverError
 from agentbench_analysis_wall import BlockedError
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_MOST_INPUTS = 50  # arguments of a call that are shown
 _WRONG_TYPE = (TypeError, AttributeError)
 
 Json = dict[str, object]
@@ -46,7 +48,8 @@ class Caller:
         except Exception as fault:  # noqa: BLE001 - the text may name what cannot be made
             return {"ending": "unmade", "said": said(fault)}
         lines: set[int] = set()
-        inputs = {name: _shown(value) for name, value in given.arguments.items()}
+        first = itertools.islice(given.arguments.items(), _MOST_INPUTS)
+        inputs = {cut(name): _shown(value) for name, value in first}
         with _lines_into(lines, self.path):
             behaviour = self._behaviour(given)
         told = self._told(behaviour)
@@ -86,7 +89,7 @@ class Caller:
         fault = behaviour.fault
         told: Json = {"ending": behaviour.ending, "what": cut(behaviour.what)}
         if fault is not None:
-            told["type"] = type(fault).__qualname__
+            told["type"] = cut(type(fault).__qualname__)
             told["matches"] = isinstance(fault, self.kind)
             told["line"] = line_of(fault, self.path)
             told["said"] = f"raises {said(fault)}"

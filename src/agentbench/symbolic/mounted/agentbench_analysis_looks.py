@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import BoundArguments
 
+from agentbench_analysis_code import cut
 from agentbench_analysis_contract import Behaviour, Contract, behave
 from agentbench_analysis_paths import Look, OverError, Path
 from agentbench_analysis_wall import BlockedError
@@ -15,6 +16,7 @@ from crosshair.util import ControlFlowException
 _MOST_FINDINGS = 5
 _MOST_CALLS = 250
 _MORE_SECONDS = 2.0  # that a search goes on for, once it has found something
+_MOST_CALL = 1500  # characters of a call that is shown
 _FAILING = ("raised", "broken", "changed")
 
 Json = dict[str, object]
@@ -66,7 +68,7 @@ class Calling(Look):
     def _shown(self, path: Path) -> str:
         """A call as one would write it: a class method's class stands before its name already."""
         arguments = path.arguments.partition(", ")[2] if self.of_class else path.arguments
-        return f"{self.name}({arguments})"
+        return cut(f"{self.name}({arguments})", _MOST_CALL)
 
     def _called(self, path: Path) -> Json:
         self.calls += 1

@@ -50,6 +50,7 @@ from agentbench_analysis_wall import BlockedError, Wall
 
 _CALL_SECONDS = 2.0
 _TELL_EVERY = 0.3
+_MOST_EXAMPLE = 200  # characters of a call that is shown for a way
 _VARIANTS = 2  # of assumed types that are searched
 
 Json = dict[str, object]
@@ -237,7 +238,7 @@ def _with(contract: Contract, signature: object) -> Contract:
 
 def _way(way: branches.Way, reachable: bool | None, example: str) -> Json:  # noqa: FBT001 - of three
     shown = {"line": way.line, "kind": way.kind, "condition": way.condition, "taken": way.taken}
-    return {**shown, "reachable": reachable, "example": cut(example)}
+    return {**shown, "reachable": reachable, "example": cut(example, _MOST_EXAMPLE)}
 
 
 def _sum(one: Explored, other: Explored) -> Explored:
