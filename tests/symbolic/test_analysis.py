@@ -102,6 +102,29 @@ def test_what_the_search_reports_and_no_call_bears_out_is_no_finding(laboratory)
     assert found.unconfirmed == ("f(0)",)
 
 
+def test_what_a_model_of_python_may_miss_is_tried_with_plain_inputs(laboratory):
+    code = "import sys\n\ndef f(s: str):\n    if sys.intern(s + '') == 'magic': raise KeyError\n"
+    found = found_in(laboratory, f"{code}    return hash(s)\n")
+    assert [each.type for each in found.findings] == ["KeyError"]
+    fine = found_in(laboratory, "def f(n: int):\n    return n + 1\n")
+    assert fine.exhausted
+    assert fine.tried > 5
+
+
+def test_plain_inputs_that_need_all_memory_or_all_time_end_no_search(laboratory):
+    for body in ("'a' * n", "1 << abs(n)", "sum(range(n))", "list(range(n))"):
+        found = found_in(laboratory, f"def f(n: int):\n    return len(str({body})) and 1\n")
+        assert found.error_type is None
+        assert "MemoryError" not in {each.type for each in found.findings}
+
+
+def test_a_call_that_fills_pages_is_cut(laboratory):
+    code = f"def f(s: str):\n    if s == {'x' * 4000!r}: raise KeyError(s)\n"
+    found = found_in(laboratory, code)
+    assert found.findings[0].said.endswith("characters)")
+    assert len(found.findings[0].call) < 2000
+
+
 def test_branches_are_shown_with_calls_that_go_there(laboratory):
     code = (
         "def f(x: int, s: str) -> int:\n    for _ in range(x):\n        break\n"

@@ -266,6 +266,7 @@ def _bounds(found: Found, spent: Spent) -> Bounds:
         paths_explored=found.paths,
         paths_given_up=sum(found.given_up.values()),
         max_paths=MOST_PATHS,
+        inputs_tried=found.tried,
         seconds=spent.given,
     )
 

@@ -96,6 +96,7 @@ class Found(Schema):
     coverage: float = Field(default=0.0, ge=0.0, le=1.0)
     findings: tuple[Finding, ...] = Field(default=(), max_length=20)
     hits: Count = 0
+    tried: Count = 0  # plain inputs, beside those of the paths
     unconfirmed: tuple[Text, ...] = Field(default=(), max_length=20)
     branches: tuple[Way, ...] = Field(default=(), max_length=5000)
     dead: tuple[int, ...] = Field(default=(), max_length=100_000)

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import itertools
 import re
+import resource
 import signal
 import sys
 import types
@@ -21,6 +22,7 @@ from agentbench_analysis_paths import OverError
 from agentbench_analysis_wall import BlockedError
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_MOST_MEMORY = 800 << 20  # bytes: a MemoryError here, where the sandbox would end all of it
 _MOST_INPUTS = 50  # arguments of a call that are shown
 _WRONG_TYPE = (TypeError, AttributeError)
 
@@ -40,6 +42,7 @@ class Caller:
 
     def run(self, question: Json) -> Json:
         """Make the call that is asked for, or try some for a sign of a wrong type."""
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
         if "probe" in question:
             return {"fits": all(self._fits(text) for text in question["probe"])}
         references = [tuple(each) for each in question["references"]]
@@ -51,7 +54,7 @@ class Caller:
         first = itertools.islice(given.arguments.items(), _MOST_INPUTS)
         inputs = {cut(name): _shown(value) for name, value in first}
         with _lines_into(lines, self.path):
-            behaviour = self._behaviour(given)
+            behaviour = self._behaviour(given, min(self.seconds, question.get("seconds", 60)))
         told = self._told(behaviour)
         return {**told, "inputs": inputs, "lines": sorted(lines), "went": sorted(self.went)}
 
@@ -60,7 +63,7 @@ class Caller:
             given = self._bound(text, [])
         except Exception:  # noqa: BLE001 - so it does not fit
             return False
-        return not isinstance(self._behaviour(given).fault, _WRONG_TYPE)
+        return not isinstance(self._behaviour(given, self.seconds).fault, _WRONG_TYPE)
 
     def _bound(self, text: str, references: list[tuple[str, str]]) -> inspect.BoundArguments:
         names = {**vars(self.module), "__given__": lambda *args, **named: (args, named)}
@@ -73,10 +76,10 @@ class Caller:
         )  # a call's arguments, of the search's making
         return self.contract.signature.bind(*args, **named)
 
-    def _behaviour(self, given: inspect.BoundArguments) -> Behaviour:
+    def _behaviour(self, given: inspect.BoundArguments, seconds: float) -> Behaviour:
         try:
             old = copy.deepcopy(given.arguments)
-            with _within(self.seconds):
+            with _within(seconds):
                 return behave(self.contract, given, old)
         except OverError:
             return Behaviour("hung")

@@ -16,6 +16,7 @@ from crosshair.util import ControlFlowException
 _MOST_FINDINGS = 5
 _MOST_CALLS = 250
 _MORE_SECONDS = 2.0  # that a search goes on for, once it has found something
+_PLAIN_SECONDS = 0.5
 _MOST_CALL = 1500  # characters of a call that is shown
 _FAILING = ("raised", "broken", "changed")
 
@@ -64,6 +65,15 @@ class Calling(Look):
             self.findings.append({"call": call, **_kept(real)})
             self._until = min(self._until, time.monotonic() + _MORE_SECONDS)
         return self._has_enough()
+
+    def try_plain(self, arguments: str) -> bool:
+        """Really call it with arguments that no search has found; says whether that ended."""
+        path = Path(arguments=arguments, references=(), seen=None)
+        real = self.replay({"arguments": arguments, "references": [], "seconds": _PLAIN_SECONDS})
+        if self._is_so(real) and real.get("type") != "MemoryError":  # what there is here is little
+            self.hits += 1
+            self.findings.append({"call": self._shown(path), **_kept(real)})
+        return real.get("ending") not in ("hung", "died")
 
     def _shown(self, path: Path) -> str:
         """A call as one would write it: a class method's class stands before its name already."""

@@ -41,6 +41,7 @@ from agentbench_analysis_paths import (
     explore,
 )
 from agentbench_analysis_replay import Replayer
+from agentbench_analysis_samples import samples
 from agentbench_analysis_types import (
     assumed,
     is_enumerable,
@@ -50,6 +51,8 @@ from agentbench_analysis_wall import BlockedError, Wall
 
 _CALL_SECONDS = 2.0
 _TELL_EVERY = 0.3
+_PLAIN_SECONDS = 1.0  # for plain inputs where the search has used all of its time
+_MOST_ENDLESS = 2  # plain inputs on which a function does not end, until no more are tried
 _MOST_EXAMPLE = 200  # characters of a call that is shown for a way
 _VARIANTS = 2  # of assumed types that are searched
 
@@ -92,6 +95,7 @@ class Analysis:
         self.went: set[int] = set()
         self.ways: list[branches.Way] = []
         self.found: Json = {}
+        self._tree: object = None
 
     def run(self) -> Json:
         """Do it.
@@ -101,7 +105,7 @@ class Analysis:
             OverError: the time was over before the search began.
             BlockedError: the code tried to leave its process.
         """
-        tree = parse(self.path)
+        tree = self._tree = parse(self.path)
         if self.tool == "find":
             return self._all_found(tree)
         function = node_of(tree, self.name)
@@ -185,10 +189,13 @@ class Analysis:
                 until=min(self.until, time.monotonic() + share),
             )
             look.contract = _with(contract, signature)
+            _on_time(self.until - time.monotonic())
             explored = explore(look, signature, code_of, bounds, self.channel.progress)
+            signal.setitimer(signal.ITIMER_REAL, 0)  # what is left is bounded by itself
             total = _sum(total, explored)
             if told:
                 self.found.setdefault("assumed", []).append(told)
+            self._try(look, samples(signature, self._tree))
             if look.findings:
                 break
         kinds = [each.annotation for each in contract.signature.parameters.values()]
@@ -196,6 +203,17 @@ class Analysis:
         self.found |= _counts(total)
         self.found |= {"findings": look.findings, "hits": look.hits}
         self.found |= {"unconfirmed": look.unconfirmed[:5]}
+
+    def _try(self, look: Calling, arguments: list[str]) -> None:
+        """Really call it with plain inputs, where the search has found nothing."""
+        if look.findings or isinstance(look, Branching):
+            return
+        endless, until = 0, max(self.until, time.monotonic() + _PLAIN_SECONDS)
+        for text in arguments:
+            if look.findings or endless == _MOST_ENDLESS or time.monotonic() >= until:
+                break
+            endless += not look.try_plain(text)
+            self.found["tried"] = int(self.found.get("tried", 0)) + 1
 
     def _variants(self, contract: Contract, replayer: Replayer) -> list[tuple[object, Json]]:
         nameless = open_parameters(contract.signature)
