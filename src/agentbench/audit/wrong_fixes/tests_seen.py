@@ -100,7 +100,7 @@ def _is_literal(node: ast.Call) -> bool:
         return False
     try:
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-            ast.literal_eval(argument)
+            syntax.literal(ast.unparse(argument))
     except (*_UNREADABLE, TypeError):
         return False
     return True

@@ -154,8 +154,18 @@ def _left_alone(function: Function) -> set[int]:
     """What is judged by, or names things: it is none of what a test does."""
     found = [side for node in ast.walk(function) for side in _expected(node)]
     found += [part for one in function.decorator_list for part in _names(one, function)]
+    found += [part for node in ast.walk(function) for part in _written_parts(node)]
     docstring = _docstring(function)
     return {id(inner) for one in found for inner in ast.walk(one)} | {id(docstring)}
+
+
+def _written_parts(node: ast.AST) -> list[ast.expr]:
+    """The texts in an f-string, which can be texts alone, and the values of patterns."""
+    if isinstance(node, ast.JoinedStr):
+        return [part for part in node.values if isinstance(part, ast.Constant)]
+    if isinstance(node, ast.FormattedValue):
+        return [node.format_spec] if node.format_spec is not None else []
+    return [node.value] if isinstance(node, ast.MatchValue) else []
 
 
 def _expected(node: ast.AST) -> list[ast.expr]:
