@@ -1,5 +1,6 @@
 import pytest
 
+from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.symbolic.laboratory import Laboratory
 from tests.mcp.rows import lay_out
@@ -26,6 +27,10 @@ def suites(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def laboratory(tmp_path_factory):
-    """Fresh sandboxes of bubblewrap."""
+    """Fresh sandboxes of bubblewrap, or a skip that says why it does not work here."""
     cache_dir = tmp_path_factory.mktemp("laboratory")
-    return Laboratory(lambda: BubblewrapProvider.connect(cache_dir=cache_dir), cache_dir)
+    try:
+        provider = BubblewrapProvider.connect(cache_dir=cache_dir)
+    except UnavailableError as fault:
+        pytest.skip(str(fault))
+    return Laboratory(lambda: provider, cache_dir)

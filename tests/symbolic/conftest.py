@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.symbolic.laboratory import Laboratory
 
@@ -13,7 +14,11 @@ def cache_dir(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def provider(cache_dir):
-    return BubblewrapProvider.connect(cache_dir=cache_dir)
+    """The back end, or a skip that says why it does not work here."""
+    try:
+        return BubblewrapProvider.connect(cache_dir=cache_dir)
+    except UnavailableError as fault:
+        pytest.skip(str(fault))
 
 
 @pytest.fixture(scope="session")
