@@ -128,6 +128,7 @@ def test_two_are_proven_equivalent_only_on_all_of_their_paths():
         ({"ending": Ending.NOT_COMPARED, "why": "no generator"}, "RuntimeError"),
         ({"inputs_tried": 0}, "RuntimeError"),
         ({"inputs_tried": 5, "time_spent": 9.8}, "TimeoutError"),
+        ({"inputs_tried": 0, "time_spent": 9.8}, "TimeoutError"),
     ],
 )
 def test_two_that_were_not_looked_at_enough_are_not_equivalent(told, error_type):

@@ -188,18 +188,24 @@ def _answer_verdict(names: tuple[str, str], answer: Answer, spent: Spent) -> _Ve
     if answer.ending is Ending.DIFFERENT and seen is not None:
         told = f"on {seen.call}, {one} {seen.left} and {other} {seen.right}"
         return "different", None, told
+    if _was_cut_off(answer, spent):
+        told = f"no difference on {answer.inputs_tried} inputs until then"
+        return "error", ErrorType.TIMEOUT, f"{spent.exceeded}; {told}"
     if answer.ending is not Ending.NO_DIFFERENCE or not _looked(answer):
         why = answer.why or "no input could be made for them"
         return "error", ErrorType.RUNTIME, f"{one} and {other} were not compared: {why}"
     if answer.exhausted:
         told = f"{one} and {other} behave alike on all of their {answer.paths_explored} paths"
         return "equivalent", None, told
-    if answer.inputs_tried < EXAMPLES and answer.time_spent >= _NEARLY * spent.given:
-        told = f"no difference on {answer.inputs_tried} inputs until then"
-        return "error", ErrorType.TIMEOUT, f"{spent.exceeded}; {told}"
     said = f"no difference between {one} and {other} on {answer.inputs_tried} inputs"
     more = f" ({answer.why})" if answer.why else ""
     return "equivalent", None, f"{said} and {answer.paths_explored} paths{more}; {_NO_PROOF}"
+
+
+def _was_cut_off(answer: Answer, spent: Spent) -> bool:
+    unfinished = answer.ending is Ending.NO_DIFFERENCE and not answer.exhausted
+    short = answer.inputs_tried < EXAMPLES and answer.time_spent >= _NEARLY * spent.given
+    return unfinished and short
 
 
 def _looked(answer: Answer) -> bool:
