@@ -15,6 +15,7 @@ TASKS = {
     "csv-dialect-sniffer": 30,
     "interval-merge-touching": 80,
     "template-engine-filters": 80,
+    "semver-resolver": 90,
 }
 """Those whose wrong fixes are found, and the seconds that a machine with much to do is given."""
 
