@@ -12,6 +12,7 @@ from agentbench.symbolic.amplification.cases import Function, cases_of, names_of
 from agentbench.symbolic.amplification.texts import other_texts
 
 _LONGEST = 120  # characters of a text that is changed
+_NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # they judge, and do nothing
 _HUGE = 10**12
 
 
@@ -100,6 +101,8 @@ def _in_turns(found: Sequence[Change]) -> list[Change]:
 def called_of(node: ast.AST) -> Called | None:
     """The method of a call such as `Interval.open(1, 2)`."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    if getattr(node.func.value, "id", "") in _NOT_IN_QUESTION:
         return None
     return node.func if isinstance(node.func.value, ast.Name) else None  # type: ignore[return-value] # as was seen
 

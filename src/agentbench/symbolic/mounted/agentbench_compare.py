@@ -17,10 +17,12 @@ sys.path[:0] = [_HERE]
 sys.path[len(sys.path) :] = sys.argv[1:2]  # the library: hypothesis, crosshair
 
 from agentbench_link import Link, LostError  # noqa: E402 - found by what stands above
-from agentbench_outcome import differ, same, says_something, words  # noqa: E402 - the same
+from agentbench_outcome import differ, is_reordered, same, says_something, words  # noqa: E402 - the same
 
 _MADE_OF = {"t": "missing"}
 _SHARE = 0.6  # of the time, for inputs that are made; the rest is for paths
+_OBSERVED = 100  # calls of tests
+_ORDERS = 6  # of sets, in which a difference must be the same
 _FEWEST = 10  # inputs that say something
 _GUESSES: tuple[dict[str, Any], ...] = (
     {"t": "int"},
@@ -43,6 +45,7 @@ class Sides:
         self.errors = pair.get("errors", "contract")
         self.seconds = question.get("call_seconds", 2.0)
         self.inferred = False
+        self.unordered = False  # the code has sets, whose order says nothing
         self.tried = 0
         self.informative = 0
 
@@ -72,7 +75,7 @@ class Sides:
                 return words(step), right["lost"], at
             if at < len(right["steps"]):
                 other = right["steps"][at]
-                if differ(step, other, errors=self.errors, inferred=self.inferred):
+                if self._differ(step, other):
                     return words(step), words(other), at
             said = True
             if step["kind"] == "raises" and at + 1 < len(left["steps"]):
@@ -82,6 +85,11 @@ class Sides:
             return self._changed(left, right)
         self.informative += said
         return None
+
+    def _differ(self, step: dict[str, Any], other: dict[str, Any]) -> bool:
+        if self.unordered and is_reordered(step, other):
+            return False
+        return differ(step, other, errors=self.errors, inferred=self.inferred)
 
     def _changed(self, left: dict[str, Any], right: dict[str, Any]) -> tuple[str, str, int] | None:
         """Arguments that one leaves otherwise than the other."""
@@ -110,7 +118,7 @@ class Sides:
     def confirm(self, program: list[str]) -> tuple[str, str, int] | None:
         """The same difference in new processes, whatever the order in their sets."""
         found = None
-        for hashes in (0, 1):
+        for hashes in range(_ORDERS):
             self.end()
             self.left, self.right = (Link(place, hashes=hashes) for place in self.places)
             again = self.look(program)
@@ -144,25 +152,42 @@ def _compare(
     try:
         from agentbench_inputs import NoInputsError, Words, programs
         from agentbench_search import search
+        from agentbench_types import has_sets
     except ImportError as error:
         return _not_compared(f"no inputs can be made here: {error}")
     described, other = sides.left.describe(), sides.right.describe()
     literals = [*described["constants"], *other["constants"], *question.get("literals", ())]
     known = Words.of(literals, [*described["sources"], *other["sources"]])
     sides.inferred = complete(described, sides, known)
+    sides.unordered = any(has_sets(one) for one in (*described["sources"], *other["sources"]))
     try:
         strategy = programs(described, known)
     except NoInputsError as error:
         return _not_compared(str(error))
     now = time.monotonic()
     limit = now + (until - now) * (_SHARE if question.get("symbolic", True) else 1.0)
-    found = search(strategy, sides.look, limit, question)
+    found = _seen_in_tests(pair, described, sides)
+    found = found or search(strategy, sides.look, limit, question)
     answer: dict[str, Any] = {}
     if found is None and question.get("symbolic", True):
         answer, found = _paths(pair, described, sides, until)
     if found is not None:
         return {**answer, **_different(found, sides, pair)}
     return {**answer, **_alike(sides, answer)}
+
+
+def _seen_in_tests(
+    pair: dict[str, Any], described: dict[str, Any], sides: Sides
+) -> list[str] | None:
+    """The first of the tests' own calls on which they differ."""
+    if described["kind"] != "function":
+        return None
+    for text in pair.get("observed", ())[:_OBSERVED]:
+        _name, opened, arguments = text.partition("(")
+        program = [f"__this__({arguments}"]
+        if opened and sides.look(program) is not None:
+            return program
+    return None
 
 
 def _different(program: list[str], sides: Sides, pair: dict[str, Any]) -> dict[str, Any]:

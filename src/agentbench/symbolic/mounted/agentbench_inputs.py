@@ -240,6 +240,13 @@ class Inputs:
         hours = st.integers(-12, 14)
         return hours.map(lambda n: f"datetime.timezone(datetime.timedelta(hours={n}))")
 
+    def _path(self, _wanted: dict[str, Any]) -> st.SearchStrategy[str]:
+        self.imports.add("pathlib")
+        parts = st.lists(st.sampled_from(("a", "b.py", "..", "x y", ".c")), max_size=3)
+        start = st.sampled_from(("", "/"))
+        both = st.tuples(start, parts.map("/".join))
+        return both.map(lambda all_: f"pathlib.PurePosixPath({''.join(all_)!r})")
+
     def _choice(self, wanted: dict[str, Any]) -> st.SearchStrategy[str]:
         if wanted.get("import"):
             self.imports.add(wanted["import"])

@@ -42,6 +42,14 @@ def differ(left: dict[str, Any], right: dict[str, Any], *, errors: str, inferred
     return left["kind"] == RAISES or not same(left["form"], right["form"])
 
 
+def is_reordered(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    """Whether both return the same items, and in another order."""
+    one, other = left.get("form"), right.get("form")
+    if not one or not other or one[:1] != ["items"] or one[:2] != other[:2]:
+        return False
+    return sorted(map(repr, one[2])) == sorted(map(repr, other[2]))
+
+
 def _related(left: dict[str, Any], right: dict[str, Any], errors: str) -> bool:
     if left["type"] == right["type"]:
         return True

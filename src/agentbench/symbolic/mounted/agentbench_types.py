@@ -10,6 +10,8 @@ import decimal
 import enum
 import fractions
 import inspect
+import pathlib
+import sys
 import textwrap
 import types
 import typing
@@ -82,6 +84,18 @@ def constants_of(sources: list[str]) -> list[str]:
             if isinstance(node, ast.Constant) and node.value not in (None, True, False, ...):
                 found[repr(node.value)] = None
     return [one for one in found if len(one) <= 60]
+
+
+def has_sets(source: str) -> bool:
+    """Whether some code makes sets, as far as its text tells."""
+    try:
+        tree = ast.parse(textwrap.dedent(source))
+    except (SyntaxError, ValueError):
+        return False
+    return any(
+        isinstance(node, (ast.Set, ast.SetComp)) or getattr(node, "id", "") in ("set", "frozenset")
+        for node in ast.walk(tree)
+    )
 
 
 def _param(one: inspect.Parameter, hints: dict[str, Any], depth: int) -> Described:
@@ -187,10 +201,17 @@ def _class(kind: Any, depth: int) -> Described:
     if typing.is_typeddict(kind):
         fields = {key: type_of(hint, depth + 1) for key, hint in _hints_of_class(kind).items()}
         return {"t": "record", "fields": fields}
-    if kind.__module__ == "builtins" or inspect.isabstract(kind) or _is_protocol(kind):
+    if issubclass(kind, pathlib.PurePath):
+        return {"t": "path"}
+    if _is_foreign(kind) or inspect.isabstract(kind) or _is_protocol(kind):
         return {"t": "unknown", "name": name}
     found = _described_class(kind, depth + 1)
     return {"t": "made", "name": full, "import": kind.__module__, **found}
+
+
+def _is_foreign(kind: type) -> bool:
+    """Whether it is the standard library's: sockets, processes, files are nothing to make."""
+    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def _hints_of_class(kind: type) -> dict[str, Any]:

@@ -1,0 +1,194 @@
+"""Two trees of the same project: what is compared, what is not, and who may say what."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentbench.symbolic.comparison import (
+    Answer,
+    Ending,
+    Errors,
+    Pair,
+    Place,
+    Question,
+    Replay,
+    Replayed,
+)
+
+PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted"
+
+
+def told(program: str, question: str) -> bytes:
+    done = subprocess.run(
+        [sys.executable, "-I", str(PROGRAMS / program), ""],
+        input=question.encode(),
+        stdout=subprocess.PIPE,
+        timeout=300,
+        check=True,
+    )
+    return done.stdout
+
+
+class Trees:
+    """A reference and an agent's tree, each with one module."""
+
+    def __init__(self, folder: Path, left: str, right: str) -> None:
+        self.folders = folder / "left", folder / "right"
+        for place, source in zip(self.folders, (left, right), strict=True):
+            place.mkdir()
+            (place / "shop.py").write_text(source)
+
+    def compare(self, name: str, **asked: object) -> Answer:
+        left, right = (
+            Place(paths=(str(folder),), module="shop", name=name) for folder in self.folders
+        )
+        errors = Errors(str(asked.pop("errors", "contract")))
+        observed = asked.pop("observed", ())
+        pair = Pair(left=left, right=right, errors=errors, observed=observed)
+        settings = {"seconds": 6.0, "symbolic": False, "call_seconds": 0.5, **asked}
+        question = Question.model_validate({"pairs": (pair,), **settings})
+        return Answer.model_validate(
+            json.loads(told("agentbench_compare.py", question.model_dump_json()))
+        )
+
+    def replay(self, at: int, *program: str) -> Replayed:
+        asked = Replay(paths=(str(self.folders[at]),), program=program)
+        return Replayed.model_validate(
+            json.loads(told("agentbench_replay.py", asked.model_dump_json()))
+        )
+
+
+BOX = """
+class Box:
+    def __init__(self, size: int) -> None:
+        self._items: list[int] = []
+        self._size = max(size, 1)
+
+    def put(self, item: int) -> bool:
+        if len(self._items) >= self._size:
+            return False
+        self._items.append(item)
+        return True
+
+    def take(self) -> int | None:
+        return self._items.pop(0) if self._items else None
+
+    @property
+    def full(self) -> bool:
+        return len(self._items) == self._size
+"""
+
+
+def test_a_fault_that_needs_several_steps_is_found(tmp_path: Path) -> None:
+    wrong = BOX.replace("self._items.pop(0)", "self._items.pop()")
+    answer = Trees(tmp_path, BOX, wrong).compare("Box.take")
+    assert answer.difference is not None
+    assert answer.difference.call.count("it.put(") == 2
+    assert answer.difference.call.endswith("it.take()")
+
+
+def test_other_private_parts_are_no_difference(tmp_path: Path) -> None:
+    other = BOX.replace("_items", "_kept").replace("_size", "_room")
+    trees = Trees(tmp_path, BOX, other)
+    for name in ("Box", "Box.put", "Box.take", "Box.full"):
+        answer = trees.compare(name)
+        assert (answer.ending, answer.why) == (Ending.NO_DIFFERENCE, "")
+
+
+def test_a_difference_is_seen_again_in_the_trees_alone(tmp_path: Path) -> None:
+    trees = Trees(tmp_path, BOX, BOX.replace(">= self._size", "> self._size"))
+    difference = trees.compare("Box.full").difference or trees.compare("Box.put").difference
+    assert difference is not None
+    left, right = (trees.replay(at, *difference.program) for at in (0, 1))
+    assert left.outcomes == (difference.left,) * 2
+    assert right.outcomes == (difference.right,) * 2
+    assert left.values[0] != right.values[0]
+
+
+def test_types_that_nobody_wrote_down_are_guessed(tmp_path: Path) -> None:
+    right = "def longest(words):\n    return max(words, key=len) if words else None\n"
+    left = "def longest(words):\n    return sorted(words, key=len)[-1] if words else None\n"
+    answer = Trees(tmp_path, left, right).compare("longest")
+    assert answer.difference is not None  # the last of the longest, or the first
+    assert answer.difference.left.startswith("returns '")
+
+
+def test_an_error_that_the_reference_runs_into_accuses_nobody(tmp_path: Path) -> None:
+    left = "def head(items: list[int]) -> int:\n    return items[0]\n"
+    right = "def head(items: list[int]) -> int:\n    return items[0] if items else 0\n"
+    trees = Trees(tmp_path, left, right)
+    assert trees.compare("head").ending is Ending.NO_DIFFERENCE
+    assert trees.compare("head", errors="all").difference is not None
+
+
+def test_an_error_that_the_reference_raises_is_what_it_does(tmp_path: Path) -> None:
+    check = "    if not items:\n        raise ValueError\n"
+    left = f"def head(items: list[int]) -> int:\n{check}    return 1\n"
+    difference = Trees(tmp_path, left, "def head(items: list[int]) -> int:\n    return 1\n")
+    found = difference.compare("head").difference
+    assert found is not None
+    assert found.call == "head([])"
+    assert found.left.startswith("raises ValueError")
+
+
+def test_what_nothing_is_known_to_make_is_not_called_alike(tmp_path: Path) -> None:
+    source = "import socket\ndef f(peer: socket.socket) -> str:\n    return str(peer)\n"
+    answer = Trees(tmp_path, source, source + "\n").compare("f")
+    assert (answer.ending, "socket" in answer.why) == (Ending.NOT_COMPARED, True)
+
+
+def test_a_tree_that_cannot_be_loaded_is_not_called_alike(tmp_path: Path) -> None:
+    source = "def f(n: int) -> int:\n    return n\n"
+    answer = Trees(tmp_path, source, "import nowhere\n" + source).compare("f")
+    assert answer.ending is Ending.NOT_COMPARED
+    assert "ModuleNotFoundError" in answer.why
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import os; os._exit(0)",
+        "import os, signal; os.kill(os.getppid(), signal.SIGCONT); os.abort()",
+        "import sys; sys.stdout.write('{}' * 9999); sys.exit(3)",
+        "while True: pass",
+        "import os; [os.close(n) for n in range(3, 50)]; return n",
+    ],
+)
+def test_code_that_ends_its_process_is_a_difference_and_no_end_of_the_comparing(
+    body: str, tmp_path: Path
+) -> None:
+    left = "def f(n: int) -> int:\n    return n\n"
+    right = f"def f(n: int) -> int:\n    if n == 3:\n        {body}\n    return n\n"
+    answer = Trees(tmp_path, left, right).compare("f")
+    assert answer.difference is not None
+    assert answer.difference.call == "f(3)"
+    assert answer.difference.left == "returns 3"
+
+
+def test_the_order_in_a_set_accuses_nobody(tmp_path: Path) -> None:
+    left = "def f(words: list[str]) -> list[str]:\n    return list(set(words))\n"
+    right = "def f(words: list[str]) -> list[str]:\n    return list(dict.fromkeys(words))\n"
+    assert Trees(tmp_path, left, right).compare("f").ending is not Ending.DIFFERENT
+
+
+def test_chance_accuses_nobody(tmp_path: Path) -> None:
+    source = "import random\ndef f(n: int) -> float:\n    return random.random()\n"
+    assert Trees(tmp_path, source, source).compare("f").ending is not Ending.DIFFERENT
+
+
+def test_a_known_literal_leads_to_what_no_random_text_is(tmp_path: Path) -> None:
+    left = "def f(text: str) -> bool:\n    return text == 'xyzzy' + ' plugh'\n"
+    trees = Trees(tmp_path, left, "def f(text: str) -> bool:\n    return text == '---'\n")
+    found = trees.compare("f", literals=("'xyzzy plugh'",))
+    assert found.difference is not None
+
+
+def test_a_call_of_the_tests_is_tried_first(tmp_path: Path) -> None:
+    right = "def f(n: int) -> int:\n    return n if n * n * 7 != 4375000000007 * 7 else 0\n"
+    left = "def f(n: int) -> int:\n    return 1 if n == 123456 * 1000 else n\n"
+    found = Trees(tmp_path, left, right).compare("f", observed=("f(123456000)",)).difference
+    assert found is not None
+    assert found.call == "f(123456000)"
