@@ -46,7 +46,8 @@ test: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
 
 soak: $(VENV)/installed-dev
-	AGENTBENCH_SOAK=1 AGENTBENCH_REQUIRE_DOCKER=1 $(VENV)/bin/python -m pytest -rP tests/chaos
+	AGENTBENCH_SOAK=1 AGENTBENCH_REQUIRE_DOCKER=1 $(VENV)/bin/python -m pytest -rP tests/chaos \
+	  tests/e2e/test_wrong_fixes.py tests/e2e/test_wrong_fixes_honest.py
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .
