@@ -15,7 +15,7 @@ def wrong(tmp_path_factory):
 
 @pytest.mark.usefixtures("bubblewrap")
 @pytest.mark.parametrize("task", TASKS)
-def test_a_wrong_fix_that_passes_weak_tests_is_found(wrong, task, _SECONDS, environ, tmp_path):
+def test_a_wrong_fix_that_passes_weak_tests_is_found(wrong, task, environ, tmp_path):
     found = findings(wrong, task, _SECONDS, env=environ, cwd=tmp_path)
     told = [one for one in found if one["rule"] == "differs-from-reference"]
     assert told, found
