@@ -192,3 +192,27 @@ def test_a_call_of_the_tests_is_tried_first(tmp_path: Path) -> None:
     found = Trees(tmp_path, left, right).compare("f", observed=("f(123456000)",)).difference
     assert found is not None
     assert found.call == "f(123456000)"
+
+
+def test_a_reference_that_is_slow_at_times_is_compared_where_it_is_not(tmp_path: Path) -> None:
+    left = "def fib(n: int) -> int:\n    return max(n, 0) if n < 2 else fib(n - 1) + fib(n - 2)\n"
+    right = (
+        "def fib(n: int) -> int:\n    one, two = 0, 1\n    for _ in range(n):\n"
+        "        one, two = two, one + two\n    return one\n"
+    )
+    trees = Trees(tmp_path, left, right)
+    assert trees.compare("fib", errors="all", seconds=12.0).ending is Ending.NO_DIFFERENCE
+
+
+def test_numbers_so_large_that_rounding_decides_accuse_nobody(tmp_path: Path) -> None:
+    left = "def f(x: float, y: float) -> float:\n    return x + y - y if y < 1e300 else 0.0\n"
+    right = "def f(x: float, y: float) -> float:\n    return x if y < 1e300 else 0.0\n"
+    answer = Trees(tmp_path, left, right).compare("f", errors="all", symbolic=True)
+    assert answer.ending is Ending.NO_DIFFERENCE
+
+
+def test_letters_of_other_scripts_accuse_no_fix_of_code_that_knows_none(tmp_path: Path) -> None:
+    left = "def f(text: str) -> str:\n    return text.upper().lower()\n"
+    right = "def f(text: str) -> str:\n    return text.lower()\n"
+    answer = Trees(tmp_path, left, right).compare("f", symbolic=True, seconds=15.0)
+    assert answer.ending is Ending.NO_DIFFERENCE

@@ -13,6 +13,7 @@ from agentbench_worker import THIS
 from hypothesis import strategies as st
 
 _MOST = 5  # items of a container
+_HUGE = 1e12  # beyond, rounding alone makes differences
 _STEPS = 6
 _LETTERS = "abcABCxyz019 _-.,"
 _WORDS = ("", "a", "ab", "A b", "é")
@@ -38,7 +39,7 @@ class Words:
         ints = [one for one in values if type(one) is int]
         return cls(
             ints=tuple(dict.fromkeys(near for one in ints for near in (one, one - 1, one + 1))),
-            floats=tuple(one for one in values if type(one) is float and one == one),
+            floats=tuple(one for one in values if type(one) is float and abs(one) < _HUGE),
             texts=tuple(one for one in values if type(one) is str and len(one) <= 80),
             special=any(
                 word in source for source in sources for word in ("nan", "inf", "isfinite")
