@@ -5,7 +5,7 @@ from random import Random
 
 from agentbench.symbolic.amplification.cases import with_one_case
 from agentbench.symbolic.amplification.texts import other_texts
-from agentbench.symbolic.amplification.variants import Amplified, amplify, changed_name
+from agentbench.symbolic.amplification.variants import Amplified, amplify, changed_name, reduced
 
 SOURCE = '''
 """A file."""
@@ -158,3 +158,30 @@ def test_cases_that_are_not_written_down_are_left_alone() -> None:
     assert isinstance(function, ast.FunctionDef)
     with_one_case(function, Random(0))
     assert ast.unparse(function.decorator_list[0]) == "pytest.mark.parametrize('x', CASES)"
+
+
+def test_of_several_changes_each_part_is_made() -> None:
+    made = amplified(most=200)
+    name = next(name for name, one in made.variants.items() if len(one.changes) == 3)
+    fewer = reduced(SOURCE, made, [name])
+    assert fewer is not None
+    whole = set(made.variants[name].changes)
+    parts = [set(one.changes) for one in fewer.variants.values()]
+    assert len(parts) == 6
+    assert all(part < whole for part in parts)
+    assert {one.test for one in fewer.variants.values()} == {made.variants[name].test}
+    compile(fewer.source, "test_x.py", "exec")
+
+
+def test_of_one_change_there_is_no_part() -> None:
+    made = amplified()
+    single = [name for name, one in made.variants.items() if len(one.changes) == 1]
+    assert reduced(SOURCE, made, single) is None
+
+
+def test_tests_of_the_same_name_in_two_classes_are_told_apart() -> None:
+    source = "class TestA:\n    def test_x(self):\n        assert f(1) == 2\n"
+    made = amplified(source + source.replace("TestA", "TestB").replace("f(1)", "g(5)"))
+    befores = {one.edits[0].before for one in made.variants.values() if one.edits}
+    assert befores == {"f(1)", "g(5)"}
+    assert made.source.count("def test_x__as_") == len(made.variants)

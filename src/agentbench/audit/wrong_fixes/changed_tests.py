@@ -1,7 +1,7 @@
 """The search by tests: the task's own, with other values, run in each tree for what they see."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
@@ -20,7 +20,13 @@ from agentbench.audit.wrong_fixes.search import Searched, Subject, Told
 from agentbench.audit.wrong_fixes.trees import Tree
 from agentbench.sandbox.archive import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.symbolic.amplification.variants import Amplified, amplify, changed_name
+from agentbench.symbolic.amplification.variants import (
+    Amplified,
+    Variant,
+    amplify,
+    changed_name,
+    reduced,
+)
 from agentbench.symbolic.library import SYMBOLIC_PROGRAMS
 from agentbench.tasks.patched_file import PatchedFile
 from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
@@ -50,16 +56,32 @@ def search_tests(subject: Subject, seconds: float) -> Searched:
     if not changed:
         return Searched()
     runs = _Runs(subject=subject, changed=changed, seconds=seconds / _RUNS)
-    reference = [runs.observed(subject.trees.reference, hashes) for hashes in (0, 1)]
+    reference = runs.twice(subject.trees.reference)
     if not reference[0]:
         return Searched(left=(Left("tests", runs.why or "no changed test could be run"),))
-    agents = [runs.observed(subject.trees.agents, hashes) for hashes in (0, 1)]
-    found = list(differing(reference, agents))
+    agents = runs.twice(subject.trees.agents)
+    found = runs.sorted(differing(reference, agents))
     effort = f"{len(reference[0])} changed tests run"
     if not found:
         return Searched(effort=effort, left=_silent(agents, runs))
-    base = runs.observed(subject.trees.base, 0)
-    return Searched(differences=tuple(_told(found, changed, base)), effort=effort)
+    return Searched(differences=tuple(_told(runs, found)), effort=effort)
+
+
+def _told(runs: "_Runs", found: Sequence[Differing]) -> Iterator[Told]:
+    """The first of what was found, with as few changes as do; the rest as a number."""
+    shown = found[:_SHOWN]
+    fewer = runs.with_fewer_changes(shown)
+    smaller = fewer.sorted(fewer.differing()) if fewer.changed else []
+    told: dict[Told, None] = {}
+    base, least = runs.base(), fewer.base() if smaller else {}
+    for one in shown:
+        less = next((two for two in smaller if fewer.is_part(two, runs, one)), None)
+        words = runs.words(one, base) if less is None else fewer.words(less, least)
+        told[words] = None
+    yield from told
+    if len(found) > len(shown):
+        more = f"{len(found) - len(shown)} more changed tests see a difference"
+        yield Told(where="tests", what=more)
 
 
 def _silent(agents: Sequence[Observed], runs: "_Runs") -> tuple[Left, ...]:
@@ -75,6 +97,66 @@ class _Runs:
     changed: Mapping[PurePosixPath, Amplified]
     seconds: float  # for each run
     why: str = ""  # the last one saw nothing
+
+    def with_fewer_changes(self, found: Sequence[Differing]) -> "_Runs":
+        """The same for some changed tests, each with a part of its changes."""
+        sources = dict(_sources(self.subject.facts))
+        names: dict[PurePosixPath, list[str]] = {}
+        for one in found:
+            names.setdefault(_path(one), []).append(changed_name(one.test))
+        made = (
+            (path, reduced(sources[path], self.changed[path], some)) for path, some in names.items()
+        )
+        return replace(self, changed={path: one for path, one in made if one is not None})
+
+    def sorted(self, found: Iterable[Differing]) -> list[Differing]:
+        """Those with few and short changes first."""
+        return sorted(found, key=self._size)
+
+    def differing(self) -> Iterator[Differing]:
+        """Run all in both trees, twice each."""
+        trees = self.subject.trees
+        return differing(self.twice(trees.reference), self.twice(trees.agents))
+
+    def twice(self, tree: Tree) -> list[Observed]:
+        """What the tests see, with two orders of what is in sets.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
+        return [self.observed(tree, hashes) for hashes in (0, 1)]
+
+    def base(self) -> Observed:
+        """What the tests see in the base."""
+        return self.observed(self.subject.trees.base, 0)
+
+    def is_part(self, found: Differing, others: "_Runs", other: Differing) -> bool:
+        """Whether it is the same test, and its changes are among the other's."""
+        mine, whole = self._variant(found), others._variant(other)
+        same = _path(found) == _path(other) and mine.origin is whole.origin
+        return same and set(mine.changes) < set(whole.changes)
+
+    def words(self, found: Differing, base: Observed) -> Told:
+        """A difference, for a reader."""
+        variant, path = self._variant(found), _path(found)
+        seen = self.changed[path].places[found.at] if found.at >= 0 else "the test"
+        changes = " and ".join(
+            f"line {edit.line} has {edit.after} in place of {edit.before}" for edit in variant.edits
+        )
+        return Told(
+            where=f"{path}::{variant.test}",
+            what=(
+                f"differs from the reference where {changes}: {seen} {found.agents}; "
+                f"the reference {found.reference} (base: {said_at(base, found)})"
+            ),
+        )
+
+    def _variant(self, found: Differing) -> Variant:
+        return self.changed[_path(found)].variants[changed_name(found.test)]
+
+    def _size(self, found: Differing) -> tuple[int, int]:
+        edits = self._variant(found).edits
+        return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
 
     def observed(self, tree: Tree, hashes: int) -> Observed:
         """What the tests see in a tree.
@@ -180,33 +262,5 @@ def _is_test(facts: TaskFacts, path: PurePosixPath) -> bool:
     return is_test(path, facts.task.problem.test_paths)
 
 
-def _told(
-    found: Sequence[Differing], changed: Mapping[PurePosixPath, Amplified], base: Observed
-) -> Iterator[Told]:
-    for one in sorted(found, key=lambda one: _size(one, changed))[:_SHOWN]:
-        path = one.test.partition("::")[0]
-        yield _words(one, path, changed[PurePosixPath(path)], said_at(base, one))
-    if len(found) > _SHOWN:
-        yield Told(where="tests", what=f"{len(found) - _SHOWN} more changed tests see a difference")
-
-
-def _size(found: Differing, changed: Mapping[PurePosixPath, Amplified]) -> tuple[int, int]:
-    """Those with few and short changes are read first."""
-    path = PurePosixPath(found.test.partition("::")[0])
-    edits = changed[path].variants[changed_name(found.test)].edits
-    return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
-
-
-def _words(found: Differing, path: str, amplified: Amplified, base: str) -> Told:
-    variant = amplified.variants[changed_name(found.test)]
-    seen = amplified.places[found.at] if found.at >= 0 else "the test"
-    changes = " and ".join(
-        f"line {edit.line} has {edit.after} in place of {edit.before}" for edit in variant.edits
-    )
-    return Told(
-        where=f"{path}::{variant.test}",
-        what=(
-            f"differs from the reference where {changes}: {seen} {found.agents}; "
-            f"the reference {found.reference} (base: {base})"
-        ),
-    )
+def _path(found: Differing) -> PurePosixPath:
+    return PurePosixPath(found.test.partition("::")[0])

@@ -2,15 +2,16 @@
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 from random import Random
+from typing import NamedTuple
 
 from agentbench import syntax
 from agentbench.symbolic.amplification.cases import Function, cases_of, with_one_case
 from agentbench.symbolic.amplification.changes import (
     Change,
-    Changed,
     Edit,
     Spoken,
     called_of,
@@ -25,10 +26,12 @@ _LONGEST = 80  # characters of a text that others are made with; a docstring is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """A changed test: which it was, and what was changed, for a reader."""
+    """A changed test: which it was, what was changed, and how it is told to a reader."""
 
     test: str
     edits: tuple[Edit, ...]
+    origin: Function = field(compare=False, repr=False)
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +56,44 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> Amplified 
     tree = syntax.parse(source)
     random = Random(seed)
     spoken = _spoken(tree)
+
+    def made(node: Function) -> Iterator[Made]:
+        return _chosen(node, spoken, random, most(node.name))
+
+    return _assembled(tree, made)
+
+
+def reduced(source: str, amplified: Amplified, names: Collection[str]) -> Amplified | None:
+    """Of some changed tests those with a part of their changes; None where all have one alone.
+
+    Args:
+        source: The file as it was before anything was changed.
+        amplified: What was made of it.
+        names: Of the changed functions.
+    """
+    wanted = [amplified.variants[name] for name in names]
+
+    def made(node: Function) -> Iterator[Made]:
+        for one in wanted:
+            if one.test == node.name and one.origin.lineno == node.lineno:
+                yield from (Made(one.origin, changes) for changes in _parts(one.changes))
+
+    return _assembled(syntax.parse(source), made)
+
+
+class Made(NamedTuple):
+    """A test to change, and how."""
+
+    origin: Function
+    changes: tuple[Change, ...]
+
+
+def _assembled(tree: ast.Module, made: Callable[[Function], Iterable[Made]]) -> Amplified | None:
     variants: dict[str, Variant] = {}
     for body in _bodies(tree):
-        body[:] = [one for node in body for one in _made(node, spoken, random, most, variants)]
+        body[:] = [one for node in body for one in _in_place_of(node, made, variants)] or [
+            ast.Pass()
+        ]
     if not variants:
         return None
     observing = Observing()
@@ -63,6 +101,11 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> Amplified 
     return Amplified(
         source=ast.unparse(observed), variants=variants, places=tuple(observing.places)
     )
+
+
+def _parts(changes: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:
+    for size in range(1, len(changes)):
+        yield from combinations(changes, size)
 
 
 def changed_name(node_id: str) -> str:
@@ -77,28 +120,30 @@ def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
             yield node.body
 
 
-def _made(
-    node: ast.stmt,
-    spoken: Spoken,
-    random: Random,
-    most: Callable[[str], int],
-    variants: dict[str, Variant],
+def _in_place_of(
+    node: ast.stmt, made: Callable[[Function], Iterable[Made]], variants: dict[str, Variant]
 ) -> list[ast.stmt]:
     """The changed tests in the place of a test; what is none stays."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not node.name.startswith(
-        "test"
-    ):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_test(node):
         return [node]
-    made: list[ast.stmt] = []
-    for at, function in enumerate(_chosen(node, spoken, random, most(node.name))):
-        function.function.name = f"{node.name}{_MARK}{at}"
-        variants[function.function.name] = Variant(test=node.name, edits=function.edits)
-        made.append(function.function)
-    return made
+    found: list[ast.stmt] = []
+    for origin, changes in made(node):
+        one = changed(origin, changes)
+        # Two classes may have tests of the same name.
+        one.function.name = f"{node.name}{_MARK}{len(variants)}"
+        variants[one.function.name] = Variant(
+            test=node.name, edits=one.edits, origin=origin, changes=tuple(changes)
+        )
+        found.append(one.function)
+    return found
 
 
-def _chosen(node: Function, spoken: Spoken, random: Random, most: int) -> Iterator[Changed]:
-    seen: set[tuple[Edit, ...]] = set()
+def _is_test(node: Function) -> bool:
+    return node.name.startswith("test")
+
+
+def _chosen(node: Function, spoken: Spoken, random: Random, most: int) -> Iterator[Made]:
+    seen: set[tuple[object, ...]] = set()
     has_cases = any(cases_of(one) is not None for one in node.decorator_list)
     waiting = [] if has_cases else changes_of(node, spoken, random)
     for turn in range(2 * most):
@@ -108,18 +153,19 @@ def _chosen(node: Function, spoken: Spoken, random: Random, most: int) -> Iterat
             waiting = changes_of(one, spoken, random)
         if not waiting or len(seen) >= most:
             return
-        made = changed(one, _drawn(waiting, turn, random))
-        if made.edits not in seen:
-            seen.add(made.edits)
-            yield made
+        drawn = _drawn(waiting, turn, random)
+        key = (*drawn, *(ast.dump(decorator) for decorator in one.decorator_list))
+        if key not in seen:
+            seen.add(key)
+            yield Made(one, drawn)
 
 
-def _drawn(waiting: Sequence[Change], turn: int, random: Random) -> list[Change]:
+def _drawn(waiting: Sequence[Change], turn: int, random: Random) -> tuple[Change, ...]:
     """One change at first, each in its turn; later several, of different nodes."""
     many = 1 if turn < len(waiting) and turn % 2 == 0 else random.choice((2, 2, 3))
     first = waiting[turn // 2 % len(waiting)]
     others = random.sample(waiting, min(many - 1, len(waiting)))
-    return list({one.node: one for one in (*others, first)}.values())
+    return tuple({one.node: one for one in (*others, first)}.values())
 
 
 def _spoken(tree: ast.Module) -> Spoken:

@@ -150,20 +150,26 @@ def pytest_configure(config: Any) -> None:
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
+def pytest_runtest_call(item: Any) -> Any:
     """Run a test against the clock, and write down how it ended; it never fails."""
     observer = builtins.__agentbench__  # type: ignore[attr-defined] # ours
-    observer.test = pyfuncitem.nodeid
+    observer.test = item.nodeid
     seconds = float(os.environ.get(_SECONDS, "2"))
     began = time.perf_counter()
     signal.setitimer(signal.ITIMER_REAL, seconds)
     outcome = yield
     signal.setitimer(signal.ITIMER_REAL, 0)
-    error = outcome.excinfo[1] if outcome.excinfo else None
+    error = outcome.excinfo[1] if outcome.excinfo else _of_unittest(item)
     if error is None:
         observer.ended(time.perf_counter() - began)
     elif isinstance(error, OutOfTimeError):
         observer.timeout(seconds)
     else:
         observer.raised(-1, error)
-    outcome.force_result(True)  # noqa: FBT003 - its one argument
+    outcome.force_result(None)
+
+
+def _of_unittest(item: Any) -> BaseException | None:
+    """The error of a test of unittest's, which pytest keeps for its report."""
+    kept, item._excinfo = getattr(item, "_excinfo", None), None
+    return kept[0].value if kept else None
