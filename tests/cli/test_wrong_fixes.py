@@ -35,8 +35,9 @@ def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
     said = cli("audit", wrong, "--wrong-fixes", "--seconds", 8, "--json")
     assert said.code == 0
     _, attempt = json.loads(said.stdout)["audited"]
-    (told,) = (one for one in attempt["findings"] if one["rule"] == "differs-from-reference")
-    assert (told["severity"], told["where"]) == ("warning", "basket.py::total")
+    told = [one for one in attempt["findings"] if one["rule"] == "differs-from-reference"]
+    # The search by changed tests sees it as well, where there is time for it.
+    assert ("warning", "basket.py::total") in {(one["severity"], one["where"]) for one in told}
 
 
 def test_a_run_that_resolved_nothing_has_nothing_to_compare(cli, failed):

@@ -219,10 +219,14 @@ def test_a_full_disk_is_69_and_the_run_goes_on_when_there_is_room(
     assert record.resolved
 
 
+# It goes on until it is ended: a command that ends at once may do so between two looks at the disk.
+_FILLING = "n=0; while :; do n=$((n+1)); head -c 40M /dev/zero > filler$n; done"
+
+
 def test_an_agent_that_fills_its_disk_harms_itself_alone(bench: Bench, tmp_path: Path) -> None:
     task = SmallTask(environment="disk_mib = 64").write(tmp_path / "small")
 
-    record = bench.command(task, "for n in 1 2 3; do head -c 40M /dev/zero > filler$n; done; true")
+    record = bench.command(task, _FILLING)
 
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.fault is Fault.AGENT
@@ -241,9 +245,12 @@ def _disk(folder: Path, *, kibibytes: int) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
+_ASIDE = ("warning: ", "removed what a killed run left")  # another test's run, that was killed
+
+
 def _is_plain(ended: subprocess.CompletedProcess[str], *, lines: int = 1) -> bool:
     """Whether a program said what is wrong in so many lines, without a traceback."""
-    said = [line for line in ended.stderr.splitlines() if not line.startswith("warning: ")]
+    said = [line for line in ended.stderr.splitlines() if not line.startswith(_ASIDE)]
     return len(said) == lines and "Traceback" not in ended.stderr and ended.stdout == ""
 
 

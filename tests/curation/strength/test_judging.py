@@ -57,8 +57,9 @@ def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
 def test_what_uses_more_than_a_sandbox_has_is_killed_though_no_test_ran(judged, tmp_path):
     task = small_task(tmp_path / "task", environment="disk_mib = 64")
     hungry = (
-        f"{FIXED}\nfile = open('big', 'wb', buffering=0)\n"
-        "while True:\n    file.write(bytes(1 << 20))\n"
+        # Each file is below what one may have: together they are too much.
+        f"{FIXED}\nimport itertools\nfor n in itertools.count():\n"
+        "    with open(f'big{n}', 'wb') as file:\n        file.write(bytes(8 << 20))\n"
     )
     (one,) = judged(task, hungry)
     assert one.outcome is Outcome.KILLED, one.detail
