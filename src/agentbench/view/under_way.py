@@ -67,12 +67,16 @@ class Watch:
 
 
 def under_way(attempts: Path, place: str) -> UnderWay | None:
-    """An attempt as its events tell it; None where they tell of none that goes on."""
+    """An attempt as its events tell it; None where there are none.
+
+    One that is judged goes on as well: its record is written a moment later, and whoever looks in
+    between would take it for one that was cut off.
+    """
     try:
         events = read_events(attempts / place)
     except OSError:
         return None
-    if not events or events[-1].event is EventKind.JUDGED:
+    if not events:
         return None
     last = events[-1]
     task, _, name = place.partition("/")
