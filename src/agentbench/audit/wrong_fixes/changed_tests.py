@@ -196,7 +196,7 @@ class _Runs:
 
 _OPTIONS = (
     *("-p", "agentbench_observing", "-p", "no:cacheprovider"),
-    *("-q", "--tb=no", "--continue-on-collection-errors"),
+    *("-q", "--tb=no", "--continue-on-collection-errors", "--assert=plain"),
 )
 
 
