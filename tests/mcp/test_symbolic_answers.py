@@ -16,7 +16,7 @@ from tests.mcp.symbolic_bench import MASK
 
 SPENT = Spent(given=10.0, took=1.23456, mask=MASK)
 SEEN = Found(paths=7, verified=7, hits=7, checked="all")
-FINDING = Finding(call="f(1)", inputs={"x": "1"}, ending="raised", said="raises E: /root/x", line=3)
+FINDING = Finding(call="f(1)", inputs={"x": "1"}, ending="raised", said="raises E: /srv/x", line=3)
 
 
 def statuses(found):

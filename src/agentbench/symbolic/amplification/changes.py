@@ -16,10 +16,15 @@ _NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # they judge, and do n
 _HUGE = 10**12
 
 
-class Called(ast.Attribute):
+Value = str | int | float | None
+"""What a constant may become."""
+
+
+class Called(NamedTuple):
     """A method that is called on a name."""
 
-    value: ast.Name
+    on: str
+    method: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,7 @@ class Change:
     """One change of a function, by the place of a node in it."""
 
     node: int  # as ast.walk counts
-    value: object = None  # of a constant
+    value: Value = None  # of a constant
     step: str = ""  # "out" or "twice", of a statement
     called: str = ""  # the name of another method
 
@@ -81,8 +86,8 @@ def changes_of(function: Function, spoken: Spoken, random: Random) -> list[Chang
         Change(node=at, called=name)
         for at, node in enumerate(nodes)
         if id(node) not in alone and (called := called_of(node)) is not None
-        for name in sorted(methods.get(called.value.id, ()))
-        if name != called.attr
+        for name in sorted(methods.get(called.on, ()))
+        if name != called.method
     ]
     random.shuffle(found)
     return _in_turns(found)
@@ -102,9 +107,10 @@ def called_of(node: ast.AST) -> Called | None:
     """The method of a call such as `Interval.open(1, 2)`."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
-    if getattr(node.func.value, "id", "") in _NOT_IN_QUESTION:
+    owner = node.func.value
+    if not isinstance(owner, ast.Name) or owner.id in _NOT_IN_QUESTION:
         return None
-    return node.func if isinstance(node.func.value, ast.Name) else None  # type: ignore[return-value] # as was seen
+    return Called(owner.id, node.func.attr)
 
 
 def changed(function: Function, changes: Sequence[Change]) -> Changed:
@@ -124,7 +130,7 @@ def _made(function: Function, node: ast.AST, change: Change) -> Edit:
     around = _around(function, node)
     before = ast.unparse(around)
     if isinstance(node, ast.Constant):
-        node.value = change.value  # type: ignore[assignment] # a value of a kind that it may have
+        node.value = change.value
     elif isinstance(node.func, ast.Attribute):
         node.func.attr = change.called
     return Edit(node.lineno, before, ast.unparse(around))
@@ -241,12 +247,12 @@ def _texts(nodes: Sequence[ast.AST]) -> list[str]:
 
 def _numbers(nodes: Sequence[ast.AST]) -> list[float]:
     found = (node.value for node in nodes if isinstance(node, ast.Constant))
-    return [one for one in found if type(one) in (int, float)]  # type: ignore[misc] # as was seen
+    return [one for one in found if isinstance(one, int | float) and not isinstance(one, bool)]
 
 
 def _other_values(
     value: object, texts: Sequence[str], numbers: Sequence[float], random: Random
-) -> Iterator[object]:
+) -> Iterator[Value]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int | float):

@@ -176,7 +176,7 @@ def _spoken(tree: ast.Module) -> Spoken:
             if 0 < len(node.value) <= _LONGEST:
                 texts[node.value] = None
         elif (called := called_of(node)) is not None:
-            methods.setdefault(called.value.id, set()).add(called.attr)
+            methods.setdefault(called.on, set()).add(called.method)
     return Spoken(
         texts=tuple(texts), methods={name: frozenset(one) for name, one in methods.items()}
     )
