@@ -17,7 +17,8 @@ from agentbench.runs.attempt import prepare
 from agentbench.runs.places import usable_cache_dir
 from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.choose import choose_provider
-from agentbench.sandbox.interface import Limits, Promise, SandboxProvider
+from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.stages.interface import limits_of
 from agentbench.stages.preparation import PreparationCache
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.pytest_command import parse_pytest_command
@@ -55,7 +56,7 @@ def _opened(task: Task, provider: SandboxProvider, cache_dir: Path) -> Iterator[
     with owned_folder("agentbench-logs-") as logs:
         prepared = prepare(task, NoopAgent(), workshop, logs)
     with provider.open(
-        prepared.snapshot, limits=_limits(task), network=False, mounts=reporter_mounts()
+        prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
     ) as sandbox:
         yield project_in(
             sandbox,
@@ -63,14 +64,3 @@ def _opened(task: Task, provider: SandboxProvider, cache_dir: Path) -> Iterator[
             env=task.environment.env,
             isolated=Promise.NO_NETWORK in provider.promises,
         )
-
-
-def _limits(task: Task) -> Limits:
-    environment = task.environment
-    return Limits(
-        cpus=environment.cpus,
-        memory_mib=environment.memory_mib,
-        pids=environment.pids,
-        disk_mib=environment.disk_mib,
-        files=environment.files,
-    )

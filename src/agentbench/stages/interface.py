@@ -82,14 +82,7 @@ class StageContext:
     @property
     def limits(self) -> Limits:
         """What the task's sandboxes may use."""
-        environment = self.task.environment
-        return Limits(
-            cpus=environment.cpus,
-            memory_mib=environment.memory_mib,
-            pids=environment.pids,
-            disk_mib=environment.disk_mib,
-            files=environment.files,
-        )
+        return limits_of(self.task)
 
     def drop_what_is_ahead(self) -> None:
         """End what was begun for stages that do not come any more."""
@@ -110,3 +103,15 @@ class Stage:
     name: StageName
     run: Callable[[StageContext], Evidence]
     timeout: Callable[[StageContext], timedelta]
+
+
+def limits_of(task: Task) -> Limits:
+    """What a task's sandboxes may use."""
+    environment = task.environment
+    return Limits(
+        cpus=environment.cpus,
+        memory_mib=environment.memory_mib,
+        pids=environment.pids,
+        disk_mib=environment.disk_mib,
+        files=environment.files,
+    )

@@ -13,8 +13,9 @@ from agentbench.owned_folder import owned_folder
 from agentbench.runs.attempt import prepare
 from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.archive import tar_of_files
-from agentbench.sandbox.interface import Command, Limits, ReadOnlyMount, Sandbox, SnapshotId
+from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, SnapshotId
 from agentbench.scoring.evidence import CommandResult
+from agentbench.stages.interface import limits_of
 from agentbench.symbolic.library import SYMBOLIC_LIBRARY, SYMBOLIC_PROGRAMS, mounts, python_of
 from agentbench.tasks.task import Task
 
@@ -122,15 +123,7 @@ def _done(sandbox: Sandbox, argv: Sequence[str]) -> None:
 def _opened(
     workshop: Workshop, task: Task, snapshot: SnapshotId, seen: Sequence[ReadOnlyMount]
 ) -> Iterator[Sandbox]:
-    environment = task.environment
-    limits = Limits(
-        cpus=environment.cpus,
-        memory_mib=environment.memory_mib,
-        pids=environment.pids,
-        disk_mib=environment.disk_mib,
-        files=environment.files,
-    )
     with workshop.provider.open(
-        snapshot, limits=limits, network=False, mounts=seen, cancel=workshop.cancel
+        snapshot, limits=limits_of(task), network=False, mounts=seen, cancel=workshop.cancel
     ) as sandbox:
         yield sandbox

@@ -16,7 +16,7 @@ from agentbench.runs.attempt import prepare
 from agentbench.runs.options import RunOptions
 from agentbench.runs.parts import chosen_sandbox, workshop_of
 from agentbench.runs.workshop import Workshop
-from agentbench.sandbox.interface import Limits
+from agentbench.stages.interface import limits_of
 from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.pytest_command import parse_pytest_command
@@ -138,22 +138,14 @@ def _tried(tree: Path, proposal: Proposal, workshop: Workshop) -> PytestResult:
     task = trial_task(tree, proposal)
     with owned_folder("agentbench-trial-") as logs:
         prepared = prepare(task, NoopAgent(), workshop, logs)
-    environment = task.environment
-    limits = Limits(
-        cpus=environment.cpus,
-        memory_mib=environment.memory_mib,
-        pids=environment.pids,
-        disk_mib=environment.disk_mib,
-        files=environment.files,
-    )
     request = PytestRequest(
         command=parse_pytest_command(proposal.tests.command),
         targets=proposal.tests.paths,
         timeout=timedelta(seconds=proposal.tests.timeout_s),
-        env=environment.env,
+        env=task.environment.env,
     )
     with workshop.provider.open(
-        prepared.snapshot, limits=limits, network=False, mounts=reporter_mounts()
+        prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
     ) as sandbox:
         return execute_tests(sandbox, request, end_sandbox=True).result
 
