@@ -23,7 +23,7 @@ def failed(tmp_path_factory):
 
 
 def test_a_wrong_fix_is_a_warning_and_no_verdict(cli, wrong):
-    said = cli("audit", wrong, "--wrong-fixes", "--seconds", 8, "--fail-on", "warning")
+    said = cli("audit", wrong, "--wrong-fixes", "--seconds", 60, "--fail-on", "warning")
     assert said.code == 1
     assert "attempt small 1: resolved\n" in said.stdout
     assert "basket.py::total: differs from the reference on total([" in said.stdout
@@ -32,7 +32,7 @@ def test_a_wrong_fix_is_a_warning_and_no_verdict(cli, wrong):
 
 
 def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
-    said = cli("audit", wrong, "--wrong-fixes", "--seconds", 8, "--json")
+    said = cli("audit", wrong, "--wrong-fixes", "--seconds", 60, "--json")
     assert said.code == 0
     _, attempt = json.loads(said.stdout)["audited"]
     told = [one for one in attempt["findings"] if one["rule"] == "differs-from-reference"]

@@ -85,7 +85,7 @@ def audit_in(folder, provider=None, **more) -> WrongFixes:
         cache=PreparationCache(default_cache_dir() / "prepared", provider),
         cancel=Event(),
     )
-    settings = {"seconds": 8, "say": lambda _line: None, **more}
+    settings = {"seconds": 60, "say": lambda _line: None, **more}
     return WrongFixes(workshop=workshop, cache_dir=default_cache_dir(), **settings)
 
 

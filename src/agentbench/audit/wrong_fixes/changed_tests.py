@@ -37,6 +37,7 @@ _MOST = 400  # of one test
 _WEIGHT = 8  # of a test that the bug fails, which is about what was fixed
 _FILES = 12
 _RUNS = 5  # of all changed tests, that share the time
+_LEAST_SECONDS = 20.0  # for a run: pytest has to start, on a machine with much to do as well
 _TEST_SECONDS = 1.0
 _READ_BYTES = 128 * 1024 * 1024
 _SHOWN = 3  # differences of an attempt; the others are counted
@@ -55,7 +56,8 @@ def search_tests(subject: Subject, seconds: float) -> Searched:
     changed = _changed_files(subject.facts)
     if not changed:
         return Searched()
-    runs = _Runs(subject=subject, changed=changed, seconds=seconds / _RUNS)
+    share = max(seconds / _RUNS, _LEAST_SECONDS)
+    runs = _Runs(subject=subject, changed=changed, seconds=share)
     reference = runs.twice(subject.trees.reference)
     if not reference[0]:
         return Searched(left=(Left("tests", runs.why or "no changed test could be run"),))
