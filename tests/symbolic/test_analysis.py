@@ -71,6 +71,46 @@ def test_a_precondition_that_nothing_meets_leaves_nothing_verified(laboratory):
     assert (found.verified, found.findings) == (0, ())
 
 
+def test_what_is_asserted_at_the_top_is_what_a_function_is_for(laboratory):
+    code = "def f(x: int):\n    assert x != 42\n    return 1 // (x - 42)\n"
+    found = found_in(laboratory, code)
+    assert (found.findings, found.exhausted, found.paths - found.verified) == ((), True, 1)
+    assert "given x != 42 (asserted at its top)" in found.checked
+
+
+def test_what_is_asserted_later_or_alone_is_held_to(laboratory):
+    later = "def f(x: int):\n    assert x < 9\n    x += 1\n    assert x != 5\n"
+    assert [each.call for each in found_in(laboratory, later).findings] == ["f(4)"]
+    alone = "def f(x: int):\n    assert x != 5\n"
+    assert [each.call for each in found_in(laboratory, alone).findings] == ["f(5)"]
+
+
+def test_what_another_function_asserts_at_its_top_is_no_guard_of_its_caller(laboratory):
+    code = "def g(x: int):\n    assert x\n    return x\n"
+    code += "def f(x: int):\n    assert x < 9\n    return g(x)\n"
+    assert [each.call for each in found_in(laboratory, code).findings] == ["f(0)"]
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("def f(**named: int):\n    if 'deep' in named: raise KeyError\n", "f(deep=0)"),
+        ("def f(*xs: int):\n    return 1 // (len(xs) - 3)\n", "f(0, 0, 0)"),
+    ],
+    ids=["by name", "by position"],
+)
+def test_functions_that_take_any_number_are_called_with_some(laboratory, code, call):
+    assert found_in(laboratory, code).findings[0].call == call
+
+
+def test_a_path_that_swallows_the_end_of_its_time_proves_nothing(laboratory):
+    code = "def f(x: int):\n    try:\n        while True: x += 1\n"
+    found = found_in(laboratory, f"{code}    except BaseException: return 0\n", seconds=1.5)
+    assert found.over
+    assert not found.exhausted
+    assert found.verified == 0
+
+
 def test_parameters_without_types_get_those_that_fit_and_nothing_is_proven(laboratory):
     found = found_in(laboratory, "def f(text, sep=','):\n    return text.split(sep)\n")
     assert {"text": "str", "sep": "str"} in found.assumed

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentbench_alarm import OverError
 from agentbench_analysis_code import cut, line_of, said
 from agentbench_analysis_contract import Behaviour, Contract, behave
-from agentbench_analysis_paths import OverError
 from agentbench_analysis_wall import BlockedError
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -87,7 +87,7 @@ def find(module: types.ModuleType, name: str, path: Path) -> tuple[object, str, 
     """The function: what holds it, its name there, and what stands there.
 
     Raises:
-        RefusalError: the code has none of this name, or it is of a kind that is not searched.
+        RefusalError: the code has none of this name.
     """
     holder: object = module
     *outer, last = name.split(".")
@@ -101,11 +101,15 @@ def find(module: types.ModuleType, name: str, path: Path) -> tuple[object, str, 
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename != str(path):
         raise _absent(name)
-    _refuse_unsearchable(function, name)
     return holder, last, found
 
 
-def _refuse_unsearchable(function: Callable[..., object], name: str) -> None:
+def refuse_unsearchable(function: Callable[..., object], name: str) -> None:
+    """Refuse what no search follows.
+
+    Raises:
+        RefusalError: it is a coroutine or a generator.
+    """
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise RefusalError("ValueError", f"'{name}' is async; give a function that is not")
     if inspect.isgeneratorfunction(function):

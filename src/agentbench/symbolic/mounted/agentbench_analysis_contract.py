@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import TracebackType
 
 from crosshair.condition_parser import ConditionExpr, condition_parser
 from crosshair.fnutil import FunctionInfo
@@ -21,6 +24,15 @@ _ENTRY = re.compile(r"^\s+([A-Za-z_][\w.]*)\s*:", re.MULTILINE)
 
 
 @dataclass(frozen=True)
+class Guard:
+    """An assertion at the top of a function: what fails it is no input that the function is for."""
+
+    first: int  # line
+    last: int
+    words: str
+
+
+@dataclass(frozen=True)
 class Contract:
     """A function with what must hold of it. With no conditions, it must only raise as declared."""
 
@@ -30,6 +42,7 @@ class Contract:
     after: tuple[ConditionExpr, ...] = ()
     declared: tuple[type[BaseException], ...] = ()
     changeable: frozenset[str] | None = None  # None: any argument may be changed
+    guards: tuple[Guard, ...] = ()
     checked: str = ""  # in words
 
 
@@ -49,6 +62,8 @@ def contract_of(holder: object, name: str, found: object) -> Contract | None:
     faults = [fault.message for fault in conditions.syntax_messages()]
     if faults:
         raise ValueError(f"its contract cannot be read: {faults[0]}")
+    if conditions.fn is not pair[0]:  # CrossHair's own way with assertions hides that one failed
+        return _asserting(pair[0], pair[1], declared)
     return Contract(
         call=conditions.fn,
         signature=conditions.sig,
@@ -66,14 +81,42 @@ def _conditions(parser: object, info: FunctionInfo) -> object:
     return parser.get_class_conditions(info.context).methods.get(info.name)
 
 
+def _asserting(
+    function: Callable[..., object],
+    signature: inspect.Signature,
+    declared: tuple[type[BaseException], ...],
+) -> Contract:
+    """A function whose first statements are assertions: they say what it is for."""
+    guards = _guards(function)
+    given = " and ".join(guard.words for guard in guards)
+    before = f"given {given} (asserted at its top), " if guards else ""
+    checked = f"{before}that its assertions hold, and that it raises nothing undeclared"
+    return Contract(function, signature, declared=declared, guards=guards, checked=checked)
+
+
+def _guards(function: Callable[..., object]) -> tuple[Guard, ...]:
+    lines, start = inspect.getsourcelines(inspect.unwrap(function))
+    (found,) = ast.parse(textwrap.dedent("".join(lines))).body
+    body = found.body[1:] if ast.get_docstring(found) is not None else found.body
+    guards = []
+    for one in body:
+        if not isinstance(one, ast.Assert):
+            break
+        first, last = (start - 1 + line for line in (one.lineno, one.end_lineno or one.lineno))
+        guards.append(Guard(first, last, ast.unparse(one.test)))
+    # Where nothing follows them, the last one is what the others are for.
+    return tuple(guards[:-1] if len(guards) == len(body) else guards)
+
+
 def _words(conditions: object) -> str:
     before = [each.expr_source for each in conditions.pre if each.expr_source]
     after = [each.expr_source for each in conditions.post if each.expr_source]
     parts = []
     if before:
         parts.append(f"given {' and '.join(before)}")
-    parts.append(f"that {' and '.join(after)}" if after else "its assertions")
-    return f"its contract: {', '.join(parts)}, and that it raises nothing undeclared"
+    if after:
+        parts.append(f"that {' and '.join(after)}")
+    return f"its contract: {', '.join([*parts, ''])}and that it raises nothing undeclared"
 
 
 def _declared(function: Callable[..., object]) -> tuple[type[BaseException], ...]:
@@ -123,6 +166,26 @@ def behave(
         return _kept(contract, given, old, value)
     except contract.declared as fault:
         return Behaviour("declared", fault=fault)
+    except AssertionError as fault:
+        guard = _failed_guard(contract, fault)
+        if guard is None:
+            raise
+        return Behaviour("outside", guard.words, fault=fault)
+
+
+def _failed_guard(contract: Contract, fault: AssertionError) -> Guard | None:
+    """The guard that raised it: in the function itself, and in no other that it calls."""
+    code = getattr(inspect.unwrap(contract.call), "__code__", None)
+    frames: list[TracebackType] = []
+    trace = fault.__traceback__
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    within = [one.tb_lineno for one in frames if one.tb_frame.f_code is code]
+    if not within or frames[-1].tb_frame.f_code is not code:
+        return None
+    line = within[0]  # of the call that was made, not of one within it
+    return next((one for one in contract.guards if one.first <= line <= one.last), None)
 
 
 def _outside(contract: Contract, names: Mapping[str, object]) -> Behaviour | None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import BoundArguments
 
+from agentbench_alarm import OverError
 from agentbench_analysis_code import cut
 from agentbench_analysis_contract import Behaviour, Contract, behave
-from agentbench_analysis_paths import Look, OverError, Path
+from agentbench_analysis_paths import Look, Path
 from agentbench_analysis_wall import BlockedError
 from crosshair.util import ControlFlowException
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import BoundArguments, Signature
 
+from agentbench_alarm import Alarm, OverError
 from crosshair.copyext import CopyMode, deepcopyext
 from crosshair.core import (
     ExceptionFilter,
@@ -27,9 +28,7 @@ from crosshair.statespace import (
 from crosshair.tracers import CoverageTracingModule, PushedModule, ResumedTracing
 from crosshair.util import NotDeterministic, UnexploredPath, format_boundargs
 
-
-class OverError(BaseException):
-    """The time is over; not an Exception, so that few swallow it."""
+_OF_THE_SEARCH = (RecursionError, MemoryError)  # it has less room for them than a call has
 
 
 @dataclass
@@ -52,6 +51,7 @@ class Bounds:
     paths: int
     idle_paths: int  # in a row that bring nothing new
     until: float  # of time.monotonic()
+    alarm: Alarm  # that rings when all is over
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,8 @@ class _Walk:
         seen: object = None
         with ExceptionFilter() as caught, PushedModule(coverage), ResumedTracing():
             seen = self.look.run(given, original.arguments)
+        if self.bounds.alarm.rang:  # whatever came out of the path
+            raise OverError
         self._count(coverage)
         if caught.user_exc is not None:
             if isinstance(caught.user_exc[0], NotDeterministic):
@@ -160,6 +162,9 @@ class _Walk:
             return CallAnalysis()
         if self.look.wants(seen):
             self.explored.stopped = self.look.take(self._realized(space, original, seen))
+        elif caught.user_exc is not None and isinstance(caught.user_exc[0], _OF_THE_SEARCH):
+            self.explored.given_up[type(caught.user_exc[0]).__name__] += 1
+            return CallAnalysis(VerificationStatus.UNKNOWN)
         else:
             self.explored.verified += 1
         return CallAnalysis(VerificationStatus.CONFIRMED)

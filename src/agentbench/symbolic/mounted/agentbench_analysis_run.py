@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import signal
 import sys
 import time
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import agentbench_analysis_branches as branches
 import crosshair.core_and_libs  # noqa: F401 - registers what CrossHair knows
+from agentbench_alarm import Alarm, OverError
 from agentbench_analysis_call import Caller
 from agentbench_analysis_code import (
     RefusalError,
@@ -21,6 +21,7 @@ from agentbench_analysis_code import (
     load,
     node_of,
     parse,
+    refuse_unsearchable,
     said,
 )
 from agentbench_analysis_contract import (
@@ -37,7 +38,6 @@ from agentbench_analysis_looks import (
 from agentbench_analysis_paths import (
     Bounds,
     Explored,
-    OverError,
     explore,
 )
 from agentbench_analysis_replay import Replayer
@@ -90,7 +90,7 @@ class Analysis:
         self.question = question
         self.tool, self.name = str(question["tool"]), str(question["function"])
         self.path = Path(str(question["path"]))
-        self.channel, self.wall = channel, wall
+        self.channel, self.wall, self.alarm = channel, wall, Alarm()
         self.until = time.monotonic() + float(question["seconds"])
         self.went: set[int] = set()
         self.ways: list[branches.Way] = []
@@ -113,6 +113,7 @@ class Analysis:
             self._see_form(tree, function)
         module = load(tree, self.path, {branches.MARK: self.went.add})
         holder, last, found = find(module, self.name, self.path)
+        refuse_unsearchable(inspect.unwrap(_plain(found)), self.name)
         kind = self._kind(vars(module))
         contract = self._contract(holder, last, found)
         caller = Caller(module, self.path, contract, kind, _CALL_SECONDS, self.went)
@@ -187,11 +188,12 @@ class Analysis:
                 paths=int(self.question["paths"]),
                 idle_paths=int(self.question["idle_paths"]),
                 until=min(self.until, time.monotonic() + share),
+                alarm=self.alarm,
             )
             look.contract = _with(contract, signature)
-            _on_time(self.until - time.monotonic())
+            self.alarm.set(self.until - time.monotonic())
             explored = explore(look, signature, code_of, bounds, self.channel.progress)
-            signal.setitimer(signal.ITIMER_REAL, 0)  # what is left is bounded by itself
+            self.alarm.off()  # what is left is bounded by itself
             total = _sum(total, explored)
             if told:
                 self.found.setdefault("assumed", []).append(told)
@@ -281,14 +283,6 @@ def _counts(explored: Explored) -> Json:
     }
 
 
-def _on_time(seconds: float) -> None:
-    def over(_number: int, _frame: object) -> None:
-        raise OverError
-
-    signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, max(0.01, seconds), 0.25)
-
-
 def _answer(analysis: Analysis, wall: Wall) -> Json:
     try:
         found = analysis.run()
@@ -302,7 +296,7 @@ def _answer(analysis: Analysis, wall: Wall) -> Json:
         found = _failed(analysis, "the search ran out of memory")
     except BaseException as fault:  # noqa: BLE001 - of the code's, or of CrossHair's
         found = _failed(analysis, f"the search cannot follow this code: {said(fault)}")
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    analysis.alarm.off()
     if wall.blocked is not None:
         message = f"Blocked operation: {wall.blocked}"
         found = {**found, "error_type": "ValidationError", "message": message}
@@ -321,7 +315,7 @@ def main() -> None:
     analysis = Analysis(question, channel, wall)
     wall.raise_it()
     try:
-        _on_time(float(question["seconds"]))
+        analysis.alarm.set(float(question["seconds"]))
         found = _answer(analysis, wall)
     except OverError:  # just when all was done
         found = {**analysis.found, "over": True}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import keyword
 import types
 import typing
 from collections.abc import Iterator
@@ -30,13 +31,31 @@ def samples(signature: inspect.Signature, tree: ast.AST) -> list[str]:
     columns = []
     for name, each in signature.parameters.items():
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            columns.append(_any_number(each, named, set(signature.parameters)))
             continue
         values = list(itertools.islice(_values(each.annotation, named), _EACH))
         if not values:
             return []
         prefix = f"{name}=" if each.kind is each.KEYWORD_ONLY else ""
         columns.append([f"{prefix}{value}" for value in values])
-    return [", ".join(row) for row in itertools.islice(_rows(columns), _MOST)]
+    return [", ".join(filter(None, row)) for row in itertools.islice(_rows(columns), _MOST)]
+
+
+def _any_number(
+    parameter: inspect.Parameter, named: dict[type, list[object]], taken: set[str]
+) -> list[str]:
+    """None, one and several arguments: by position, or with names that the code speaks of."""
+    values = list(itertools.islice(_values(parameter.annotation, named), _EACH)) or ["0"]
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return ["", *values, *(", ".join(values[:number]) for number in range(2, len(values)))]
+    words = dict.fromkeys((*named.get(str, ()), "a", "b"))
+    names = [one for one in map(str, words) if _is_name(one) and one not in taken]
+    each = [f"{name}={value}" for value in values[:2] for name in names]
+    return ["", *each, ", ".join(f"{name}={values[0]}" for name in names)]
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def _rows(columns: list[list[str]]) -> Iterator[tuple[str, ...]]:

@@ -56,13 +56,14 @@ class Wall:
             self._up = before
 
     def _look(self, event: str, args: tuple[object, ...]) -> None:
-        if not self._up or not _forbidden(event, args):
+        if not self._up or not leaves_process(event, args):
             return
         self.blocked = self.blocked or event
         raise BlockedError(event)
 
 
-def _forbidden(event: str, args: tuple[object, ...]) -> bool:
+def leaves_process(event: str, args: tuple[object, ...]) -> bool:
+    """Whether an event of `sys.addaudithook` writes, sends or starts something."""
     if event == "open":
         path, _mode, flags = args
         return isinstance(flags, int) and bool(flags & _WRITING) and path != os.devnull

@@ -17,7 +17,16 @@ sys.path[:0] = [_HERE]
 sys.path[len(sys.path) :] = sys.argv[1:2]  # the library: hypothesis, crosshair
 
 from agentbench_link import Link, LostError  # noqa: E402 - found by what stands above
-from agentbench_outcome import differ, is_reordered, same, says_something, words  # noqa: E402 - the same
+from agentbench_outcome import (  # noqa: E402 - the same
+    ALL,
+    differ,
+    is_hidden,
+    is_reordered,
+    same,
+    says_something,
+    shows_something,
+    words,
+)
 
 _MADE_OF = {"t": "missing"}
 _SHARE = 0.6  # of the time, for inputs that are made; the rest is for paths
@@ -50,6 +59,10 @@ class Sides:
         self.unordered = False  # the code has sets, whose order says nothing
         self.tried = 0
         self.informative = 0
+        self.shown = 0  # of them: there was something to see
+        self.hidden = 0  # a part of what was returned cannot be looked into
+        self.beside = 0  # something was printed, or changed outside of the arguments
+        self.reached = ""  # the first that was written, sent or started
 
     def end(self) -> None:
         """End both workers."""
@@ -63,6 +76,7 @@ class Sides:
         if "lost" in left:
             return None  # what kills the reference is no input for it
         self._hurry(left)
+        self._note(left)
         found = self._difference(left, self._run(self.right, program))
         self.informative += found is not None
         return found
@@ -71,6 +85,19 @@ class Sides:
         """Where the reference takes too long at times, the time is for those where it does not."""
         if left["steps"][-1]["kind"] == "timeout":
             self.seconds = max(self.seconds / 2, min(self.whole_seconds, _LEAST_SECONDS))
+
+    def _note(self, left: dict[str, Any]) -> None:
+        """What there was to see of the reference."""
+        steps = [one for one in left["steps"] if one["kind"] != "timeout"]
+        changed = [name for name, one in left["after"].items() if one["changed"]]
+        seen = [shows_something(one) for one in steps if not one.get("preparing")]
+        self.shown += any(seen) or bool(changed)
+        self.hidden += any(is_hidden(one["form"]) for one in steps if "form" in one)
+        self.beside += any("." in name for name in changed) or any(
+            stream in one for one in steps for stream in ("stdout", "stderr")
+        )
+        reached = (one["reached"] for one in steps if "reached" in one)
+        self.reached = self.reached or next(reached, "")
 
     def _difference(
         self, left: dict[str, Any], right: dict[str, Any]
@@ -100,14 +127,20 @@ class Sides:
         return differ(step, other, errors=self.errors, inferred=self.inferred)
 
     def _changed(self, left: dict[str, Any], right: dict[str, Any]) -> tuple[str, str, int] | None:
-        """Arguments that one leaves otherwise than the other."""
+        """Arguments, or variables, that one leaves otherwise than the other."""
         last = len(left["steps"]) - 1
-        if left["steps"][last]["kind"] == "raises":
+        if left["steps"][last]["kind"] == "raises" or right["steps"][-1]["kind"] == "timeout":
             return None
-        for name, after in left["after"].items():
-            other = right["after"].get(name)
-            if other is not None and not same(after["form"], other["form"]):
-                return f"leaves {after['text']}", f"leaves {other['text']}", last
+        for name in sorted({**left["after"], **right["after"]}):
+            if "." in name and self.errors != ALL:
+                continue  # a variable of a module: how a project keeps its state is its own affair
+            one, other = left["after"].get(name), right["after"].get(name)
+            if one is None or other is None:
+                differs = "." in name  # a variable that one of them alone has changed
+            else:
+                differs = not same(one["form"], other["form"])
+            if differs:
+                return _leaves(name, one), _leaves(name, other), last
         return None
 
     def _run(self, link: Link, program: list[str]) -> dict[str, Any]:
@@ -134,6 +167,10 @@ class Sides:
                 return None
             found = again
         return found
+
+
+def _leaves(name: str, after: dict[str, Any] | None) -> str:
+    return f"leaves {after['text']}" if after is not None else f"leaves {name} as it was"
 
 
 def compare(pair: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
@@ -169,9 +206,10 @@ def _compare(
         return _not_compared(f"no inputs can be made here: {error}")
     described, other = sides.left.describe(), sides.right.describe()
     literals = [*described["constants"], *other["constants"], *question.get("literals", ())]
-    known = Words.of(literals, [*described["sources"], *other["sources"]])
+    sources = [*described["sources"], *other["sources"]]
+    known = Words.of(literals, sources, anything=sides.errors == ALL)
     sides.inferred = complete(described, sides, known)
-    sides.unordered = any(has_sets(one) for one in (*described["sources"], *other["sources"]))
+    sides.unordered = any(map(has_sets, sources))
     try:
         strategy = programs(described, known)
     except NoInputsError as error:
@@ -184,8 +222,9 @@ def _compare(
     if found is None and question.get("symbolic", True):
         answer, found = _paths(pair, described, sides, known, until)
     if found is not None:
-        return {**answer, **_different(found, sides, pair)}
-    return {**answer, **_alike(sides, answer)}
+        free = '"choice"' not in json.dumps(described)  # or a smaller text is none of the choices
+        return {**answer, **_different(found, sides, pair, free=free)}
+    return {**answer, "exhausted": False, **_alike(sides, answer)}
 
 
 def _seen_in_tests(
@@ -202,10 +241,12 @@ def _seen_in_tests(
     return None
 
 
-def _different(program: list[str], sides: Sides, pair: dict[str, Any]) -> dict[str, Any]:
+def _different(
+    program: list[str], sides: Sides, pair: dict[str, Any], *, free: bool
+) -> dict[str, Any]:
     from agentbench_search import smaller
 
-    least = smaller(program, sides.look)
+    least = smaller(program, sides.look) if free else program
     seen = sides.confirm(least) or sides.confirm(least := program)
     if seen is None:
         return _not_compared("a difference was seen once and not again: it hangs on something else")
@@ -216,10 +257,19 @@ def _different(program: list[str], sides: Sides, pair: dict[str, Any]) -> dict[s
 
 
 def _alike(sides: Sides, answer: dict[str, Any]) -> dict[str, Any]:
-    if sides.informative < min(_FEWEST, sides.tried) and not answer.get("exhausted"):
+    """That no difference was seen, as far as there was something to see."""
+    # A path's end says nothing of what is printed, changed elsewhere, or not to be looked into.
+    exhausted = answer.get("exhausted", False) and not (sides.hidden or sides.beside)
+    if sides.reached:
+        there = f"it reaches out of its process ({sides.reached})"
+        return _not_compared(f"{there}, and what it does there is not seen")
+    if sides.informative < min(_FEWEST, sides.tried) and not exhausted:
         said = f"{sides.informative} of {sides.tried} inputs"
         return _not_compared(f"too few inputs are any that the reference works on: {said}")
-    return {"ending": "no_difference"}
+    if sides.informative and not sides.shown:
+        what = "cannot be looked into" if sides.hidden else "is nothing, and it changes no argument"
+        return _not_compared(f"what it returns {what}")
+    return {"ending": "no_difference", "exhausted": exhausted}
 
 
 def _paths(
@@ -249,9 +299,10 @@ def complete(described: dict[str, Any], sides: Sides, known: Any) -> bool:
         described.get("init"),
         (described.get("method") or {}).get("params"),
     ]
-    open_ones = [one for params in places for one in params or () if one["type"] == _MADE_OF]
+    params = [one for params in places for one in params or ()]
+    open_ones = [one for one in params if one["type"] == _MADE_OF]
     if not open_ones:
-        return False
+        return any(one.get("guessed") for one in params)
     guess(open_ones, described, sides, known, _GUESSES)
     return True
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import keyword
+import re
 from typing import Any
 
 from agentbench_worker import THIS
@@ -17,6 +19,11 @@ _HUGE = 1e12  # beyond, rounding alone makes differences
 _STEPS = 6
 _LETTERS = "abcABCxyz019 _-.,"
 _WORDS = ("", "a", "ab", "A b", "é")
+_ODD = ("²", "ß", "\u0131", "\u0661", "\u00a0", "e\u0301", "\x00", "\t", "\r\n", "0\n", "-1", "1_0")
+_NAMES = ("a", "b", "x", "y", "name", "key")
+_ANY_NUMBER = 6  # of arguments
+_LONG = 80  # characters of a text
+_PATTERN_SIGNS = re.compile(r"[\^$\\\[]|\.[*+?]")
 
 
 class NoInputsError(Exception):
@@ -30,21 +37,41 @@ class Words:
     ints: tuple[int, ...]
     floats: tuple[float, ...]
     texts: tuple[str, ...]
+    patterns: tuple[re.Pattern[str], ...]
     special: bool  # the code speaks of nan or infinity
+    anything: bool  # texts need not be any that somebody would give
 
     @classmethod
-    def of(cls, literals: list[str], sources: list[str]) -> Words:
+    def of(cls, literals: list[str], sources: list[str], *, anything: bool = False) -> Words:
         """Sort literals by their kind."""
         values = [value for text in literals for value in _value(text)]
         ints = [one for one in values if type(one) is int]
+        texts = [one for one in values if type(one) is str and len(one) <= _LONG]
+        searching = any("re." in source or "match(" in source for source in sources)
         return cls(
             ints=tuple(dict.fromkeys(near for one in ints for near in (one, one - 1, one + 1))),
             floats=tuple(one for one in values if type(one) is float and abs(one) < _HUGE),
-            texts=tuple(one for one in values if type(one) is str and len(one) <= 80),
-            special=any(
-                word in source for source in sources for word in ("nan", "inf", "isfinite")
-            ),
+            texts=tuple(texts),
+            patterns=tuple(one for text in texts for one in _pattern(text)) if searching else (),
+            special=any(map(_speaks_of_nan, sources)),
+            anything=anything,
         )
+
+
+def _speaks_of_nan(source: str) -> bool:
+    if any(word in source for word in ("nan", "inf", "isfinite")):
+        return True
+    return re.search(r"\b(\w+) [!=]= \1\b", source) is not None  # as only nan is not itself
+
+
+def _pattern(text: str) -> tuple[re.Pattern[str], ...]:
+    """A literal as a regular expression, where it looks like one."""
+    if not _PATTERN_SIGNS.search(text):
+        return ()
+    try:
+        return (re.compile(text, re.ASCII),)
+    except (re.error, RecursionError, OverflowError):
+        return ()
 
 
 def _value(text: str) -> tuple[Any, ...]:
@@ -120,9 +147,12 @@ class Inputs:
 
     def arguments(self, params: list[dict[str, Any]]) -> st.SearchStrategy[list[str]]:
         """The texts of a call's arguments."""
-        return st.tuples(*[self._argument(one) for one in params]).map(_in_order)
+        taken = {one["name"] for one in params}
+        return st.tuples(*[self._argument(one, taken) for one in params]).map(_in_order)
 
-    def _argument(self, one: dict[str, Any]) -> st.SearchStrategy[list[str]]:
+    def _argument(self, one: dict[str, Any], taken: set[str]) -> st.SearchStrategy[list[str]]:
+        if one["how"] == "any_name":
+            return self._any_names(one, taken)
         if one.get("optional"):
             try:
                 value = self.of(one["type"])
@@ -131,9 +161,19 @@ class Inputs:
             return st.one_of(st.just([]), value.map(lambda text: [f"{one['name']}={text}"]))
         value = self.of(one["type"])
         if one["how"] == "many":
-            return st.lists(value, max_size=3)
+            return st.lists(value, max_size=_ANY_NUMBER)
         prefix = f"{one['name']}=" if one["how"] == "name" else ""
         return value.map(lambda text: [prefix + text])
+
+    def _any_names(self, one: dict[str, Any], taken: set[str]) -> st.SearchStrategy[list[str]]:
+        known = (*self.words.texts, *_NAMES)
+        free = [name for name in dict.fromkeys(known) if _is_name(name) and name not in taken]
+        try:
+            value = self.of(one["type"])
+        except NoInputsError:
+            return st.just([])
+        pairs = st.dictionaries(st.sampled_from(free), value, max_size=_MOST)
+        return pairs.map(lambda found: [f"{name}={text}" for name, text in found.items()])
 
     def made(self, found: dict[str, Any], name: str) -> st.SearchStrategy[str]:
         """The text that makes an object of a class."""
@@ -198,7 +238,23 @@ class Inputs:
         joined = st.lists(st.one_of(word, short), min_size=2, max_size=4).map("".join)
         # Texts of one program often differ in a sign alone: what is compared is near to the other.
         near = _changed(st.shared(word, key="word"), letters)
-        return st.one_of(short, few, word, near, near, joined).map(repr)
+        ways = [short, few, word, near, near, joined, *self._matching()]
+        if self.words.anything:
+            ways += [st.sampled_from(_ODD), st.text(max_size=4)]
+        return st.one_of(ways).map(repr)
+
+    def _matching(self) -> list[st.SearchStrategy[str]]:
+        """Texts that the code's own regular expressions match: as a whole, or nearly."""
+        ascii_ = st.characters(max_codepoint=126, min_codepoint=9)
+        found = []
+        for pattern in self.words.patterns:
+            strategy = st.from_regex(pattern, fullmatch=False, alphabet=ascii_)
+            try:
+                strategy.validate()
+            except Exception:  # noqa: BLE001 - a sign that this alphabet does not have, or anything
+                continue
+            found.append(strategy.filter(lambda text: len(text) <= _LONG))
+        return found
 
     def _bytes(self, _wanted: dict[str, Any]) -> st.SearchStrategy[str]:
         return st.binary(max_size=12).map(repr)
@@ -347,6 +403,10 @@ def _in_order(arguments: tuple[list[str], ...]) -> list[str]:
     """By position first: an optional one that is left out makes those after it named."""
     found = [text for texts in arguments for text in texts]
     return [one for one in found if not _is_named(one)] + [one for one in found if _is_named(one)]
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and text.isascii() and not keyword.iskeyword(text)
 
 
 def _is_named(text: str) -> bool:

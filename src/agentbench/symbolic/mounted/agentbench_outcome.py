@@ -10,14 +10,27 @@ ALL, CONTRACT = "all", "contract"
 _RELATIVE = 1e-9  # another order of the same sums is no other behaviour
 _ABSOLUTE = 1e-12
 _NO_SIGN = ("RecursionError", "MemoryError")  # of how much there is here, not of what is right
+_LONGEST = 160  # characters of what is printed
+_OF_THE_MACHINE = ("OSError",)  # files and hosts that an input names, and that are not there
+_CLOSED = ("opaque", "cut")
 _UNFIT = ("TypeError", "AttributeError")  # what a value of a wrong type comes to
 
 
 def words(step: dict[str, Any]) -> str:
-    """For a reader: `returns 1`, `raises ValueError: …`."""
+    """For a reader: `returns 1`, `raises ValueError: …`, `prints 'a' and returns None`."""
     if step["kind"] == TIMEOUT:
         return f"does not end within {step['seconds']:g} s"
-    return f"{step['kind']} {step['text']}"
+    printed = [
+        f"{verb} {_shortened(step[stream])} and "
+        for stream, verb in (("stdout", "prints"), ("stderr", "complains"))
+        if step.get(stream)
+    ]
+    return f"{''.join(printed)}{step['kind']} {step['text']}"
+
+
+def _shortened(text: str) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
 
 
 def says_something(step: dict[str, Any], *, errors: str, inferred: bool) -> bool:
@@ -28,7 +41,27 @@ def says_something(step: dict[str, Any], *, errors: str, inferred: bool) -> bool
         return True
     if _is_one_of(step, _NO_SIGN) or (inferred and _is_one_of(step, _UNFIT)):
         return False
+    if _is_one_of(step, _OF_THE_MACHINE) and not step["explicit"]:
+        return False
     return errors == ALL or bool(step["explicit"])
+
+
+def shows_something(step: dict[str, Any]) -> bool:
+    """Whether there is anything to see of what the reference did, but that it ended."""
+    if step["kind"] == RAISES or step.get("stdout") or step.get("stderr"):
+        return True
+    return step["form"][0] not in ("none", *_CLOSED)
+
+
+def is_hidden(form: list[Any]) -> bool:
+    """Whether a part of a value cannot be looked into."""
+    if form[0] in _CLOSED:
+        return True
+    if form[0] in ("items", "set"):
+        return any(map(is_hidden, form[2]))
+    if form[0] == "fields":
+        return any(map(is_hidden, form[2].values()))
+    return form[0] == "map" and any(is_hidden(part) for pair in form[2] for part in pair)
 
 
 def differ(left: dict[str, Any], right: dict[str, Any], *, errors: str, inferred: bool) -> bool:
@@ -39,7 +72,10 @@ def differ(left: dict[str, Any], right: dict[str, Any], *, errors: str, inferred
         if _is_one_of(right, _NO_SIGN) or (inferred and _is_one_of(right, _UNFIT)):
             return False
         return left["kind"] == RETURNS or not _related(left, right, errors)
-    return left["kind"] == RAISES or not same(left["form"], right["form"])
+    if left["kind"] == RAISES or not same(left["form"], right["form"]):
+        return True
+    streams = ("stdout", "stderr") if errors == ALL else ("stdout",)
+    return any(left.get(stream) != right.get(stream) for stream in streams)
 
 
 def is_reordered(left: dict[str, Any], right: dict[str, Any]) -> bool:
@@ -62,7 +98,7 @@ def _is_one_of(step: dict[str, Any], names: tuple[str, ...]) -> bool:
 
 def same(left: list[Any], right: list[Any]) -> bool:
     """Whether two forms show the same; what cannot be looked into is the same as all else."""
-    if left[0] in ("opaque", "cut") or right[0] in ("opaque", "cut"):
+    if left[0] in _CLOSED or right[0] in _CLOSED:
         return True
     if left[0] != right[0]:
         return False

@@ -14,10 +14,14 @@ import json
 import os
 import sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from agentbench_alarm import Alarm, OverError
+
 _MOST = 20  # candidates
+_OF_THE_SEARCH = (RecursionError, MemoryError)  # it has less room for them than a call has
 _TYPES = {"int": int, "str": str, "float": float, "bool": bool, "bytes": bytes, "none": type(None)}
 
 
@@ -94,13 +98,15 @@ def explore(asked: dict[str, Any]) -> dict[str, Any]:
     from crosshair.options import DEFAULT_OPTIONS
 
     described = asked["described"]["params"]
-    if any(one["how"] == "many" for one in described):
+    if any(one["how"] in ("many", "any_name") for one in described):
         return {"why": "it takes any number of arguments"}
     try:
         kinds = {one["name"]: kind_of(one["type"]) for one in described}
     except NotSymbolicError as error:
         return {"why": str(error)}
     left, right = load(asked["pair"])
+    if any(map(_is_drawn_out, (left, right))):
+        return {"why": "what it returns is awaited, or made one by one"}
     how = {"name": inspect.Parameter.KEYWORD_ONLY}
     parameters = [
         inspect.Parameter(
@@ -118,6 +124,12 @@ def explore(asked: dict[str, Any]) -> dict[str, Any]:
     )
     options.stats = Counter()
     return _search(left, right, inspect.Signature(parameters), options)
+
+
+def _is_drawn_out(function: Any) -> bool:
+    plain = inspect.unwrap(function)
+    kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
+    return any(is_one(plain) for is_one in kinds)
 
 
 def _search(left: Any, right: Any, signature: inspect.Signature, options: Any) -> dict[str, Any]:
@@ -154,9 +166,13 @@ def _search(left: Any, right: Any, signature: inspect.Signature, options: Any) -
             found.append(_program(signature, texts))
         return len(found) >= _MOST
 
-    explore_paths(both, signature, options, RootNode(), ended, on_nondeterminism=lambda: None)
+    alarm = Alarm()
+    with suppress(OverError):  # a single path may take all of the time, and more
+        alarm.set(options.per_condition_timeout)
+        explore_paths(both, signature, options, RootNode(), ended, on_nondeterminism=lambda: None)
+    alarm.off()
     paths = options.stats["num_paths"]
-    exhausted = options.stats["exhaustion"] > 0 and whole["alike"] == paths
+    exhausted = not alarm.rang and options.stats["exhaustion"] > 0 and whole["alike"] == paths
     return {"programs": found, "paths": paths, "exhausted": exhausted}
 
 

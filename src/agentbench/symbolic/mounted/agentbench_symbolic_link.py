@@ -35,7 +35,9 @@ def explore(pair: dict[str, Any], described: dict[str, Any], seconds: float) -> 
     try:
         said, _ = process.communicate(json.dumps(asked).encode(), timeout=seconds + 2 * _LOADING)
         found = json.loads(said)
-    except (subprocess.TimeoutExpired, OSError, ValueError) as error:
+    except subprocess.TimeoutExpired:
+        return {"why": "the search did not end in its time"}
+    except (OSError, ValueError) as error:
         return {"why": f"the search gave no answer ({type(error).__name__})"}
     finally:
         with suppress(ProcessLookupError):

@@ -50,26 +50,26 @@ Described = dict  # of JSON
 def describe(owner: Any, method: str | None) -> Described:
     """A function, a class, or a method of a class."""
     if not isinstance(owner, type):
-        return {"kind": "function", "params": params_of(owner), "sources": [_source(owner)]}
+        return {"kind": "function", "params": params_of(owner), "sources": _sources(owner)}
     found = _described_class(owner, 0)
     found["kind"] = "class" if method in (None, "__init__", "__post_init__") else "method"
     if found["kind"] == "method":
         found["method"] = _method(owner, method)
         found["name_of_method"] = method  # where it is a property, all that there is of it
-    found["sources"] = [_source(owner)]
+    found["sources"] = _sources(owner)
     found["others"] = _others(owner)
     return found
 
 
 def params_of(callable_: Any, *, bound: bool = False, depth: int = 0) -> list[Described]:
-    """Its parameters, but for those that take any number by name."""
+    """Its parameters."""
     try:
         signature = inspect.signature(callable_)
     except (ValueError, TypeError):
         return [{"name": "?", "type": {"t": "unknown", "name": "no signature"}, "how": "position"}]
     hints = _hints(callable_)
     params = list(signature.parameters.values())[1 if bound else 0 :]
-    return [_param(one, hints, depth) for one in params if one.kind is not one.VAR_KEYWORD]
+    return [_param(one, hints, depth) for one in params]
 
 
 def constants_of(sources: list[str]) -> list[str]:
@@ -77,7 +77,7 @@ def constants_of(sources: list[str]) -> list[str]:
     found: dict[str, None] = {}
     for source in sources:
         try:
-            tree = ast.parse(textwrap.dedent(source))
+            tree = _parsed(source)
         except (SyntaxError, ValueError):
             continue
         for node in ast.walk(tree):
@@ -89,7 +89,7 @@ def constants_of(sources: list[str]) -> list[str]:
 def has_sets(source: str) -> bool:
     """Whether some code makes sets, as far as its text tells."""
     try:
-        tree = ast.parse(textwrap.dedent(source))
+        tree = _parsed(source)
     except (SyntaxError, ValueError):
         return False
     return any(
@@ -105,12 +105,16 @@ def _param(one: inspect.Parameter, hints: dict[str, Any], depth: int) -> Describ
         found["optional"] = True
         if hint is one.empty:
             found["type"] = _of_value(one.default)
+    if one.kind is one.VAR_KEYWORD and found["type"]["t"] == "missing":
+        found |= {"type": {"t": "union", "of": [{"t": "int"}, {"t": "str"}]}, "guessed": True}
     return found
 
 
 def _how(one: inspect.Parameter) -> str:
     if one.kind is one.KEYWORD_ONLY:
         return "name"
+    if one.kind is one.VAR_KEYWORD:
+        return "any_name"
     return "many" if one.kind is one.VAR_POSITIONAL else "position"
 
 
@@ -261,6 +265,27 @@ def _others(kind: type) -> list[Described]:
         elif not method["static"]:
             found.append(method)
     return found
+
+
+def _sources(thing: Any) -> list[str]:
+    """The source of something, and of the variables of its module that it names."""
+    own = _source(thing)
+    try:
+        names = {node.id for node in ast.walk(_parsed(own)) if isinstance(node, ast.Name)}
+        module = ast.parse(inspect.getsource(sys.modules[thing.__module__]))
+    except (AttributeError, KeyError, OSError, TypeError, SyntaxError, ValueError):
+        return [own]
+    assigned = [node for node in module.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    return [own, *(ast.unparse(node) for node in assigned if names & set(_targets(node)))]
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [one.id for one in targets if isinstance(one, ast.Name)]
+
+
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(textwrap.dedent(source))
 
 
 def _source(thing: Any) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import json
 import os
 import signal
@@ -16,15 +17,17 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+from agentbench_effects import Effects, states
 from agentbench_outcome import RAISES, RETURNS, TIMEOUT
 from agentbench_raised import is_meant
 from agentbench_types import constants_of, describe
-from agentbench_values import form_of, text_of
+from agentbench_values import Form, form_of, text_of
 
 sys.path.pop(0)
 
 THIS = "__this__"
 _ANSWER_BYTES = 1_000_000
+_FIRST = 200  # items of an iterator
 
 
 class OutOfTimeError(BaseException):
@@ -44,8 +47,11 @@ class Tree:
         self.paths = tuple(paths)
         self.this: Any = None
         self.method: str | None = None
+        self.module: Any = None
+        self._effects = Effects()
         if module is not None and name is not None:
-            self._find(importlib.import_module(module), name.split("."))
+            self.module = importlib.import_module(module)
+            self._find(self.module, name.split("."))
 
     def _find(self, found: Any, names: list[str]) -> None:
         for at, name in enumerate(names):
@@ -60,26 +66,33 @@ class Tree:
     def run(self, program: list[str], seconds: float) -> dict[str, Any]:
         """Run statement by statement; the first that does not end ends it all."""
         names: dict[str, Any] = {THIS: self.this, "__name__": "program"}
-        steps = []
+        steps, before = [], states(self.module)
+        arguments: dict[str, Form] = {}
         for statement in program:
             steps.append(step := self._step(statement, names, seconds))
             if step["kind"] == TIMEOUT:
                 break
-        return {"steps": steps, "after": self._after(names, seconds)}
+            for name in names.keys() - arguments.keys():
+                if _is_changeable(name, names):
+                    arguments[name] = self._state(name, names, seconds)["form"]
+        after = self._after(names, arguments, seconds)
+        return {"steps": steps, "after": {**after, **_changed(before, states(self.module))}}
 
     def _step(self, statement: str, names: dict[str, Any], seconds: float) -> dict[str, Any]:
         began = time.perf_counter()
+        beside: dict[str, Any] = {}
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
-            try:
-                said = _did(statement, names)
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+            with self._effects.watched(beside):
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                try:
+                    said = _did(statement, names)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
         except OutOfTimeError:
             return {"kind": TIMEOUT, "seconds": seconds}
         except BaseException as error:  # noqa: BLE001 - SystemExit is an outcome like the others
             said = self._raised(error)
-        return {**said, "seconds": time.perf_counter() - began}
+        return {**said, **beside, "seconds": time.perf_counter() - began}
 
     def _raised(self, error: BaseException) -> dict[str, Any]:
         kind = type(error)
@@ -90,14 +103,32 @@ class Tree:
         text = f"{kind.__name__}: {text_of_error(error)}"
         return {"kind": RAISES, "type": kind.__name__, "mro": mro, "explicit": meant, "text": text}
 
-    def _after(self, names: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def _after(
+        self, names: dict[str, Any], before: dict[str, Form], seconds: float
+    ) -> dict[str, Any]:
         """What became of arguments that a call can change."""
-        forms = {}
-        for name, value in names.items():
-            if name.startswith("arg") and isinstance(value, (list, dict, set, bytearray)):
-                step = self._step(name, names, seconds)
-                forms[name] = {"form": step.get("form", ["cut"]), "text": step.get("text", "")}
-        return forms
+        forms = {name: self._state(name, names, seconds) for name in before}
+        return {
+            name: {**state, "changed": state["form"] != before[name]}
+            for name, state in forms.items()
+        }
+
+    def _state(self, name: str, names: dict[str, Any], seconds: float) -> dict[str, Any]:
+        step = self._step(name, names, seconds)
+        return {"form": step.get("form", ["cut"]), "text": step.get("text", "")}
+
+
+def _is_changeable(name: str, names: dict[str, Any]) -> bool:
+    return name.startswith("arg") and isinstance(names[name], (list, dict, set, bytearray))
+
+
+def _changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a module that a program has changed."""
+    return {
+        name: {"form": form, "text": f"{name} as {text}", "changed": True}
+        for name, (form, text) in after.items()
+        if name not in before or before[name][0] != form
+    }
 
 
 def text_of_error(error: BaseException) -> str:
@@ -113,8 +144,10 @@ def _did(statement: str, names: dict[str, Any]) -> dict[str, Any]:
     (only,) = parsed.body
     if not isinstance(only, ast.Expr):
         exec(compile(parsed, "<program>", "exec"), names)
-        return {"kind": RETURNS, "form": ["none"], "text": "None"}
+        return {"kind": RETURNS, "form": ["none"], "text": "None", "preparing": True}
     value = eval(compile(ast.Expression(only.value), "<program>", "eval"), names)
+    if inspect.iscoroutine(value) or hasattr(value, "__anext__"):
+        value = _awaited(value)
     if hasattr(value, "__next__"):
         value = list(_first(value))
         return {
@@ -125,9 +158,24 @@ def _did(statement: str, names: dict[str, Any]) -> dict[str, Any]:
     return {"kind": RETURNS, "form": form_of(value), "text": text_of(value)}
 
 
+def _awaited(value: Any) -> Any:
+    """What a coroutine comes to, or the first items of an asynchronous generator."""
+    import asyncio
+
+    async def items() -> Any:
+        found: list[Any] = []
+        async for item in value:
+            found.append(item)
+            if len(found) == _FIRST:
+                break
+        return iter(found)
+
+    return asyncio.run(value if inspect.iscoroutine(value) else items())
+
+
 def _first(values: Any) -> Any:
     for at, value in enumerate(values):
-        if at >= 200:
+        if at >= _FIRST:
             return
         yield value
 
