@@ -20,8 +20,11 @@ from tests.tasks.importers.swebench.instances import write_lines
 
 pytestmark = pytest.mark.docker
 
-# A log has a stamp before each piece of output as it came, also within a line of the summary.
-_CUT = re.compile(r"\n\[ *\d+\.\d{3} stdout\] (?!PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|SUB|=)")
+# A log has a stamp before each piece of output as it came, also within a line of the summary. An id
+# may be cut before a "=": a line of the report's own begins with more of them, or with a blank.
+_CUT = re.compile(
+    r"\n\[ *\d+\.\d{3} stdout\] (?!PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|SUB|==|= )"
+)
 _STAMP = re.compile(r"^\[ *\d+\.\d{3} (?:stdout|stderr)\] ", re.MULTILINE)
 _SUBFAILED = re.compile(r"^SUBFAILED\S* (\S+)", re.MULTILINE)
 UNFIT = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-no such line\n+x\n"

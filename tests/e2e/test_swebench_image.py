@@ -70,7 +70,8 @@ def image(tmp_path):
         tar.add(project.origin.path, "repo")
     context.seek(0)
     client = docker_sdk.from_env()
-    client.images.build(fileobj=context, custom_context=True, tag=TAG, rm=True)
+    # Without the cache: the steps of an earlier build may be removed while this one rests on them.
+    client.images.build(fileobj=context, custom_context=True, tag=TAG, rm=True, nocache=True)
     yield project
     client.images.remove(TAG, force=True)
     client.close()
