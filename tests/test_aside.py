@@ -5,6 +5,7 @@ import pytest
 from agentbench import aside
 from agentbench.aside import Aside
 from agentbench.errors import SandboxError
+from tests.patience import HANG_SECONDS
 
 
 def test_a_result_is_there_when_it_is_wanted():
@@ -58,7 +59,7 @@ def test_whoever_is_faster_than_removals_waits_for_them(monkeypatch):
     third = Aside().begin(lambda: beside.remove(lambda: None))
     assert not third.done()
     go_on.set()
-    third.result(timeout=10)
+    third.result(HANG_SECONDS)
     beside.finish()
 
 

@@ -1,3 +1,4 @@
+import fcntl
 import signal
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import time
 import pytest
 
 from agentbench.file_lock import FileLock, LockHeldError
+from tests.counted_calls import calls_of
+from tests.patience import HANG_SECONDS, wait_until
 
 HOLDER = """
 import sys, time
@@ -14,7 +17,7 @@ from pathlib import Path
 from agentbench.file_lock import FileLock
 with FileLock(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(1000)
 """
 
 
@@ -26,7 +29,7 @@ def test_one_at_a_time_between_threads(tmp_path):
             with FileLock(tmp_path / "lock"):
                 inside.append(1)
                 most.append(len(inside))
-                time.sleep(0.001)
+                time.sleep(0)  # lets the others try
                 inside.pop()
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -57,24 +60,27 @@ def test_one_try_does_not_wait(tmp_path):
         FileLock(tmp_path / "lock").acquire(timeout=0)
 
 
-def test_a_waiter_gets_it_before_its_deadline(tmp_path):
+def test_a_waiter_gets_it_before_its_deadline(tmp_path, monkeypatch):
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
     first.acquire()
-    threading.Timer(0.2, first.release).start()
-    second.acquire(timeout=60)
+    tries = calls_of(monkeypatch, fcntl, "flock")
+    monkeypatch.setattr(time, "sleep", lambda _seconds: first.release())
+    second.acquire(timeout=HANG_SECONDS)
+    assert len(tries) == 2
     second.release()
 
 
-def test_a_removed_file_is_not_the_lock_any_more(tmp_path):
+def test_a_removed_file_is_not_the_lock_any_more(tmp_path, monkeypatch):
     """Whoever waited for a lock whose file was removed must meet those that came after."""
     lock, old, waiting = tmp_path / "lock", FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
     old.acquire()
     waiter = threading.Thread(target=waiting.acquire)
+    tries = calls_of(monkeypatch, fcntl, "flock")
     waiter.start()
-    time.sleep(0.3)  # by then it waits; if it did not, it would find the new file by itself
+    wait_until(lambda: tries)  # so it has opened the file
     lock.unlink()
     old.release()
-    waiter.join(timeout=60)
+    waiter.join(HANG_SECONDS)
     with pytest.raises(LockHeldError):
         FileLock(lock).acquire(timeout=0)
     waiting.release()

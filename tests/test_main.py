@@ -125,7 +125,7 @@ def test_ctrl_c_while_the_command_line_is_imported_is_130_too(run, tmp_path):
 
 
 END = """\
-import atexit, sys, threading, time
+import atexit, sys, threading
 from agentbench.__main__ import program
 import agentbench.cli.app
 
@@ -134,7 +134,9 @@ def ended(name):
 
 def run(prog_name):
     atexit.register(ended, "exit handler")
-    threading.Thread(target=lambda: (time.sleep(0.3), ended("thread"))).start()
+    has_ended = threading.Event()
+    threading._register_atexit(has_ended.set)  # called when the main thread has ended
+    threading.Thread(target=lambda: (has_ended.wait(), ended("thread"))).start()
     sys.stdout.write("last words ")
     {ending}
 

@@ -24,7 +24,7 @@ case "$(cat which.txt)" in
   half) {PARTIAL_FIX};;
   untouched) :;;
   broken-off) exit 3;;
-  late) sleep 60;;
+  late) sleep 6000;;
 esac
 """
 VERDICTS: Mapping[str, FailureReason | None] = {
@@ -36,7 +36,7 @@ VERDICTS: Mapping[str, FailureReason | None] = {
     "late": FailureReason.TIMEOUT,
 }
 _NAME = "disturbed"
-_AGENT_SECONDS = 10
+_LATE_AFTER, _PLENTY = 2, 600  # seconds: only the agent that is to be late meets its limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ class Disturbed:
         self.temporary.mkdir(parents=True)
         for which in VERDICTS:
             files = {**SmallTask().files, "which.txt": which}
-            SmallTask(files=files, agent=f"timeout_s = {_AGENT_SECONDS}").write(
-                self.folder / "tasks" / which
-            )
+            limit = _LATE_AFTER if which == "late" else _PLENTY
+            task = SmallTask(files=files, agent=f"timeout_s = {limit}")
+            task.write(self.folder / "tasks" / which)
 
     @property
     def temporary(self) -> Path:
@@ -88,7 +88,7 @@ class Disturbed:
         """Start it and kill it after some time, unless it has ended; its process id."""
         with self.started() as program:
             try:
-                program.communicate(timeout=seconds)  # the one moment that is a matter of time
+                program.communicate(timeout=seconds)  # whatever moment it comes to, all has to hold
             except subprocess.TimeoutExpired:
                 program.send_signal(signal.SIGKILL)
                 program.communicate()

@@ -5,15 +5,16 @@ fixes the bug before it does its harm, the attempt has to be resolved all the sa
 runs elsewhere, on what was taken out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.chaos import hostile_programs as programs
 from tests.e2e.small_task import FIX, SmallTask
 
-MEMORY_MIB, DISK_MIB, FILES, AGENT_SECONDS = 256, 256, 12_000, 6
+MEMORY_MIB, DISK_MIB, FILES = 256, 256, 12_000
+LIMITS_SECONDS = (6, 120)
+"""Of the agent; the longer one where a busy machine needs it for the harm to come to its end."""
 HOSTILE_TASK = SmallTask(
     environment=f"memory_mib = {MEMORY_MIB}\npids = 64\ndisk_mib = {DISK_MIB}\nfiles = {FILES}",
-    agent=f'timeout_s = {AGENT_SECONDS}\n[integrity]\ncontrols = "off"',
 )
 
 RESOLVED = "resolved"
@@ -35,6 +36,23 @@ class Hostile:
     ends: tuple[str, ...]  # one, or two where `why` says what they depend on
     why: str = ""
     anywhere: bool = False  # harms nobody by an unprivileged user without walls either
+
+    def ends_in(self, end: str) -> bool:
+        """Whether an attempt by it may end so."""
+        return end.startswith(self.ends)
+
+    def may_need_longer(self, end: str) -> bool:
+        """Whether it was ended by its limit before it came to what it does."""
+        return end.startswith(TIMEOUT) and not self.ends_in(end)
+
+
+def task_within(seconds: float, environment: str = "") -> SmallTask:
+    """The task, with a limit for its agent."""
+    return replace(
+        HOSTILE_TASK,
+        environment=f"{HOSTILE_TASK.environment}\n{environment}",
+        agent=f'timeout_s = {seconds}\n[integrity]\ncontrols = "off"',
+    )
 
 
 def _python(script: str) -> str:

@@ -2,18 +2,16 @@
 
 import os
 import random
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from agentbench import AttemptRecord, run_attempt
 from agentbench.agents.command import CommandAgent
-from tests.chaos.hostile import AGENT_SECONDS, HOSTILE_TASK, Hostile
+from tests.chaos.hostile import LIMITS_SECONDS, Hostile, task_within
 from tests.e2e.bench import WHOLE, Bench
 from tests.e2e.small_task import FIX, SmallTask
 
-MARGIN = 240.0  # seconds for an attempt's other stages and for what is left to remove, under load
 MARK = f"agentbench-hostile-{os.getpid()}"
 
 
@@ -27,27 +25,29 @@ def sample(
 
 def wrong(bench: Bench, commands: tuple[Hostile, ...], tmp_path: Path) -> list[str]:
     """What went wrong with these commands."""
-    environment = f'{HOSTILE_TASK.environment}\nenv = {{ MARK = "{MARK}" }}'
-    task = replace(HOSTILE_TASK, environment=environment).write(tmp_path / "hostile")
+    marked = f'env = {{ MARK = "{MARK}" }}'
+    tasks = [
+        task_within(seconds, marked).write(tmp_path / f"hostile-{seconds}")
+        for seconds in LIMITS_SECONDS
+    ]
     honest = SmallTask().write(tmp_path / "honest")
     _beside(bench, honest, honest, FIX, tmp_path)  # what both start from is made once
-    return [said for each in commands if (said := _tried(bench, each, task, honest, tmp_path))]
+    return [said for each in commands if (said := _tried(bench, each, tasks, honest, tmp_path))]
 
 
-def _tried(bench: Bench, hostile: Hostile, task: Path, honest: Path, tmp_path: Path) -> str:
+def _tried(bench: Bench, hostile: Hostile, tasks: list[Path], honest: Path, tmp_path: Path) -> str:
     """What went wrong with a command, if anything did."""
     others = bench.left_over()
-    began = time.monotonic()
-    record, neighbour = _beside(bench, task, honest, hostile.line, tmp_path)
-    seconds = time.monotonic() - began
-    bench.check(record, walked=WHOLE)
-    end = _end_of(record)
-    if not end.startswith(hostile.ends):
+    for task in tasks:
+        record, neighbour = _beside(bench, task, honest, hostile.line, tmp_path)
+        bench.check(record, walked=WHOLE)
+        end = _end_of(record)
+        if not hostile.may_need_longer(end):
+            break
+    if not hostile.ends_in(end):
         return f"{hostile.name}: {end}, not {' or '.join(hostile.ends)}"
     if not neighbour.resolved:
         return f"{hostile.name}: its neighbour ended in {_end_of(neighbour)}"
-    if seconds > AGENT_SECONDS + MARGIN:
-        return f"{hostile.name}: {seconds:.0f} s"
     left = [each for each in bench.left_over() if each not in others] + _marked_processes()
     return f"{hostile.name}: left {left}" if left else ""
 

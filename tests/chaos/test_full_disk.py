@@ -8,19 +8,22 @@ import pytest
 
 from tests.chaos.disturbed import Disturbed
 from tests.chaos.small_disk import fill, make_room, small_disk
-from tests.e2e.bench import wait_until
+from tests.patience import wait_until
 from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
 from tests.sandbox.second_engine import second_engine
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make a disk")
 
+SOAK = pytest.mark.soak
 _RUNS_MIB = 24
 _ENGINE_MIB = 1400
 _LONGEST = 900  # seconds, for what takes one of them on a machine that is not loaded
 
 
 @pytest.mark.usefixtures("bubblewrap")
-@pytest.mark.parametrize("left", [0, 4096, 300_000])  # for no file, one, some attempts' files
+@pytest.mark.parametrize(  # room for no file, for one, for some attempts' files
+    "left", [pytest.param(0, marks=SOAK), 4096, pytest.param(300_000, marks=SOAK)]
+)
 def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
     tmp_path: Path, environ: dict[str, str], left: int
 ) -> None:
@@ -64,6 +67,7 @@ def test_a_run_waits_for_room_and_goes_on_by_itself(
         run.check()
 
 
+@pytest.mark.soak
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker")  # the base image comes from there
 def test_a_full_disk_of_an_engine_ends_the_run_and_spoils_nothing(

@@ -14,6 +14,7 @@ from agentbench.sandbox.docker_engine import Engine
 from tests.e2e.leftovers import left_in_engine
 from tests.e2e.program import started_program
 from tests.e2e.small_task import SmallTask
+from tests.patience import HANG_SECONDS
 
 _MIB = 1 << 20
 _SHARED_MEMORY = Path("/dev/shm")
@@ -79,7 +80,8 @@ def _does_not_grow(
         assert program.stderr is not None
         ends = (line for line in program.stderr if " small " in line)  # one for each attempt
         held = [_held(program.pid, containers) for _ in islice(ends, attempts)]
-        program.communicate(timeout=60)  # the table of so many attempts is more than a pipe holds
+        # The table of so many attempts is more than a pipe holds.
+        program.communicate(timeout=HANG_SECONDS)
     assert program.returncode == 0
     assert len(held) == attempts
     tenth = max(4, attempts // 10)

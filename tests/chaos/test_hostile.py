@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from agentbench.sandbox.process import PREFIX, ProcessProvider
 from tests.chaos.hostile import HOSTILE
 from tests.chaos.hostile_trials import sample, wrong
 from tests.e2e.bench import Bench
+from tests.patience import wait_until
 
 SAMPLE, SAMPLE_UNWALLED = 3, 2  # commands a back end, where not all are wanted
 ROOMY = 3 << 30  # bytes by which other programs of this machine may change memory and disk
@@ -23,10 +23,7 @@ def host(cache_dir: Path) -> Iterator[None]:
     """The machine has, once all is over, what it had before; the kernel takes a moment for it."""
     before = _free()
     yield
-    deadline = time.monotonic() + 60
-    while any(now < was - ROOMY for now, was in zip(_free(), before, strict=True)):
-        assert time.monotonic() < deadline, f"memory and disk: {before}, now {_free()}"
-        time.sleep(0.5)
+    wait_until(lambda: all(now >= was - ROOMY for now, was in zip(_free(), before, strict=True)))
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     assert [mount for mount in mounts if str(cache_dir) in mount] == []
     assert list(_process_sandboxes()) == []

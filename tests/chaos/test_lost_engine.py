@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from tests.chaos.disturbed import Disturbed
-from tests.e2e.bench import wait_until
+from tests.patience import wait_until
 from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
 from tests.sandbox.second_engine import SecondEngine, second_engine
 
@@ -80,7 +80,7 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
 
 def _has_ended(program: "subprocess.Popen[str]", within: float) -> bool:
     try:
-        program.wait(timeout=within)  # the one moment that is a matter of time
+        program.wait(timeout=within)  # whatever moment it comes to, all has to hold
     except subprocess.TimeoutExpired:
         return False
     return True

@@ -4,6 +4,7 @@ import pytest
 
 from tests.cli.test_gateway_serving import gateway
 from tests.fakes.scripted_model import Fail, ScriptedModel, for_ever
+from tests.patience import HANG_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ def test_what_is_wrong_is_said_in_a_line(options, code, words) -> None:
         port = server.base_url.rpartition(":")[2]
         given = [port if option == "TAKEN" else option for option in options]
         with gateway(server, *given) as process:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=HANG_SECONDS)
     assert (process.returncode, out) == (code, "")
     assert words in err
     assert err.count("\n") == 1
@@ -31,7 +32,7 @@ def test_what_is_wrong_is_said_in_a_line(options, code, words) -> None:
 def test_a_bad_key_is_said_at_once() -> None:
     with ScriptedModel([]) as server, gateway(server, "--model", "openai/gpt-5") as process:
         server.key, key = "another", server.key
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 2
     assert "set OPENAI_API_KEY" in err
     assert key not in err

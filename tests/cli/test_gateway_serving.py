@@ -16,6 +16,7 @@ import openai
 import pytest
 
 from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
+from tests.patience import HANG_SECONDS
 
 TOKENS = Tokens(input=1000, output=200, cached=400)
 USER = {"role": "user", "content": "hello"}
@@ -44,7 +45,7 @@ def told(process: subprocess.Popen[str]) -> dict[str, str]:
 
 def ended(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=HANG_SECONDS)
     assert (process.returncode, out) == (130, "")
     return err
 
@@ -111,7 +112,7 @@ def test_answers_are_recorded_and_replayed_on_a_socket(tmp_path: Path) -> None:
                 found = told(process)
                 assert found["base_url"] == f"unix:{path}"
                 way = httpx2.HTTPTransport(uds=str(path))
-                with httpx2.Client(transport=way) as http:
+                with httpx2.Client(transport=way, timeout=HANG_SECONDS) as http:
                     client = openai.OpenAI(
                         base_url="http://x/v1", api_key=found["token"], http_client=http
                     )

@@ -2,7 +2,6 @@ import json
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from agentbench.errors import UsageError
 from agentbench.tasks.importers.refusal import Refusal
 from agentbench.tasks.problem import TaskId
 from tests.fakes.staging import small_task
+from tests.patience import wait_until
 
 GOOD = Proven(folder=Path("out/a"), task_id=TaskId("a"), reasons=())
 BAD = Proven(folder=Path("out/b"), task_id=TaskId("b"), reasons=("flaky: t.py::x (50%)",))
@@ -92,8 +92,5 @@ def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
 
 
 def press_once_it_runs(runs_dir) -> None:
-    deadline = time.monotonic() + 120
-    while not list(runs_dir.glob("*/attempts/*/1/stages/setup.log")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: list(runs_dir.glob("*/attempts/*/1/stages/setup.log")))
     os.kill(os.getpid(), signal.SIGINT)

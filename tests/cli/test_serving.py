@@ -4,6 +4,7 @@ import subprocess
 import httpx2
 
 from tests.mcp.connection import ENVIRON, client_of, command_for, listening, over_stdio
+from tests.patience import HANG_SECONDS
 
 
 def test_a_token_that_was_not_given_is_made_up_and_shown_once(tmp_path):
@@ -14,9 +15,9 @@ def test_a_token_that_was_not_given_is_made_up_and_shown_once(tmp_path):
         url = re.fullmatch(r"serving on (\S+)\n", process.stderr.readline())[1]
         with client_of(url, token=token) as session:
             assert not session.call("explain_failure", {"exit_code": 1}).is_error
-        assert httpx2.post(url, json={}).status_code == 401
+        assert httpx2.post(url, json={}, timeout=HANG_SECONDS).status_code == 401
         process.terminate()
-        assert process.wait(20) == 130
+        assert process.wait(HANG_SECONDS) == 130
 
 
 def test_a_token_that_was_given_is_not_shown(tmp_path):

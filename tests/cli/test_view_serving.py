@@ -4,11 +4,15 @@ import os
 import re
 import socket
 import subprocess
+from functools import partial
 
 import httpx2
 import pytest
 
+from tests.patience import HANG_SECONDS, wait_until
 from tests.view.server import command_for, serving
+
+get = partial(httpx2.get, timeout=HANG_SECONDS)
 
 
 def refused(folder, *options, **env):
@@ -55,15 +59,15 @@ def test_on_loopback_no_token_is_needed(tmp_path):
     with serving(tmp_path) as found:
         assert found.said == f"{found.address}/"
         assert found.address.startswith("http://127.0.0.1:")
-        assert httpx2.get(found.address).status_code == 200
+        assert get(found.address).status_code == 200
 
 
 def test_beyond_loopback_a_token_is_made_up_and_is_in_the_address(tmp_path):
     with serving(tmp_path, "--host", "0.0.0.0") as found:
         token = re.search(r"\?token=([\w-]{32,})$", found.said)[1]
         own = f"http://127.0.0.1:{found.address.rpartition(':')[2]}/"
-        assert httpx2.get(own).status_code == 401
-        with httpx2.Client(follow_redirects=True) as client:
+        assert get(own).status_code == 401
+        with httpx2.Client(follow_redirects=True, timeout=HANG_SECONDS) as client:
             assert client.get(f"{own}?token={token}").status_code == 200
             assert client.get(own).status_code == 200
 
@@ -71,16 +75,16 @@ def test_beyond_loopback_a_token_is_made_up_and_is_in_the_address(tmp_path):
 def test_a_token_that_was_given_is_needed_on_loopback_too(tmp_path):
     with serving(tmp_path, AGENTBENCH_VIEW_TOKEN="given") as found:
         assert found.said == f"{found.address}/?token=given"
-        assert httpx2.get(found.address).status_code == 401
+        assert get(found.address).status_code == 401
         bearer = {"Authorization": "Bearer given"}
-        assert httpx2.get(found.address, headers=bearer).status_code == 200
+        assert get(found.address, headers=bearer).status_code == 200
 
 
 def test_the_folder_of_one_run_is_shown_as_that_run(runs_dir):
     (run,) = runs_dir.iterdir()
     with serving(run) as found:
         assert found.said == f"{found.address}/runs/{run.name}"
-        assert httpx2.get(found.said).status_code == 200
+        assert get(found.said).status_code == 200
 
 
 def test_a_browser_is_opened_where_it_is_asked_for(tmp_path):
@@ -89,5 +93,6 @@ def test_a_browser_is_opened_where_it_is_asked_for(tmp_path):
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part; mv {opened}.part {opened}\n')
     browser.chmod(0o755)
     with serving(tmp_path, "--open", BROWSER=f"{browser} %s") as found:
-        assert httpx2.get(found.address).status_code == 200
+        assert get(found.address).status_code == 200
+        wait_until(opened.exists)
     assert opened.read_text() == found.said

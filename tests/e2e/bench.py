@@ -1,8 +1,8 @@
 """One attempt after another on one back end, each held against what every attempt must keep."""
 
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,10 +15,13 @@ from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.evidence import StageName
 from tests.e2e.leftovers import left_in_engine, left_on_machine
+from tests.e2e.small_task import SmallTask
+from tests.patience import with_growing_limit
 
 PREPARED = (StageName.GIT_CLONE, StageName.GIT_CHECKOUT, StageName.SETUP)
 WHOLE = tuple(StageName)
 """The stages of an attempt that went all the way."""
+_LIMITS_OF_TESTS = (5, 30, 120)  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +36,9 @@ class Bench:
         self, task: Path, agent: Agent | str, *, walked: tuple[StageName, ...] = WHOLE
     ) -> AttemptRecord:
         """Make one attempt; it walked these stages, is on disk, judges the same, left nothing."""
-        others = self.left_over()  # what fixtures of other tests in this process hold open
-        record = run_attempt(task, agent, sandbox=self.provider, options=self.options)
-        self.check(record, walked=walked)
-        assert [each for each in self.left_over() if each not in others] == []
+        with self._leaving_nothing():
+            record = run_attempt(task, agent, sandbox=self.provider, options=self.options)
+            self.check(record, walked=walked)
         return record
 
     def command(
@@ -44,6 +46,27 @@ class Bench:
     ) -> AttemptRecord:
         """Make one attempt by an agent that is a shell command."""
         return self.attempt(task, CommandAgent(line), walked=walked)
+
+    def hanging(self, task: SmallTask, line: str, folder: Path) -> tuple[AttemptRecord, int]:
+        """Make an attempt whose final test hangs, and return its record and the tests' limit.
+
+        The limit is one that the baseline keeps, however busy the machine is.
+        """
+
+        def attempt_within(seconds: float) -> tuple[AttemptRecord, int]:
+            written = replace(task, test_timeout_s=seconds).write(folder / f"within-{seconds}")
+            agent = CommandAgent(line)
+            record = run_attempt(written, agent, sandbox=self.provider, options=self.options)
+            return record, int(seconds)
+
+        with self._leaving_nothing():
+            record, seconds = with_growing_limit(
+                attempt_within,
+                lambda made: len(made[0].stages) == len(WHOLE),
+                limits=_LIMITS_OF_TESTS,
+            )
+            self.check(record, walked=WHOLE)
+        return record, seconds
 
     def with_timeouts(self, scale: float) -> "Bench":
         """The same with every time limit scaled."""
@@ -60,17 +83,16 @@ class Bench:
         for stage in record.stages:
             assert stage.cached or (store.folder_of(record) / str(stage.log)).is_file()
 
+    @contextmanager
+    def _leaving_nothing(self) -> Iterator[None]:
+        """A block after which no more is left over than before."""
+        others = self.left_over()  # what fixtures of other tests in this process hold open
+        yield
+        assert [each for each in self.left_over() if each not in others] == []
+
     def left_over(self) -> list[str]:
         """What this process has not removed."""
         left = left_on_machine(os.getpid(), self.options.cache_dir)
         if self.engine is not None:
             left += left_in_engine(os.getpid(), self.engine)
         return left
-
-
-def wait_until(happened: Callable[[], bool], *, within: float) -> None:
-    """Poll until something happened; fail the test when it does not."""
-    deadline = time.monotonic() + within
-    while not happened():
-        assert time.monotonic() < deadline, f"nothing happened within {within} s"
-        time.sleep(0.02)

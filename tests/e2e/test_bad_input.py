@@ -13,6 +13,7 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.bench import Bench
 from tests.e2e.program import records_of, run_program
 from tests.e2e.small_task import FIX, SmallTask
+from tests.patience import wait_until
 
 UNCAUGHT = 'command = "python -m pytest -s"'  # what tests print comes out as it is
 LOG_CAP = 11 * 2**20  # of a stage: 10 MiB and the times
@@ -47,10 +48,9 @@ def test_output_that_is_no_text_spoils_nothing(bench: Bench, tmp_path: Path) -> 
 
 def test_tests_that_fork_without_end_cannot_take_the_machine(bench: Bench, tmp_path: Path) -> None:
     bomb = "import os\\nwhile True:\\n    try: os.fork()\\n    except OSError: pass"
-    # Its baseline needs the same time on a machine that is busy with other tests.
-    task = SmallTask(environment="pids = 32", test_timeout_s=20).write(tmp_path / "small")
+    task = SmallTask(environment="pids = 32")
 
-    record = bench.command(task, f'printf "{bomb}\\n" > basket.py')
+    record, _ = bench.hanging(task, f'printf "{bomb}\\n" > basket.py', tmp_path)
 
     assert not record.resolved
     assert record.fault is Fault.AGENT
@@ -75,13 +75,12 @@ def test_tests_that_hang_with_children_of_their_own_leave_none(
     hang = (
         f"import subprocess\\nsubprocess.Popen(['sleep', '{mark}'], start_new_session=True).wait()"
     )
-    task = SmallTask(test_timeout_s=20).write(tmp_path / "small")
 
-    record = bench.command(task, f'printf "{hang}\\n" > basket.py')
+    record, _ = bench.hanging(SmallTask(), f'printf "{hang}\\n" > basket.py', tmp_path)
 
     assert record.failure_reason is FailureReason.TIMEOUT
     assert record.fault is Fault.AGENT
-    assert _processes_called("sleep", mark) == []
+    wait_until(lambda: _processes_called("sleep", mark) == [])
 
 
 def test_a_wrong_task_is_65_with_every_fault_named(tmp_path: Path, environ: dict[str, str]) -> None:

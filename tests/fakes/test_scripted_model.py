@@ -21,18 +21,19 @@ from tests.fakes.scripted_model import (
     by_turn,
     for_ever,
 )
+from tests.patience import HANG_SECONDS
 
 TOKENS = Tokens(input=50, output=9, cached=20, cache_written=0, reasoning=4)
 ASK = [{"role": "user", "content": "hello"}]
 
 
 def open_ai(model: ScriptedModel, **options) -> openai.OpenAI:
-    options = {"api_key": model.key, "max_retries": 0, **options}
+    options = {"api_key": model.key, "max_retries": 0, "timeout": HANG_SECONDS, **options}
     return openai.OpenAI(base_url=f"{model.base_url}/v1", **options)
 
 
 def anthropic_ai(model: ScriptedModel, **options) -> anthropic.Anthropic:
-    options = {"api_key": model.key, "max_retries": 0, **options}
+    options = {"api_key": model.key, "max_retries": 0, "timeout": HANG_SECONDS, **options}
     return anthropic.Anthropic(base_url=model.base_url, **options)
 
 
@@ -140,18 +141,23 @@ def test_a_stream_ends_badly(ending: Cut | Reset | Fail) -> None:
             list(stream)
 
 
-@pytest.mark.parametrize("silent", [Hang(), Hang(after_chunks=2), Endless()])
-def test_a_client_can_leave_what_never_ends(silent: Hang | Endless) -> None:
-    with ScriptedModel([silent]) as model, open_ai(model, timeout=0.5) as client:
-        if isinstance(silent, Hang):
-            with pytest.raises((openai.APITimeoutError, httpx2.ReadTimeout)):
-                list(client.chat.completions.create(model="m", messages=ASK, stream=True))
-        else:
-            response = client.chat.completions.with_streaming_response.create(
-                model="m", messages=ASK, stream=True
-            )
-            with response as answer:
-                assert next(answer.iter_bytes())
+@pytest.mark.parametrize("silent", [Hang(), Hang(after_chunks=2)])
+def test_a_client_can_give_up_what_says_no_more(silent: Hang) -> None:
+    with (
+        ScriptedModel([silent]) as model,
+        open_ai(model, timeout=0.5) as client,
+        pytest.raises((openai.APITimeoutError, httpx2.ReadTimeout)),
+    ):
+        list(client.chat.completions.create(model="m", messages=ASK, stream=True))
+
+
+def test_a_client_can_leave_what_never_ends() -> None:
+    with ScriptedModel([Endless()]) as model, open_ai(model) as client:
+        response = client.chat.completions.with_streaming_response.create(
+            model="m", messages=ASK, stream=True
+        )
+        with response as answer:
+            assert next(answer.iter_bytes())
 
 
 def test_a_stream_is_held_until_it_may_go_on() -> None:

@@ -13,6 +13,8 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.patience import HANG_SECONDS
+
 TOKEN = "a-token-for-tests"
 ENVIRON = {**os.environ, "AGENTBENCH_MCP_TOKEN": TOKEN}
 _SET_LATER = ("AGENTBENCH_CACHE",)  # by a fixture, when this is imported already
@@ -70,7 +72,9 @@ def over_http(command, mode="auto"):
 def client_of(url, mode="auto", token=TOKEN):
     """A client of a server that runs already."""
     with start_blocking_portal() as portal:
-        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
+        http = httpx2.AsyncClient(
+            headers={"Authorization": f"Bearer {token}"}, timeout=HANG_SECONDS
+        )
         with (
             portal.wrap_async_context_manager(http),
             portal.wrap_async_context_manager(
@@ -96,7 +100,7 @@ def listening(command):
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRON)
     with ExitStack() as keep:
         keep.callback(process.stderr.close)
-        keep.callback(process.wait, 20)
+        keep.callback(process.wait, HANG_SECONDS)
         keep.callback(process.send_signal, signal.SIGTERM)
         for line in process.stderr:
             if found := re.search(r"serving on (\S+)", line):

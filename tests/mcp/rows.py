@@ -17,6 +17,7 @@ class Row:
     code: int | None = None
     message: str = ""  # a part of it
     tests: dict = field(default_factory=dict)  # name -> outcome, of every test that began
+    limits: tuple = ()  # of time to give it, until its tests have come as far as they are to
     tool: str = "execute_tests"
     misfit: bool = False  # served by the server that lacks pytest and has a bug
 
@@ -25,16 +26,22 @@ class Row:
         """Its arguments; by default its folder."""
         return self.arguments or {"paths": [self.name]}
 
+    @property
+    def messages(self):
+        """What the answer may say: one of these for each limit that it may have been given."""
+        return [self.message.replace("{seconds}", str(limit)) for limit in self.limits or (0,)]
+
 
 ROWS = [
     Row(
         name="timeout",
         outcome="timeout",
         arguments={"paths": ["timeout"], "timeout_s": 8},
+        limits=(8, 60),
         files={"test_timeout.py": DYING.format("import time; time.sleep(600)")},
         error_type="TimeoutError",
         code=-32000,
-        message="pytest execution exceeded timeout of 8 seconds",
+        message="pytest execution exceeded timeout of {seconds} seconds",
         tests={"test_a": "passed", "test_b": "unfinished"},
     ),
     Row(

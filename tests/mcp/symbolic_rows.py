@@ -114,6 +114,10 @@ class Row:
         """Its arguments."""
         return {"code": self.code, "timeout_seconds": 20, **self.arguments} if self.code else {}
 
+    def said(self, seconds):
+        """The part of the message, with the time that it was given."""
+        return self.message.replace("{seconds:g}", f"{seconds:g}")
+
 
 def _check(name, code, status, function, **more):
     more["arguments"] = {"function_name": function, **more.get("arguments", {})}
@@ -140,6 +144,7 @@ def _branches(name, code, status, function, **more):
 
 
 BRIEFLY = {"timeout_seconds": 1.5}
+OUT_OF_TIME = "the analysis exceeded its timeout of {seconds:g} seconds"
 
 ROWS = [
     _check(
@@ -199,7 +204,7 @@ ROWS = [
         "hang",
         arguments=BRIEFLY,
         error_type="TimeoutError",
-        message="the analysis exceeded its timeout of 1.5 seconds",
+        message=OUT_OF_TIME,
     ),
     _check(
         "a function that is not there",
@@ -298,7 +303,7 @@ ROWS = [
         "ValueError",
         arguments=BRIEFLY,
         error_type="TimeoutError",
-        message="the analysis exceeded its timeout of 1.5 seconds",
+        message=OUT_OF_TIME,
         fields={"triggering_inputs": [], "paths_to_exception": 0},
     ),
     _path(
@@ -367,7 +372,7 @@ ROWS = [
         "hang",
         arguments=BRIEFLY,
         error_type="TimeoutError",
-        message="the analysis exceeded its timeout of 1.5 seconds",
+        message=OUT_OF_TIME,
         fields={"total_branches": 2, "cyclomatic_complexity": 2},
     ),
     Row("healthy", "health_check", "", "healthy", {}, message="nothing is missing"),

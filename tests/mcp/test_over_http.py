@@ -9,6 +9,7 @@ import pytest
 from agentbench.errors import UsageError
 from agentbench.mcp.over_http import Address, serve
 from tests.mcp.connection import TOKEN, client_of, command_for, listening
+from tests.patience import HANG_SECONDS
 
 START = {
     "jsonrpc": "2.0",
@@ -57,12 +58,12 @@ def test_only_who_has_the_token_and_comes_from_this_machine_is_served(url, heade
         name: value.format(port=port) if isinstance(value, str) else value
         for name, value in headers.items()
     }
-    answer = httpx2.post(url, json=START, headers={**WITH_TOKEN, **changed})
+    answer = httpx2.post(url, json=START, headers={**WITH_TOKEN, **changed}, timeout=HANG_SECONDS)
     assert answer.status_code == status
 
 
 def test_a_request_that_is_too_large_is_refused_and_the_server_stays_up(url):
-    answer = httpx2.post(url, content=b"x" * 10_000_000, headers=WITH_TOKEN)
+    answer = httpx2.post(url, content=b"x" * 10_000_000, headers=WITH_TOKEN, timeout=HANG_SECONDS)
     assert answer.status_code == 413
     with client_of(url) as session:
         assert not session.call("explain_failure", {"exit_code": 1}).is_error

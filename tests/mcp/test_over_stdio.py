@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.mcp.connection import ENVIRON, command_for
+from tests.patience import HANG_SECONDS
 
 START = {
     "jsonrpc": "2.0",
@@ -34,7 +35,7 @@ def started(root):
     ) as process:
         yield process
         process.stdin.close()
-        process.wait(20)
+        process.wait(HANG_SECONDS)
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_a_request_without_what_it_needs_is_an_error_of_its_own_id(shared):
 def test_the_server_ends_when_stdin_does(server):
     ask(server, START)
     server.stdin.close()
-    assert server.wait(20) == 0
+    assert server.wait(HANG_SECONDS) == 0
     assert server.stderr.read() == b""
 
 
@@ -97,7 +98,7 @@ def test_the_server_ends_when_stdin_does(server):
 def test_the_server_ends_when_told_to_although_its_client_is_still_there(server, number):
     ask(server, START)
     os.kill(server.pid, number)
-    assert server.wait(20) == 130
+    assert server.wait(HANG_SECONDS) == 130
     assert server.stderr.read() == b""
 
 
@@ -106,5 +107,5 @@ def test_a_client_that_stops_listening_is_no_bug(server):
     server.stdout.close()
     server.stdin.write(json.dumps(PING).encode() + b"\n" + json.dumps(PING).encode() + b"\n")
     server.stdin.close()
-    assert server.wait(20) == 0
+    assert server.wait(HANG_SECONDS) == 0
     assert b"bug in agentbench" not in server.stderr.read()

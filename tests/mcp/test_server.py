@@ -7,6 +7,7 @@ from mcp import MCPError
 
 from tests.mcp.connection import command_for, misfit_command, over_http, over_stdio
 from tests.mcp.rows import ROWS
+from tests.patience import with_growing_limit
 
 CONNECT = {"stdio": over_stdio, "http": over_http}
 KINDS = [(transport, mode) for transport in CONNECT for mode in ("structured", "jsonrpc")]
@@ -34,13 +35,30 @@ def all_answers(suites, plain_python, bare_python):
 def ask_for_every_row(fit, misfit):
     with ThreadPoolExecutor(2) as calls:
         made = {
-            row.name: calls.submit((misfit if row.misfit else fit).call, row.tool, row.call)
-            for row in ROWS
+            row.name: calls.submit(answered, misfit if row.misfit else fit, row) for row in ROWS
         }
         answers = {name: call.result() for name, call in made.items()}
     answers["unknown tool"] = fit.call("rm -rf /\x1b[31m", {})
     answers["still up"] = fit.call("explain_failure", {"exit_code": 5})
     return answers
+
+
+def answered(session, row):
+    """The answer to a row's call, within a limit in which its tests began if it has limits."""
+    if not row.limits:
+        return session.call(row.tool, row.call)
+    return with_growing_limit(
+        lambda seconds: session.call(row.tool, {**row.call, "timeout_s": seconds}),
+        lambda answer: outcomes_in(answer) == row.tests,
+        limits=row.limits,
+    )
+
+
+def outcomes_in(answer):
+    """Name to outcome, of every test that an answer tells of."""
+    is_error = isinstance(answer, MCPError)
+    envelope = answer.error.data["result"] if is_error else answer.structured_content
+    return {case["node_id"].rpartition("::")[2]: case["outcome"] for case in envelope["tests"]}
 
 
 @pytest.fixture(params=KINDS, ids=" ".join)
@@ -56,13 +74,11 @@ def test_every_outcome_is_answered_as_the_table_says(answers, row):
         return
     envelope = answer.structured_content
     assert envelope["outcome"] == row.outcome
-    assert row.message in envelope["message"]
+    assert any(message in envelope["message"] for message in row.messages)
     assert answer.is_error is (row.code is not None)
     assert envelope["status"] == ("error" if answer.is_error else "success")
     assert envelope["error_type"] == row.error_type
-    assert {case["node_id"].rpartition("::")[2]: case["outcome"] for case in envelope["tests"]} == (
-        row.tests
-    )
+    assert outcomes_in(answer) == row.tests
     if row.code is None:
         assert envelope["error"] is None
     else:
@@ -74,13 +90,9 @@ def test_every_outcome_is_answered_as_the_table_says(answers, row):
 def assert_a_protocol_error(error, row):
     assert isinstance(error, MCPError)
     assert error.code == row.code
-    assert row.message in error.message
+    assert any(message in error.message for message in row.messages)
     assert error.data["error_type"] == row.outcome
-    told = {
-        case["node_id"].rpartition("::")[2]: case["outcome"]
-        for case in error.data["result"]["tests"]
-    }
-    assert told == row.tests
+    assert outcomes_in(error) == row.tests
 
 
 def test_a_tool_that_is_not_there_is_a_protocol_error_in_both_modes(answers):

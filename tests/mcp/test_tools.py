@@ -4,7 +4,7 @@ import json
 import os
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Event, Timer
+from threading import Event
 
 import pytest
 
@@ -153,9 +153,9 @@ def test_cancelling_a_call_in_a_sandbox_leaves_the_sandbox_for_the_next():
     with opened_project() as (project, sandbox):
         sh(sandbox, "echo 'import time\ndef test_a(): time.sleep(600)' > test_a.py")
         cancel = Event()
-        Timer(1.0, cancel.set).start()
+        watch = Watch(cancel=cancel, progress=lambda _: cancel.set())
         with pytest.raises(KeyboardInterrupt):
-            asked(project, ExecuteArguments(), Watch(cancel=cancel))
+            asked(project, ExecuteArguments(), watch)
         assert asked(project, DiscoverArguments())["outcome"] == "discovered"
 
 

@@ -1,18 +1,30 @@
 import json
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 
 from agentbench.errors import SandboxError
 from agentbench.pytest_results.progress import Progress, Tally, followed
 from agentbench.pytest_results.run import PytestRequest
 from agentbench.pytest_results.tools import execute_tests
 from agentbench.tasks.pytest_command import PytestCommand
+from tests.patience import HANG_SECONDS
 from tests.pytest_results.interpreters import NEWEST, requirements
 
 
 def lines(*records):
     return "".join(f"{json.dumps(record)}\n" for record in records)
 
+
+WAITING = """
+import pathlib, time, pytest
+
+@pytest.mark.parametrize("n", range(20))
+def test_n(n):
+    while n == 19 and not pathlib.Path("told").exists():
+        time.sleep(0.02)
+"""
+"""Goes on to its end once progress was told."""
 
 COLLECTED = {"kind": "collected", "ids": ["a", "b"]}
 
@@ -48,11 +60,16 @@ def test_a_stream_that_lies_counts_for_no_more_than_it_says():
 
 
 def test_a_run_is_followed_while_it_lasts(open_sandbox):
-    suite = "import time, pytest\n@pytest.mark.parametrize('n', range(20))\ndef test_n(n): "
-    sandbox = open_sandbox({"test_m.py": f"{suite}time.sleep(0.05)\n"}, *requirements(NEWEST))
-    request = PytestRequest(command=PytestCommand(as_module=True), timeout=timedelta(seconds=60))
+    sandbox = open_sandbox({"test_m.py": WAITING}, *requirements(NEWEST))
+    limit = timedelta(seconds=HANG_SECONDS)
+    request = PytestRequest(command=PytestCommand(as_module=True), timeout=limit)
     told = []
-    run = execute_tests(sandbox, request, progress=told.append)
+
+    def note(progress):
+        told.append(progress)
+        Path(sandbox.workspace, "told").touch()
+
+    run = execute_tests(sandbox, request, progress=note)
     assert run.result.summary.passed == 20
     assert told
     assert all(progress.collected == 20 for progress in told)

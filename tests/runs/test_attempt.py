@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
@@ -22,6 +23,7 @@ from agentbench.tasks.task import Environment
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import small_task
 from tests.fakes.unreliable_provider import UnreliableProvider
+from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.runs.records import RUN
 from tests.sandbox.conformance_base import sh
 
@@ -240,7 +242,7 @@ def test_ctrl_c_ends_the_waiting_for_anothers_preparation(task, workshop, place,
         waiting = pool.submit(walk, task, NoopAgent(), shop, place())
         assert not waiting.done()
         shop.cancel.set()
-        assert was_interrupted(waiting.result(timeout=60))
+        assert was_interrupted(waiting.result(HANG_SECONDS))
 
 
 def test_a_record_keeps_the_end_of_what_was_printed(task, workshop, place):
@@ -315,15 +317,21 @@ def test_events_are_on_disk_as_they_happen(task, workshop, place):
 def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(task, workshop, place):
     walk(task, NoopAgent(), workshop(), place())  # so that there is nothing left to prepare
 
+    begun, places = [], map(place, count(2))
+
     def idle(given: Given) -> AgentOutcome:
-        sh(given.sandbox, "sleep 60")
+        begun.append(True)
+        sh(given.sandbox, "sleep 1000")
         return AgentOutcome(ending=AgentEnding.SUBMITTED)
 
-    shop = workshop(attempt_timeout=timedelta(seconds=2))
-    record = walk(task, ScriptedAgent(idle), shop, place(2))
+    def run(seconds: float):
+        shop = workshop(attempt_timeout=timedelta(seconds=seconds))
+        return walk(task, ScriptedAgent(idle), shop, next(places)), seconds
+
+    record, limit = with_growing_limit(run, lambda _made: begun)
 
     assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
-    assert record.detail.endswith("the attempt as a whole was still under way after 2 s")
+    assert record.detail.endswith(f"the attempt as a whole was still under way after {limit:.0f} s")
     assert not was_interrupted(record)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from agentbench.errors import OutageError, StorageError
 from agentbench.runs.outage import CircuitBreaker, Need
+from tests.patience import HANG_SECONDS
 
 AWAY = "the engine does not answer"
 PATIENT = timedelta(minutes=1)
@@ -65,14 +66,14 @@ def test_all_who_come_in_an_outage_wait_for_one_and_the_same():
             return AWAY
         return None if back.wait(0.01) else AWAY
 
-    made, said = breaker(need(fault))
+    made, said = breaker(need(fault, patience=timedelta(days=1)))
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(made.require) for _ in range(4)]
-        assert looking.wait(10)
+        assert looking.wait(HANG_SECONDS)
         assert not any(each.done() for each in waiting)
         back.set()
         for each in waiting:
-            each.result(timeout=10)
+            each.result(HANG_SECONDS)
     assert len(said) == 2
 
 

@@ -1,8 +1,8 @@
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from agentbench.runs.reaping import remove_what_dead_runs_left
 from agentbench.sandbox.choose import choose_provider
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.stages.preparation import PreparationCache
+from tests.counted_calls import calls_of
 
 KEEP = """
 import os, sys
@@ -81,11 +82,15 @@ def test_half_a_state_and_half_a_toolbox_are_counted(cache_dir, own):
     assert not half.exists()
 
 
-def test_where_there_is_nothing_it_takes_an_instant_and_says_nothing(cache_dir, own):
+def test_where_there_is_nothing_it_does_little_and_says_nothing(cache_dir, own, monkeypatch):
     PreparationCache(cache_dir / "prepared", own)
+    started, listed = (
+        calls_of(monkeypatch, subprocess, "Popen"),
+        calls_of(monkeypatch, os, "scandir"),
+    )
     assert not mentions(remove_what_dead_runs_left(cache_dir, own))
-    began = time.process_time()
-    remove_what_dead_runs_left(cache_dir, own)
-    assert time.process_time() - began < 0.2  # 1 to 3 ms were seen
+    assert started == []
+    assert len([place for (place,) in listed if str(place).startswith(str(cache_dir))]) < 30
+    monkeypatch.undo()
     shutil.rmtree(cache_dir)
     assert not mentions(remove_what_dead_runs_left(cache_dir, own))

@@ -19,6 +19,7 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.task import Environment
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.unreliable_provider import UnreliableProvider
+from tests.patience import HANG_SECONDS
 from tests.runs.records import RUN, configuration, failed, interrupted, lost, resolved
 from tests.sandbox.conformance_base import sh
 
@@ -176,7 +177,7 @@ def test_no_more_attempts_run_at_a_time_than_jobs(task, workshop, store):
         with lock:
             running.append(1)
             most[0] = max(most[0], len(running))
-        both.wait(60)
+        both.wait(HANG_SECONDS)
         with lock:
             running.pop()
         return DONE
@@ -199,7 +200,7 @@ def test_closing_the_iterator_cuts_off_what_is_under_way(task, workshop, store):
 
     def work(given):
         if begun.is_set():
-            begun.wait(60)
+            begun.wait(HANG_SECONDS)
             return DONE
         begun.set()
         sh(given.sandbox, "sleep 600")

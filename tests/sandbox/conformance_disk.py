@@ -5,37 +5,36 @@ from datetime import timedelta
 
 import pytest
 
+from agentbench.sandbox import disk_watch
 from agentbench.sandbox.interface import Command, ImageId, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import Ending
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, Conformance, python, sh
 
 TIGHT = replace(LIMITS, disk_mib=200, files=20_000)
 FILL = """
-import os, sys, time
+import itertools, os, sys, time
 chunk = os.urandom(1 << 20)
-for number in range(2000):
+for number in itertools.count():
     for folder in sys.argv[1:]:
         with open(f"{folder}/{number}.fill", "wb") as file:
             file.write(chunk)
-print("wrote it all")
-time.sleep(60)
+    if number > 400:
+        time.sleep(0.1)
 """
 SCATTER = """
-import os, time
-for number in range(200):
+import itertools, os, time
+for number in itertools.count():
     os.mkdir(f"{number}.d")
     for other in range(1000):
         open(f"{number}.d/{other}", "w").close()
-print("made them all")
-time.sleep(60)
+    if number > 40:
+        time.sleep(0.1)
 """
+"""Both write without end. Past twice the limit they are slow, to spare the disk a slow watch."""
 ROOMY = """
-import time
-with open("sparse", "wb") as file:
-    file.truncate(190 << 20)
-with open("another", "wb") as file:
-    file.truncate(190 << 20)
-time.sleep(6)
+for name in ("sparse", "another"):
+    with open(name, "wb") as file:
+        file.truncate(190 << 20)
 print("fine")
 """
 DESCRIPTORS = """
@@ -65,13 +64,11 @@ class DiskConformance(Conformance):
             folders = folders[:2]
         result = python(tight, FILL, *folders)
         assert (result.ending, result.exceeded) == (Ending.OUT_OF_DISK, "200 MiB")
-        assert "wrote it all" not in result.stdout
         assert not result.ok
 
     def test_the_number_of_files_is_limited(self, tight: Sandbox) -> None:
         result = python(tight, SCATTER)
         assert (result.ending, result.exceeded) == (Ending.OUT_OF_DISK, "20000 files")
-        assert "made them all" not in result.stdout
 
     def test_a_sandbox_that_was_over_can_be_cleaned_up_and_used(self, tight: Sandbox) -> None:
         assert python(tight, FILL, str(tight.workspace)).ending is Ending.OUT_OF_DISK
@@ -79,8 +76,13 @@ class DiskConformance(Conformance):
         assert sh(tight, "rm *.fill").ok
         assert sh(tight, "head -c 30M /dev/zero > fine && echo fine").stdout == "fine\n"
 
-    def test_a_sparse_file_is_no_disk(self, tight: Sandbox) -> None:
-        assert python(tight, ROOMY).stdout == "fine\n"
+    def test_a_sparse_file_is_no_disk(
+        self, tight: Sandbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for routine in ("_ROUTINE", "_BLIND_ROUTINE"):  # also a short command is measured
+            monkeypatch.setattr(disk_watch, routine, 0.0)
+        result = python(tight, ROOMY)
+        assert (result.stdout, result.ending) == ("fine\n", Ending.EXITED)
 
     def test_the_deadline_outranks_a_full_disk(self, tight: Sandbox) -> None:
         argv = ("sh", "-c", "head -c 190M /dev/zero > a; head -c 190M /dev/zero > b; exit 3")

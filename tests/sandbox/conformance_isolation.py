@@ -19,7 +19,7 @@ from tests.sandbox.conformance_base import LIMITS, Conformance, needs, python, s
 CONNECT = """
 import socket, sys
 try:
-    socket.create_connection((sys.argv[1], int(sys.argv[2])), 5).close()
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), 60).close()
 except OSError as fault:
     print("refused", fault)
 else:

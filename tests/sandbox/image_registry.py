@@ -5,12 +5,12 @@ import json
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import HANG_SECONDS, wait_until
 from tests.sandbox.private_engines import need
 
 PROGRAM = "docker-registry"  # of the package of that name
@@ -24,7 +24,6 @@ http:
 log:
   level: warn
 """
-_PATIENCE = 30  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +39,7 @@ class Registry:
 
     def tags(self, repository: str) -> list[str]:
         """The names that a repository of it has."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)
         try:
             connection.request("GET", f"/v2/{repository}/tags/list")
             answer = connection.getresponse()
@@ -69,14 +68,14 @@ def running_registry(folder: Path) -> Iterator[Registry]:
 
 
 def _await(port: int, process: "subprocess.Popen[bytes]") -> None:
-    until = time.monotonic() + _PATIENCE
-    while time.monotonic() < until and process.poll() is None:
-        with socket.socket() as knocking:
-            knocking.settimeout(1)
-            if knocking.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise RuntimeError(f"{PROGRAM} does not answer at port {port}")
+    wait_until(lambda: process.poll() is not None or _answers(port))
+    if process.poll() is not None:
+        raise RuntimeError(f"{PROGRAM} does not answer at port {port}")
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as knocking:
+        return knocking.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _free_port() -> int:

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker_engine import Engine
+from tests.patience import HANG_SECONDS
 from tests.sandbox.private_network import PrivateNetwork, private_network
 from tests.sandbox.second_engine import hiding, sweep
 
 NEEDED = ("podman", "catatonit", "ip", "iptables")
 """Debian's packages podman, catatonit, iproute2 and iptables."""
-_STARTS_WITHIN = 60.0
 _SHARED = ("/dev/shm", "/run/netns", "/run/lock", "/var/lib/cni")  # what all Podmans use
 
 
@@ -46,7 +46,7 @@ class PodmanService:
 
     def await_engine(self) -> Engine:
         """Connect to it once it answers."""
-        deadline = time.monotonic() + _STARTS_WITHIN
+        deadline = time.monotonic() + HANG_SECONDS
         while True:
             try:
                 return Engine.connect(self.base_url)
@@ -59,7 +59,7 @@ class PodmanService:
         """End it and all that it started."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=HANG_SECONDS)
         containers = self._root / "data" / "overlay-containers"
         sweep(self._root, [path.name for path in containers.glob("*")])
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tests.patience import HANG_SECONDS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateNetwork:
@@ -57,4 +59,4 @@ def _lay_cable(network: PrivateNetwork, device: str) -> None:
 
 
 def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, timeout=30)
+    subprocess.run(["ip", *arguments], check=True, timeout=HANG_SECONDS)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker_engine import Engine
+from tests.patience import HANG_SECONDS
 from tests.sandbox.private_network import PrivateNetwork, private_network
 
-_STARTS_WITHIN = 60.0  # seconds
 _STARTS = 3
 
 
@@ -58,7 +58,7 @@ class SecondEngine:
         Where it gives up on its own containerd, which it does after 15 seconds however loaded the
         machine is, it is started anew, as a service manager does.
         """
-        deadline, starts = time.monotonic() + _STARTS_WITHIN, 1
+        deadline, starts = time.monotonic() + HANG_SECONDS, 1
         while True:
             try:
                 return Engine.connect(self.base_url)
@@ -68,7 +68,7 @@ class SecondEngine:
                     raise AssertionError((self._root / "log").read_text()[-2000:]) from None
                 if has_ended:
                     self.begin_again()
-                    deadline, starts = time.monotonic() + _STARTS_WITHIN, starts + 1
+                    deadline, starts = time.monotonic() + HANG_SECONDS, starts + 1
                 time.sleep(0.05)  # dockerd tells nobody when it is up
 
     def freeze(self) -> None:
@@ -82,7 +82,7 @@ class SecondEngine:
     def end(self, number: signal.Signals) -> None:
         """End it by a signal, and wait until it is gone."""
         self._process.send_signal(number)
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=HANG_SECONDS)
 
     def clear(self) -> None:
         """End it and all that it started: what runs from its folder or in its containers."""

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import HANG_SECONDS
+
 PLACES = "/usr/sbin:/usr/local/sbin:/sbin"
-_STARTS_WITHIN = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
         yield SshServer(folder=folder, port=port, program=_program(folder), process=process)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=HANG_SECONDS)
 
 
 def _started(folder: Path, port: int) -> "subprocess.Popen[bytes]":
@@ -95,7 +96,7 @@ def _program(folder: Path) -> Path:
 
 def _make_key(path: Path) -> None:
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=HANG_SECONDS)
 
 
 def _free_port() -> int:
@@ -105,7 +106,7 @@ def _free_port() -> int:
 
 
 def _await(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:
-    deadline = time.monotonic() + _STARTS_WITHIN
+    deadline = time.monotonic() + HANG_SECONDS
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=5).close()

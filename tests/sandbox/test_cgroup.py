@@ -8,6 +8,7 @@ import pytest
 
 from agentbench.sandbox.cgroup import Hierarchy, find_hierarchy, make_group, remove_group
 from agentbench.sandbox.interface import Limits
+from tests.patience import HANG_SECONDS
 
 
 def v2(tmp_path: Path, own: str, handed_down: dict[str, str]) -> Hierarchy | None:
@@ -49,7 +50,7 @@ def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: Hierarchy)
     group = make_group(hierarchy, f"{os.getpid()}-test", Limits(memory_mib=64, pids=7))
     try:
         assert group.controllers == hierarchy.parents.keys()
-        with subprocess.Popen(("sleep", "60")) as child:
+        with subprocess.Popen(("sleep", "1000")) as child:
             group.admit(child.pid)
             assert group.processes() == [child.pid]
             members = {(folder / "cgroup.procs").read_text() for folder in group.folders.values()}
@@ -72,7 +73,7 @@ def test_a_group_whose_processes_have_spent_their_time_is_removed_with_them(
             group.admit(process.pid)
         group.remove()
         assert not any(folder.exists() for folder in group.folders.values())
-        assert [process.wait(10) for process in busy] == [-signal.SIGKILL] * 4
+        assert [process.wait(HANG_SECONDS) for process in busy] == [-signal.SIGKILL] * 4
     finally:
         for process in busy:
             process.kill()

@@ -11,7 +11,8 @@ from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_container import remove_container
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import Command, ImageId
-from agentbench.scoring.evidence import Ending
+from agentbench.scoring.evidence import CommandResult, Ending
+from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
 from tests.sandbox.docker_fixtures import containers_in, engine, image, left_in, provider
 
@@ -40,16 +41,24 @@ def test_a_container_that_is_killed_from_outside_is_an_error_of_the_sandbox(
 def test_a_container_that_does_not_answer_is_started_anew(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
+    frozen = []
+
     def meddle(_stream: object, data: bytes) -> None:
         if data != b"up\n":  # what its shell says of its end
             return
         with engine.speak("freeze from outside") as api:
             api.pause(containers_in(engine)[0])
+        frozen.append(True)
 
     argv = ("sh", "-c", "echo kept > file; echo up; sleep 1000")
     with provider.open(image, limits=LIMITS, network=False) as sandbox:
-        command = Command(argv=argv, timeout=timedelta(seconds=1), sink=meddle)
-        assert sandbox.run(command).ending is Ending.TIMED_OUT
+
+        def run(seconds: float) -> CommandResult:
+            limit = timedelta(seconds=seconds)
+            return sandbox.run(Command(argv=argv, timeout=limit, sink=meddle))
+
+        result = with_growing_limit(run, lambda _result: frozen)
+        assert result.ending is Ending.TIMED_OUT
         assert sh(sandbox, "cat file").stdout == "kept\n"
 
 
@@ -87,7 +96,7 @@ def test_a_command_that_runs_is_killed_with_its_container(
         provider.open(image, limits=LIMITS, network=False) as sandbox,
     ):
         running = pool.submit(sandbox.run, command)
-        assert up.wait(60)
+        assert up.wait(HANG_SECONDS)
         sandbox.kill()
         assert not is_running(engine)
         with pytest.raises(SandboxError):

@@ -17,6 +17,7 @@ from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.interface import Command, ImageId, ReadOnlyMount
+from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import engine, foreign_image, import_image
 from tests.sandbox.forwarder import forwarding
@@ -89,28 +90,33 @@ def test_an_engine_that_dies_during_a_command_is_an_error_of_the_sandbox(
     )
     before = time.monotonic()
     with (
-        pytest.raises(SandboxError),
+        pytest.raises(SandboxError, match="does not answer any more"),
         provider.open(ImageId(IMAGE), limits=LIMITS, network=False) as sandbox,
     ):
         sandbox.run(command)
-    assert time.monotonic() - before < 60
+    assert time.monotonic() - before < HANG_SECONDS  # the command may take 300 s
 
 
 @pytest.mark.docker
 def test_a_frozen_engine_does_not_put_off_the_deadline_for_ever(second: SecondEngine) -> None:
-    provider = _provider_of(second)
-    command = Command(
-        argv=("sh", "-c", "echo up; sleep 1000"),
-        timeout=timedelta(seconds=1),
-        sink=lambda _stream, _data: second.freeze(),
-    )
-    before = time.monotonic()
-    with (
-        pytest.raises(SandboxError),
-        provider.open(ImageId(IMAGE), limits=LIMITS, network=False) as sandbox,
-    ):
-        sandbox.run(command)
-    assert time.monotonic() - before < 60
+    provider, frozen = _provider_of(second), []
+
+    def freeze(_stream: object, _data: bytes) -> None:
+        second.freeze()
+        frozen.append(True)
+
+    def run(seconds: float) -> str:
+        argv = ("sh", "-c", "echo up; sleep 1000")
+        command = Command(argv=argv, timeout=timedelta(seconds=seconds), sink=freeze)
+        try:
+            with provider.open(ImageId(IMAGE), limits=LIMITS, network=False) as sandbox:
+                sandbox.run(command)
+        except SandboxError as fault:
+            return str(fault)
+        return ""
+
+    # That a ping is not answered: an ordinary request would be waited for much longer.
+    assert "does not answer any more" in with_growing_limit(run, lambda _said: frozen)
 
 
 @pytest.mark.docker

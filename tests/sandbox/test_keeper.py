@@ -40,10 +40,10 @@ def test_what_cannot_start_exits_as_in_a_shell() -> None:
 
 
 def test_a_process_that_detached_itself_dies_with_the_command() -> None:
-    done = kept("sh", "-c", "(setsid sh -c 'echo $$; exec sleep 1000') & read -r _ < /dev/null")
-    for pid in done.stdout.split():
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid), 0)
+    detach = "(setsid sh -c 'echo $$; exec sleep 1000' &) | { read -r pid; echo $pid; }"
+    pid = int(kept("sh", "-c", detach).stdout)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 def test_limits_hold_for_the_command() -> None:

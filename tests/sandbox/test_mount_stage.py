@@ -6,6 +6,7 @@ from threading import Thread
 import pytest
 
 from agentbench.sandbox.mount_stage import MountStage, mount_stage
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_what_is_collected_in_its_thread_does_not_wait_for_itself(
     started: list[subprocess.Popen[bytes]] = []
     beside = Thread(target=lambda: started.append(stage.start(start)), daemon=True)
     beside.start()
-    beside.join(timeout=10)
+    beside.join(HANG_SECONDS)
     assert [child.wait() for child in started] == [0]
 
 

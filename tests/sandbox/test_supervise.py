@@ -28,7 +28,7 @@ def test_output_that_is_still_in_the_pipe_at_the_end_is_read() -> None:
 
 
 def test_a_pipe_that_somebody_keeps_open_is_not_waited_for() -> None:
-    child = started("sleep 60 & echo $!")
+    child = started("sleep 1000 & echo $!")
     attended = attend(child, command(), end=child.kill, stop=never)
     subprocess.run(("kill", attended.stdout.text().strip()), check=True)
     assert attended.exit_code == 0
@@ -38,7 +38,7 @@ def test_what_a_sink_raises_ends_the_child() -> None:
     def broken(_stream: Stream, _chunk: bytes) -> None:
         raise ZeroDivisionError
 
-    child = started("echo x; exec sleep 60")
+    child = started("echo x; exec sleep 1000")
     given = Command(argv=("x",), timeout=timedelta(seconds=60), sink=broken)
     with pytest.raises(ZeroDivisionError):
         attend(child, given, end=child.kill, stop=never)
@@ -46,7 +46,7 @@ def test_what_a_sink_raises_ends_the_child() -> None:
 
 
 def test_when_told_to_stop_it_says_so() -> None:
-    child = started("exec sleep 60")
+    child = started("exec sleep 1000")
     attended = attend(child, command(), end=child.kill, stop=lambda: True)
     assert (attended.stopped, attended.timed_out, attended.exit_code) == (True, False, 137)
 

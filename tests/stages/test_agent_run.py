@@ -14,9 +14,12 @@ from tests.e2e.small_task import FIX
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import go
 from tests.fakes.unreadable_provider import UnreadableProvider
+from tests.patience import with_growing_limit
 from tests.sandbox.conformance_base import sh
 
 DONE = AgentOutcome(ending=AgentEnding.SUBMITTED)
+LIMITS = (0.5, 10.0, 60.0)
+"""Seconds for the agent; it gets some grace beyond them."""
 
 
 def raising(error: BaseException):
@@ -34,9 +37,9 @@ def doing(script: str):
     return solve
 
 
-def in_haste(context):
-    """The same attempt with half a second for the agent."""
-    limits = AgentLimits(timeout_s=0.5)
+def in_haste(context, seconds: float):
+    """The same attempt with little time for the agent."""
+    limits = AgentLimits(timeout_s=seconds)
     problem = context.task.problem.model_copy(update={"limits": limits})
     context.task = context.task.model_copy(update={"problem": problem})
     return context
@@ -83,7 +86,7 @@ def test_what_belongs_to_the_judge_is_dropped_and_kept_beside(attempt_by, desk):
         "rm -rf .git",
         "rm -rf .git; echo 'gitdir: /etc' > .git",
         "chmod 000 basket.py; chmod 000 .",
-        "(sleep 100; echo late > basket.py) >/dev/null 2>&1 &",
+        "(sleep 1000; echo late > basket.py) >/dev/null 2>&1 &",
         "mkfifo pipe; ln -s / everything; ln basket.py hard.py",
     ],
     ids=["commits", "no git", "git elsewhere", "unreadable", "background", "odd files"],
@@ -159,11 +162,15 @@ def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):
         released.wait()
         return DONE
 
-    with attempt_by(solve) as context:
-        evidence = go(in_haste(context), "agent_run")
-        released.set()
-        assert context.change is not None
-        assert set(context.change.files) == {P("begun.txt")}
+    def run(seconds: float):
+        with attempt_by(solve) as context:
+            evidence = go(in_haste(context, seconds), "agent_run")
+            assert context.change is not None
+            return evidence, set(context.change.files)
+
+    evidence, changed = with_growing_limit(run, lambda made: made[1], LIMITS)
+    released.set()
+    assert changed == {P("begun.txt")}
     assert verdict(evidence) == (FailureReason.TIMEOUT, Fault.AGENT)
 
 
@@ -173,10 +180,16 @@ def test_an_agent_that_submits_too_late_ran_out_of_time(attempt_by):
             threading.Event().wait(0.05)
         return DONE
 
-    with attempt_by(solve) as context:
-        evidence = go(in_haste(context), "agent_run")
+    def run(seconds: float):
+        with attempt_by(solve) as context:
+            return go(in_haste(context, seconds), "agent_run"), seconds
+
+    def submitted(made) -> bool:
+        return "still running" not in made[0].agent_detail
+
+    evidence, limit = with_growing_limit(run, submitted, LIMITS)
     assert verdict(evidence) == (FailureReason.TIMEOUT, Fault.AGENT)
-    assert evidence.agent_detail == "the agent used up its 0 s"
+    assert evidence.agent_detail == f"the agent used up its {limit:.0f} s"
 
 
 def test_our_ctrl_c_is_not_the_agents_to_swallow(attempt_by):
@@ -185,7 +198,7 @@ def test_our_ctrl_c_is_not_the_agents_to_swallow(attempt_by):
         def solve(given):
             context.cancel.set()
             with pytest.raises(KeyboardInterrupt):
-                sh(given.sandbox, "sleep 60")
+                sh(given.sandbox, "sleep 1000")
             return DONE
 
         context.agent = ScriptedAgent(solve)

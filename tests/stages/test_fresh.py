@@ -11,8 +11,9 @@ from agentbench.scoring.evidence import PytestOutcome
 from agentbench.stages.fresh import MadeAhead, fresh_sandbox, make_ahead
 from agentbench.tasks.control_level import ControlLevel
 from tests.fakes.staging import go
+from tests.patience import HANG_SECONDS
 
-TRUE = Command(argv=("true",), timeout=timedelta(seconds=20))
+TRUE = Command(argv=("true",), timeout=timedelta(seconds=HANG_SECONDS))
 
 
 class Opening:

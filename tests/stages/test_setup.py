@@ -1,3 +1,5 @@
+from datetime import timedelta
+
 import pytest
 
 from agentbench.scoring.classification import classify
@@ -5,6 +7,7 @@ from agentbench.scoring.evidence import StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.mirror import Mirror
 from tests.fakes.staging import go, prepare, small_task, staged
+from tests.patience import with_growing_limit
 
 
 def commands(*lines: str, timeout_s: float = 60) -> str:
@@ -56,13 +59,19 @@ def test_the_first_command_that_fails_ends_set_up(provider, desk, tmp_path, line
 
 
 def test_all_commands_share_one_time_limit(provider, desk, tmp_path):
-    task = small_task(tmp_path / "small", setup=commands("sleep 0.4", "sleep 60", timeout_s=1))
-    evidence, kept = after_setup(provider, desk, task, timeout_scale=0.6)
+    def run(seconds: float):
+        setup = commands("echo first", "sleep 1000", timeout_s=seconds)
+        task = small_task(tmp_path / f"small-{seconds}", setup=setup)
+        return *after_setup(provider, desk, task, timeout_scale=0.5), timedelta(seconds=seconds / 2)
+
+    evidence, kept, limit = with_growing_limit(
+        run, lambda made: made[0].command.argv[-1] == "sleep 1000", limits=(1.0, 10.0, 120.0)
+    )
     assert not kept
     failure = classify(StageName.SETUP, evidence)
     assert failure is not None
     assert failure.reason is FailureReason.SETUP_TIMEOUT
-    assert evidence.own_seconds < 10
+    assert evidence.command.timeout < limit  # what the first has left
 
 
 DESCRIBED = {

@@ -24,6 +24,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import local_provider
+from tests.patience import with_growing_limit
 from tests.runs.records import RUN
 from tests.sandbox.conformance_base import sh
 from tests.tasks.importers.harbor.harbor_folders import ALL_AGES, harbor_folder
@@ -128,24 +129,43 @@ def test_an_agent_that_writes_the_reward_or_plants_a_script_gains_nothing(bench)
 
 @docker
 @pytest.mark.parametrize(
-    ("script", "reason", "detail"),
+    ("script", "detail"),
     [
-        ("[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt", "INTERNAL_ERROR", "left no"),
-        ("[ -e hello.txt ] && R=nan; echo ${R:-0} > /logs/verifier/reward.txt", "INTERNAL_ERROR",
-         "gives nan"),
-        ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && rm -r /logs/verifier",
-         "INTERNAL_ERROR", "left no"),
-        ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && echo 1 > "
-         "/logs/verifier/reward.txt && sleep 60", "TIMEOUT", "still running"),
+        ("[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt", "left no"),
+        ("[ -e hello.txt ] && R=nan; echo ${R:-0} > /logs/verifier/reward.txt", "gives nan"),
+        ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && rm -r /logs/verifier", "left no"),
     ],
-)  # fmt: skip
-def test_work_after_which_the_script_gives_no_reward_has_failed(bench, script, reason, detail):
-    text = ALL_AGES["several-rewards"]["task.toml"].replace("120.0", "5.0")
-    changes = {"tests/test.sh": f"#!/bin/bash\n{script}\n", "task.toml": text}
+)
+def test_work_after_which_the_script_gives_no_reward_has_failed(bench, script, detail):
+    changes = {**ALL_AGES["several-rewards"], "tests/test.sh": f"#!/bin/bash\n{script}\n"}
     task = bench.task("several-rewards", changes)
     record = bench.attempt(task, agent("echo hello > hello.txt"))
-    assert (record.failure_reason, record.fault) == (reason, "agent")
+    assert (record.failure_reason, record.fault) == ("INTERNAL_ERROR", "agent")
     assert detail in record.detail
+
+
+@docker
+def test_work_with_which_the_script_does_not_end_has_failed(bench):
+    script = "echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && echo 1 > "
+    script += "/logs/verifier/reward.txt && echo solved && sleep 1000"
+
+    def run(seconds: float) -> AttemptRecord:
+        name = f"ends-in-{seconds:.0f}"
+        text = ALL_AGES["several-rewards"]["task.toml"].replace("120.0", str(seconds))
+        changes = {
+            "tests/test.sh": f"#!/bin/bash\n{script}\n",
+            "task.toml": text.replace("several-rewards", name),
+        }
+        task = bench.task(name, changes)
+        return bench.attempt(task, agent("echo hello > hello.txt"))
+
+    def solved(record: AttemptRecord) -> bool:
+        final = record.stages[-1].evidence.command  # if the limit was enough for the baseline
+        return final is not None and final.stdout == "solved\n"
+
+    record = with_growing_limit(run, solved)
+    assert (record.failure_reason, record.fault) == ("TIMEOUT", "agent")
+    assert "still running" in record.detail
 
 
 @docker

@@ -12,7 +12,7 @@ CODE = (
 )
 
 
-def compared(laboratory, *names, code=CODE, seconds=10.0):
+def compared(laboratory, *names, code=CODE, seconds=120.0):
     return compare(laboratory, code, names, seconds, Event())
 
 

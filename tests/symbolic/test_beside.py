@@ -44,7 +44,7 @@ DIFFERENT = {
 def test_a_difference_is_found_in(tmp_path, name):
     source, one, other = DIFFERENT[name]
     assert one in source
-    answer = Trees(tmp_path, source, source.replace(one, other)).compare("f", seconds=20.0)
+    answer = Trees(tmp_path, source, source.replace(one, other)).compare("f")
     assert answer.ending is Ending.DIFFERENT
 
 

@@ -20,6 +20,7 @@ from agentbench.symbolic.library import (
     python_of,
 )
 from tests.needed import INDEX
+from tests.patience import HANG_SECONDS
 
 OURS = sys.version_info[:2]
 IMPORT_ALL = (
@@ -32,7 +33,7 @@ IMPORT_ALL = (
 def imported(sandbox):
     place = str(sandbox.mounted(SYMBOLIC_LIBRARY))
     argv = ("python", "-I", "-c", IMPORT_ALL, place)
-    return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=60)))
+    return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=HANG_SECONDS)))
 
 
 def test_a_sandbox_without_a_network_imports_them(provider, cache_dir):
@@ -76,7 +77,7 @@ def test_it_is_kept_in_use_until_its_process_is_gone(tmp_path):
 def test_one_that_nobody_uses_is_given_up(tmp_path):
     made = "from pathlib import Path; from agentbench.symbolic.library import library"
     argv = [sys.executable, "-c", f"{made}; library(Path({str(tmp_path)!r}), {OURS})"]
-    subprocess.run(argv, check=True, timeout=120)
+    subprocess.run(argv, check=True, timeout=HANG_SECONDS)
     cache = Cache(folder=tmp_path, engine=None)
     (thing,) = cache.things()
     assert cache.give_up(thing)

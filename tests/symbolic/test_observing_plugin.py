@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_SECONDS
+
 MOUNTED = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted"
 TESTS = """
 import unittest
@@ -63,7 +65,7 @@ def seen(tmp_path):
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout

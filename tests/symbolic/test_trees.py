@@ -17,6 +17,7 @@ from agentbench.symbolic.comparison import (
     Replay,
     Replayed,
 )
+from tests.patience import with_growing_limit
 
 PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted"
 
@@ -26,7 +27,7 @@ def told(program: str, question: str) -> bytes:
         [sys.executable, "-I", str(PROGRAMS / program), ""],
         input=question.encode(),
         stdout=subprocess.PIPE,
-        timeout=300,
+        timeout=900,
         check=True,
     )
     return done.stdout
@@ -48,8 +49,9 @@ class Trees:
         errors = Errors(str(asked.pop("errors", "contract")))
         observed = asked.pop("observed", ())
         pair = Pair(left=left, right=right, errors=errors, observed=observed)
-        settings = {"seconds": 6.0, "symbolic": False, "call_seconds": 0.5, **asked}
-        question = Question.model_validate({"pairs": (pair,), **settings})
+        # Ample, but for paths: on a slow machine fewer of them are searched, which accuses nobody.
+        time = {"seconds": 60.0, "call_seconds": 20.0, "path_seconds": 3.0}
+        question = Question.model_validate({"pairs": (pair,), "symbolic": False, **time, **asked})
         return Answer.model_validate(
             json.loads(told("agentbench_compare.py", question.model_dump_json()))
         )
@@ -153,19 +155,33 @@ def test_a_tree_that_cannot_be_loaded_is_not_called_alike(tmp_path: Path) -> Non
         "import os; os._exit(0)",
         "import os, signal; os.kill(os.getppid(), signal.SIGCONT); os.abort()",
         "import sys; sys.stdout.write('{}' * 9999); sys.exit(3)",
-        "while True: pass",
         "import os; [os.close(n) for n in range(3, 50)]; return n",
     ],
 )
 def test_code_that_ends_its_process_is_a_difference_and_no_end_of_the_comparing(
     body: str, tmp_path: Path
 ) -> None:
+    difference = unlike_at_3(tmp_path, body).compare("f").difference
+    assert difference is not None
+    assert (difference.call, difference.left) == ("f(3)", "returns 3")
+
+
+def unlike_at_3(folder: Path, body: str) -> Trees:
     left = "def f(n: int) -> int:\n    return n\n"
     right = f"def f(n: int) -> int:\n    if n == 3:\n        {body}\n    return n\n"
-    answer = Trees(tmp_path, left, right).compare("f")
-    assert answer.difference is not None
-    assert answer.difference.call == "f(3)"
-    assert answer.difference.left == "returns 3"
+    return Trees(folder, left, right)
+
+
+def test_code_that_does_not_end_is_a_difference(tmp_path: Path) -> None:
+    trees = unlike_at_3(tmp_path, "while True: pass")
+
+    def run(call_seconds: float) -> str:
+        """The call and what came of it, if all others could end in so many seconds."""
+        found = trees.compare("f", seconds=120 * call_seconds, call_seconds=call_seconds).difference
+        return "" if found is None else f"{found.call} {found.left} {found.right}"
+
+    said = with_growing_limit(run, lambda said: said.startswith("f(3) "), limits=(0.5, 5.0, 30.0))
+    assert said.startswith("f(3) returns 3 does not end within ")
 
 
 def test_the_order_in_a_set_accuses_nobody(tmp_path: Path) -> None:
@@ -201,7 +217,14 @@ def test_a_reference_that_is_slow_at_times_is_compared_where_it_is_not(tmp_path:
         "        one, two = two, one + two\n    return one\n"
     )
     trees = Trees(tmp_path, left, right)
-    assert trees.compare("fib", errors="all", seconds=12.0).ending is Ending.NO_DIFFERENCE
+
+    def run(call_seconds: float) -> Ending:
+        time = {"seconds": 6 * call_seconds, "call_seconds": call_seconds}
+        return trees.compare("fib", errors="all", **time).ending
+
+    # It is not compared where a quick call was cut off, which is seen by another try.
+    ending = with_growing_limit(run, lambda ending: ending is not Ending.NOT_COMPARED)
+    assert ending is Ending.NO_DIFFERENCE
 
 
 def test_numbers_so_large_that_rounding_decides_accuse_nobody(tmp_path: Path) -> None:
@@ -214,5 +237,5 @@ def test_numbers_so_large_that_rounding_decides_accuse_nobody(tmp_path: Path) ->
 def test_letters_of_other_scripts_accuse_no_fix_of_code_that_knows_none(tmp_path: Path) -> None:
     left = "def f(text: str) -> str:\n    return text.upper().lower()\n"
     right = "def f(text: str) -> str:\n    return text.lower()\n"
-    answer = Trees(tmp_path, left, right).compare("f", symbolic=True, seconds=15.0)
+    answer = Trees(tmp_path, left, right).compare("f", symbolic=True, path_seconds=12.0)
     assert answer.ending is Ending.NO_DIFFERENCE

@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 
 from agentbench.tasks.host_git import GitAnswer, git, without_credentials
+from tests.patience import with_growing_limit
 from tests.tasks.conditions import (
     closed_port,
     commands_with,
@@ -122,11 +123,18 @@ def test_a_transport_that_runs_commands_or_hides_nothing_is_off(tmp_path, url):
 
 
 def test_at_the_deadline_git_and_its_helpers_are_dead(tmp_path):
-    with silent_server() as port:
+    called = Event()
+    with silent_server(called=called) as port:
         url = f"https://me:s3cr3t@127.0.0.1:{port}/x.git"
-        answer = clone(url, tmp_path, timeout=timedelta(seconds=0.5))
+
+        def run(seconds: float):
+            folder = tmp_path / str(seconds)
+            folder.mkdir()
+            return clone(url, folder, timeout=timedelta(seconds=seconds)), seconds
+
+        answer, limit = with_growing_limit(run, lambda _made: called.is_set(), (0.5, 10.0, 60.0))
         assert (answer.ok, answer.timed_out) == (False, True)
-        assert answer.complaint == "still running after 0.5 s"
+        assert answer.complaint == f"still running after {limit:g} s"
         assert commands_with(f"127.0.0.1:{port}") == []
 
 

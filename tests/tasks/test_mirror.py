@@ -11,6 +11,7 @@ from agentbench.errors import GitCloneError, GitCloneTimeoutError
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.overlay import overlay_of
 from agentbench.tasks.source import RepoSource
+from tests.patience import with_growing_limit
 from tests.tasks.conditions import (
     closed_port,
     commands_with,
@@ -390,14 +391,20 @@ class TestUnreachable:
         assert "not allowed" in self.refused(mirrors, url)
 
     def test_an_origin_that_hangs_ends_at_the_timeout_with_its_helpers(self, tmp_path):
-        mirrors = Mirrors(tmp_path / "mirrors", timeout=timedelta(seconds=0.5))
-        with silent_server() as port:
-            with pytest.raises(GitCloneTimeoutError) as caught:
-                mirrors.of(
-                    RepoSource(url=f"https://me:s3cr3t@127.0.0.1:{port}/x.git", commit=NOWHERE)
-                )
-            message = str(caught.value)
-            assert message == f"https://127.0.0.1:{port}/x.git: still running after 0.5 s"
+        called = Event()
+        with silent_server(called=called) as port:
+            source = RepoSource(url=f"https://me:s3cr3t@127.0.0.1:{port}/x.git", commit=NOWHERE)
+
+            def run(seconds: float):
+                mirrors = Mirrors(tmp_path / "mirrors", timeout=timedelta(seconds=seconds))
+                with pytest.raises(GitCloneTimeoutError) as caught:
+                    mirrors.of(source)
+                return str(caught.value), seconds
+
+            message, limit = with_growing_limit(
+                run, lambda _made: called.is_set(), (0.5, 10.0, 60.0)
+            )
+            assert message == f"https://127.0.0.1:{port}/x.git: still running after {limit:g} s"
             assert commands_with(f"127.0.0.1:{port}") == []
         assert [path for path in (tmp_path / "mirrors").iterdir() if path.is_dir()] == []
 

@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.patience import HANG_SECONDS
+
 
 class Found(NamedTuple):
     """A server that answers."""
@@ -35,7 +37,7 @@ def serving(folder: Path, *options: object, **env: str) -> Iterator[Found]:
     )
     with ExitStack() as keep:
         keep.callback(process.stderr.close)
-        keep.callback(process.wait, 30)
+        keep.callback(process.wait, HANG_SECONDS)
         keep.callback(process.send_signal, signal.SIGTERM)
         line = process.stderr.readline()
         found = re.match(r"serving on ((http://[^/]+)\S*) ", line)

@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser import context_of
 from tests.view.axe import serious
 from tests.view.server import serving
 
@@ -48,16 +49,17 @@ def test_whoever_looks_for_what_keeps_people_out_finds_it(page, server):
 def test_everybody_can_use_every_view_by_day_by_night_and_on_a_telephone(
     browser, server, view, scheme, width
 ):
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.goto(server + view)
-    unfold(page)
-    assert serious(page) == {}
-    over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert page.evaluate(over) == 0
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)"
-    assert dark == (scheme == "dark")
-    context.close()
+    with context_of(
+        browser, color_scheme=scheme, viewport={"width": width, "height": 900}
+    ) as context:
+        page = context.new_page()
+        page.goto(server + view)
+        unfold(page)
+        assert serious(page) == {}
+        over = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(over) == 0
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)"
+        assert dark == (scheme == "dark")
 
 
 def test_everybody_can_bring_the_token(page, shown):
@@ -113,17 +115,17 @@ def test_typing_filters_at_once_and_the_address_follows(page, server, shown):
 
 
 def test_without_script_the_form_filters_all_the_same(browser, server, shown):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{server}/runs/{shown.first}")
-    expect(page.get_by_role("button", name="Keys")).to_be_hidden()
-    page.get_by_role("searchbox", name="Filter").fill("cache")
-    page.get_by_label("Fault", exact=True).select_option("agent")
-    page.get_by_role("button", name="Apply").click()
-    asked = parse_qs(urlsplit(page.url).query)
-    assert (asked["q"], asked["fault"]) == (["cache"], ["agent"])
-    expect(page.locator("#count")).to_contain_text("that the filter lets through")
-    context.close()
+    with context_of(browser, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(f"{server}/runs/{shown.first}")
+        expect(page.get_by_role("button", name="Keys")).to_be_hidden()
+        page.get_by_role("searchbox", name="Filter").fill("cache")
+        page.get_by_label("Fault", exact=True).select_option("agent")
+        page.get_by_role("button", name="Apply").click()
+        expect(page).to_have_url(re.compile("fault=agent"))
+        asked = parse_qs(urlsplit(page.url).query)
+        assert (asked["q"], asked["fault"]) == (["cache"], ["agent"])
+        expect(page.locator("#count")).to_contain_text("that the filter lets through")
 
 
 def test_columns_sort_both_ways(page, server, shown):
@@ -211,18 +213,17 @@ def test_the_first_tab_skips_to_the_content(page, server):
 
 
 def test_wide_tables_scroll_by_the_keyboard_in_a_narrow_window(browser, server, shown):
-    context = browser.new_context(viewport={"width": 400, "height": 800})
-    page = context.new_page()
-    page.goto(f"{server}/runs/{shown.first}")
-    table = page.get_by_role("region", name="Table of attempts")
-    table.focus()
-    assert table.evaluate("box => box.scrollWidth > box.clientWidth")
-    page.keyboard.press("ArrowRight")
-    table.evaluate(
-        "box => new Promise(done => { const look = () => box.scrollLeft > 0 ? done()"
-        " : requestAnimationFrame(look); look(); })"
-    )
-    context.close()
+    with context_of(browser, viewport={"width": 400, "height": 800}) as context:
+        page = context.new_page()
+        page.goto(f"{server}/runs/{shown.first}")
+        table = page.get_by_role("region", name="Table of attempts")
+        table.focus()
+        assert table.evaluate("box => box.scrollWidth > box.clientWidth")
+        page.keyboard.press("ArrowRight")
+        table.evaluate(
+            "box => new Promise(done => { const look = () => box.scrollLeft > 0 ? done()"
+            " : requestAnimationFrame(look); look(); })"
+        )
 
 
 def test_nothing_is_asked_of_any_other_server_and_nothing_is_refused_by_the_policy(

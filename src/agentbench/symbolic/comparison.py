@@ -46,6 +46,7 @@ class Question(Schema):
     examples: int = Field(default=500, gt=0)  # inputs made for each pair
     call_seconds: float = Field(default=2.0, gt=0)  # for each call of one side
     symbolic: bool = True  # search the paths too
+    path_seconds: float = Field(default=15.0, gt=0)  # for them: more hardly ever finds more
     literals: tuple[str, ...] = ()  # of tests, as source: inputs are made near them
     seed: int = 0
 

@@ -17,9 +17,12 @@ from agentbench.agents.gateway.running import running
 from agentbench.agents.gateway.upstream import Bounds
 from agentbench.agents.model_door import ModelDoor, Wire
 from tests.fakes.scripted_model import ScriptedModel
+from tests.patience import HANG_SECONDS
 
 MODEL = "gpt-5"
-QUICK = Bounds(connect_s=5, idle_s=0.5, total_s=5, answer_bytes=1 << 20, request_bytes=1 << 20)
+SMALL = Bounds(answer_bytes=1 << 20, request_bytes=1 << 20)
+QUICK = Bounds(idle_s=0.5)
+"""For a provider that hangs: any other answer may need longer on a busy machine."""
 PATHS = {
     Wire.OPENAI_CHAT: "/v1/chat/completions",
     Wire.OPENAI_RESPONSES: "/v1/responses",
@@ -70,7 +73,11 @@ def through(door: ModelDoor) -> httpx2.HTTPTransport:
 @contextmanager
 def plain_client(door: ModelDoor, **options) -> Iterator[httpx2.Client]:
     """A client that can send anything."""
-    options = {"headers": {"authorization": f"Bearer {door.token}"}, "timeout": 30, **options}
+    options = {
+        "headers": {"authorization": f"Bearer {door.token}"},
+        "timeout": HANG_SECONDS,
+        **options,
+    }
     with httpx2.Client(transport=through(door), base_url="http://door", **options) as client:
         yield client
 
@@ -78,7 +85,7 @@ def plain_client(door: ModelDoor, **options) -> Iterator[httpx2.Client]:
 @contextmanager
 def open_ai(door: ModelDoor, **options) -> Iterator[openai.OpenAI]:
     """OpenAI's own client."""
-    options = {"api_key": door.token, "max_retries": 0, **options}
+    options = {"api_key": door.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
     with httpx2.Client(transport=through(door)) as http:
         yield openai.OpenAI(base_url="http://door/v1", http_client=http, **options)
 
@@ -86,7 +93,7 @@ def open_ai(door: ModelDoor, **options) -> Iterator[openai.OpenAI]:
 @contextmanager
 def anthropic_ai(door: ModelDoor, **options) -> Iterator[anthropic.Anthropic]:
     """Anthropic's own client."""
-    options = {"api_key": door.token, "max_retries": 0, **options}
+    options = {"api_key": door.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
     with httpx2.Client(transport=through(door)) as http:
         yield anthropic.Anthropic(base_url="http://door", http_client=http, **options)
 

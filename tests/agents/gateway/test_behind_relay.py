@@ -42,7 +42,7 @@ import os, socket
 door = int(os.environ["AGENTBENCH_MODEL_URL"].rpartition(":")[2])
 def reached(address):
     try:
-        with socket.create_connection(address, timeout=2) as connection:
+        with socket.create_connection(address, timeout=60) as connection:
             return connection.getpeername() != connection.getsockname()  # else it met itself
     except OSError:
         return False

@@ -14,7 +14,7 @@ import pytest
 from agentbench.agents.model_door import ModelErrorKind, Wire
 from agentbench.scoring.evidence import Severity
 from tests.agents.gateway.at_the_door import (
-    QUICK,
+    SMALL,
     USER,
     anthropic_ai,
     ask,
@@ -225,7 +225,7 @@ def test_without_a_price_a_budget_cannot_bind(log) -> None:
 def test_a_body_past_the_limit_is_refused_unread(log) -> None:
     with (
         ScriptedModel([Say("hi")]) as model,
-        door_to(model, log, bounds=QUICK) as door,
+        door_to(model, log, bounds=SMALL) as door,
         plain_client(door) as client,
     ):
         path, body = request_of(Wire.ANTHROPIC_MESSAGES)

@@ -1,7 +1,10 @@
 """Whatever a provider does, the client is told, the attempt's facts say it, and nothing hangs."""
 
 import json
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import anthropic
@@ -9,9 +12,11 @@ import httpx2
 import openai
 import pytest
 
-from agentbench.agents.model_door import ModelErrorKind, Wire
+from agentbench.agents.gateway.upstream import Bounds
+from agentbench.agents.model_door import ModelDoor, ModelErrorKind, ModelFacts, Wire
 from tests.agents.gateway.at_the_door import (
     QUICK,
+    SMALL,
     USER,
     anthropic_ai,
     ask,
@@ -34,6 +39,7 @@ from tests.fakes.scripted_model import (
     Tokens,
     for_ever,
 )
+from tests.patience import wait_until, with_growing_limit
 
 KINDS = [
     (429, ModelErrorKind.RATE_LIMIT),
@@ -76,25 +82,48 @@ def test_an_error_passes_as_it_is_and_is_known_for_what_it_is(
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("stream", STREAMED)
-@pytest.mark.parametrize("ending", [Cut(), Reset(after_chunks=2), Hang(after_chunks=2)])
+@pytest.mark.parametrize("ending", [Cut(), Reset(after_chunks=2)])
 def test_an_answer_that_breaks_off_breaks_off_for_the_client_too(
-    tmp_path: Path, wire: Wire, stream: bool, ending: Cut | Reset | Hang
+    tmp_path: Path, wire: Wire, stream: bool, ending: Cut | Reset
 ) -> None:
+    status, facts = broken_off(tmp_path / "log", ending, wire, stream=stream, bounds=Bounds())
+    assert status == (None if stream else 502)
+    assert facts.errors == {ModelErrorKind.CUT_STREAM: 1}
+    assert facts.unanswered.kind is ModelErrorKind.CUT_STREAM
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("stream", STREAMED)
+def test_an_answer_that_stops_in_the_middle_breaks_off_for_the_client(
+    tmp_path: Path, wire: Wire, stream: bool
+) -> None:
+    def hanging(idle_s: float) -> tuple[int | None, ModelFacts]:
+        bounds = Bounds(idle_s=idle_s)
+        log = tmp_path / f"{idle_s}"
+        return broken_off(log, Hang(after_chunks=2), wire, stream=stream, bounds=bounds)
+
+    # A stream that has not begun when its time is over is an answer with a status.
+    status, facts = with_growing_limit(
+        hanging, lambda ended: not stream or ended[0] is None, limits=(QUICK.idle_s, 5, 60)
+    )
+    assert status == (None if stream else 504)
+    assert facts.errors == {ModelErrorKind.TIMEOUT: 1}
+    assert facts.unanswered.kind is ModelErrorKind.TIMEOUT
+
+
+def broken_off(
+    log: Path, ending: Cut | Reset | Hang, wire: Wire, *, stream: bool, bounds: Bounds
+) -> tuple[int | None, ModelFacts]:
+    """The status of an answer, or none if it broke off after its head."""
     with (
         ScriptedModel([ending]) as model,
-        door_to(model, tmp_path / "log", bounds=QUICK) as door,
+        door_to(model, log, bounds=bounds) as door,
         plain_client(door) as client,
     ):
-        if stream:
-            with pytest.raises(httpx2.RemoteProtocolError):
-                ask(client, wire, stream=True)
-        else:
-            answer = ask(client, wire)
-            assert answer.status_code == (504 if isinstance(ending, Hang) else 502)
-        facts = door.facts()
-    kind = ModelErrorKind.TIMEOUT if isinstance(ending, Hang) else ModelErrorKind.CUT_STREAM
-    assert facts.errors == {kind: 1}
-    assert facts.unanswered.kind is kind
+        status = None
+        with suppress(httpx2.RemoteProtocolError):
+            status = ask(client, wire, stream=stream).status_code
+        return status, door.facts()
 
 
 @pytest.mark.parametrize("stream", STREAMED)
@@ -104,9 +133,10 @@ def test_an_answer_that_breaks_off_breaks_off_for_the_client_too(
 def test_no_answer_is_an_error_in_the_providers_form(
     tmp_path: Path, stream: bool, silence: Hang | Reset, kind: ModelErrorKind
 ) -> None:
+    bounds = QUICK if isinstance(silence, Hang) else Bounds()
     with (
         ScriptedModel(for_ever(silence)) as model,
-        door_to(model, tmp_path / "log", bounds=QUICK) as door,
+        door_to(model, tmp_path / "log", bounds=bounds) as door,
         open_ai(door) as one,
         anthropic_ai(door) as two,
     ):
@@ -130,7 +160,7 @@ def test_a_provider_that_is_not_there_is_an_error_too(tmp_path: Path) -> None:
 def test_a_provider_that_never_ends_is_cut_off(tmp_path: Path, stream: bool) -> None:
     with (
         ScriptedModel(for_ever(Endless())) as model,
-        door_to(model, tmp_path / "log", bounds=QUICK) as door,
+        door_to(model, tmp_path / "log", bounds=SMALL) as door,
         plain_client(door) as client,
     ):
         if stream:
@@ -251,8 +281,7 @@ def test_a_client_that_leaves_is_no_failure_of_the_model(tmp_path: Path) -> None
     ):
         with client.stream("POST", path, json=body) as answer:
             next(answer.iter_raw())
-        while not (tmp_path / "log").read_text():
-            pass  # until it is seen to have left
+        wait_until((tmp_path / "log").read_text)  # it is seen to have left
         go.set()
         ask(client, Wire.ANTHROPIC_MESSAGES)
         facts = door.facts()
@@ -261,19 +290,31 @@ def test_a_client_that_leaves_is_no_failure_of_the_model(tmp_path: Path) -> None
     assert [line.get("abandoned", False) for line in lines_of(tmp_path / "log")] == [True, False]
 
 
-def test_a_client_that_waited_in_vain_shows_a_model_that_hangs(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    bounds = replace(QUICK, idle_s=60, total_s=60, patience_s=0.2)
+@pytest.mark.parametrize(("patience_s", "errors"), [(3600, {}), (0, {ModelErrorKind.TIMEOUT: 1})])
+def test_a_client_that_waited_in_vain_shows_a_model_that_hangs(
+    tmp_path: Path, patience_s: float, errors: dict[ModelErrorKind, int]
+) -> None:
+    bounds = Bounds(patience_s=patience_s)
     with (
         ScriptedModel([Hang()]) as model,
         door_to(model, tmp_path / "log", bounds=bounds) as door,
     ):
-        with plain_client(door, timeout=0.5) as client, pytest.raises(httpx2.ReadTimeout):
-            ask(client, Wire.OPENAI_CHAT)
-        while door.facts().unanswered is None:
-            pass
-        assert door.facts().unanswered.kind is ModelErrorKind.TIMEOUT
+        with asking(door, Wire.OPENAI_CHAT):
+            wait_until(lambda: model.asked)
+        wait_until((tmp_path / "log").read_text)  # it is seen to have left
+        assert door.facts().errors == errors
+
+
+@contextmanager
+def asking(door: ModelDoor, wire: Wire) -> Iterator[None]:
+    """A client that asks and leaves at the end of the block."""
+    path, body = request_of(wire)
+    data = json.dumps(body).encode()
+    head = f"host: door\r\nauthorization: Bearer {door.token}\r\ncontent-length: {len(data)}"
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(door.socket))
+        connection.sendall(f"POST {path} HTTP/1.1\r\n{head}\r\n\r\n".encode() + data)
+        yield
 
 
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b'{"error": {"message": "no"}}'])

@@ -9,6 +9,7 @@ import pytest
 from agentbench.agents.gateway import listening as module
 from agentbench.agents.gateway.listening import cut, listening, tcp_listener, unix_listener
 from agentbench.agents.gateway.loop_thread import LoopThread
+from tests.patience import HANG_SECONDS
 
 HELLO = b"GET /%s HTTP/1.1\r\nhost: x\r\n\r\n"
 
@@ -42,7 +43,7 @@ def served(listener: socket.socket):
 def connected(address):
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family) as client:
-        client.settimeout(20)
+        client.settimeout(HANG_SECONDS)
         client.connect(address)
         yield client
 
@@ -99,7 +100,7 @@ def test_at_the_end_every_connection_is_cut(tmp_path: Path) -> None:
         idle = socket.socket(socket.AF_UNIX)
         busy = socket.socket(socket.AF_UNIX)
         for client in (idle, busy):
-            client.settimeout(20)
+            client.settimeout(HANG_SECONDS)
             client.connect(str(tmp_path / "s"))
         busy.sendall(HELLO % b"hang")
         assert busy.recv(65536)
@@ -122,7 +123,7 @@ def test_one_connection_too_many_is_closed(tmp_path: Path, monkeypatch: pytest.M
     with served(unix_listener(tmp_path / "s")):
         clients = [socket.socket(socket.AF_UNIX) for _ in range(3)]
         for client in clients:
-            client.settimeout(20)
+            client.settimeout(HANG_SECONDS)
             client.connect(str(tmp_path / "s"))
         assert clients[2].recv(1) == b""
         clients[0].sendall(HELLO % b"fine")

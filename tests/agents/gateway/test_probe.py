@@ -1,11 +1,10 @@
 """A bad key is found at once, and the message says what to do."""
 
-import time
-
 import pytest
 
 from agentbench.agents.gateway.endpoints import resolve_endpoints
 from agentbench.agents.gateway.prices import known_prices
+from agentbench.agents.gateway.probe import PROBE_SECONDS
 from agentbench.agents.gateway.running import running
 from agentbench.agents.model_door import ModelErrorKind
 from agentbench.errors import UnavailableError, UsageError
@@ -19,6 +18,7 @@ from tests.fakes.scripted_model import (
     ScriptedModel,
     for_ever,
 )
+from tests.patience import HANG_SECONDS
 
 PROVIDERS = {
     "openai": "OPENAI_API_KEY",
@@ -27,15 +27,17 @@ PROVIDERS = {
 }
 
 
-def probe(server: ScriptedModel, provider: str = "openai", **environ: str) -> None:
+def probe(
+    server: ScriptedModel,
+    provider: str = "openai",
+    *,
+    seconds: float = HANG_SECONDS,
+    **environ: str,
+) -> None:
     environ = {PROVIDERS[provider]: server.key, **environ}
     found = resolve_endpoints(f"{provider}/m", environ=environ, base_url=server.base_url)
     with running(found.endpoints, model=found.model, prices=known_prices()) as gateway:
-        started = time.monotonic()
-        try:
-            gateway.probe()
-        finally:
-            assert time.monotonic() - started < 5
+        gateway.probe(seconds=seconds)
 
 
 @pytest.mark.parametrize("provider", list(PROVIDERS))
@@ -73,13 +75,26 @@ def test_an_empty_account_is_named() -> None:
         probe(server)
 
 
-@pytest.mark.parametrize("answer", [Hang(), Reset(), Fail(500)])
-def test_no_answer_is_no_service(answer: Hang | Reset | Fail) -> None:
+@pytest.mark.parametrize("answer", [Reset(), Fail(500)])
+def test_no_answer_is_no_service(answer: Reset | Fail) -> None:
     with (
         ScriptedModel(for_ever(answer)) as server,
         pytest.raises(UnavailableError, match="--no-probe"),
     ):
         probe(server)
+    assert len(server.asked) == 1
+
+
+def test_a_model_that_hangs_is_no_service() -> None:
+    with (
+        ScriptedModel(for_ever(Hang())) as server,
+        pytest.raises(UnavailableError, match=r"in time|within 0\.5 s"),
+    ):
+        probe(server, seconds=0.5)
+
+
+def test_a_run_waits_less_than_five_seconds_for_its_model() -> None:
+    assert PROBE_SECONDS < 5
 
 
 def test_nobody_there_is_no_service() -> None:

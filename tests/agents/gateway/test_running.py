@@ -24,6 +24,7 @@ from tests.agents.gateway.at_the_door import (
     plain_client,
 )
 from tests.fakes.scripted_model import Call, Fail, Say, ScriptedModel, Tokens, for_ever
+from tests.patience import HANG_SECONDS, wait_until
 
 TOKENS = Tokens(input=1000, output=200, cached=400, cache_written=0, reasoning=50)
 WRITING = Tokens(input=1000, output=200, cached=400, cache_written=300)
@@ -139,8 +140,7 @@ def test_two_hundred_streams_at_a_time_are_all_counted(tmp_path: Path) -> None:
         threads += [threading.Thread(target=one, args=(client,)) for _ in range(100)]
         for thread in threads:
             thread.start()
-        while len(model.asked) < 100:  # as many as the client's own pool lets out at a time
-            pass
+        wait_until(lambda: len(model.asked) >= 100)  # the client's own pool lets out no more
         go.set()
         for thread in threads:
             thread.join()
@@ -258,7 +258,8 @@ from agentbench.agents.gateway.prices import known_prices
 from agentbench.agents.gateway.running import running
 with running(None, model="gpt-5", prices=known_prices(), replay=Path(sys.argv[1])) as gateway:
     with gateway.admit(budget_usd=1, log=Path(sys.argv[2])) as door:
-        with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(door.socket))) as client:
+        way = httpx2.HTTPTransport(uds=str(door.socket))
+        with httpx2.Client(transport=way, timeout=60) as client:
             headers = {"x-api-key": door.token}
             body = {"model": "gpt-5", "messages": []}
             answer = client.post("http://door/v1/messages", json=body, headers=headers)
@@ -279,7 +280,7 @@ def test_a_replay_needs_no_network(tmp_path: Path) -> None:
         [*bare, sys.executable, "-c", UNPLUGGED, str(file), str(tmp_path / "again")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
     if "unshare" in done.stderr and "Operation not permitted" in done.stderr:

@@ -17,8 +17,10 @@ from agentbench.agents.model_door import ModelErrorKind, Wire
 from tests.agents.gateway.at_the_door import QUICK, endpoints_of, request_of
 from tests.fakes.scripted_model import Cut, Endless, Hang, Reset, Say, ScriptedModel, for_ever
 
+PATIENT = Bounds()
 
-def asked(server: ScriptedModel, call: Call, bounds: Bounds = QUICK) -> tuple[int, bytes]:
+
+def asked(server: ScriptedModel, call: Call, bounds: Bounds = PATIENT) -> tuple[int, bytes]:
     async def ask() -> tuple[int, bytes]:
         async with http_client(bounds) as client:
             upstream = LiveUpstream(endpoints_of(server.base_url, server.key), client)
@@ -85,7 +87,11 @@ def test_each_way_not_to_answer_has_its_name(answer, kind: ModelErrorKind) -> No
         ScriptedModel([answer]) as server,
         pytest.raises(UpstreamError) as fault,
     ):
-        asked(server, call_of(Wire.OPENAI_CHAT, stream=True))
+        asked(
+            server,
+            call_of(Wire.OPENAI_CHAT, stream=True),
+            bounds=QUICK if isinstance(answer, Hang) else PATIENT,
+        )
     assert (fault.value.failure.kind, fault.value.failure.status) == (kind, None)
 
 

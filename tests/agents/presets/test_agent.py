@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
@@ -17,6 +18,7 @@ from agentbench.tasks.problem import Problem, TaskId
 from tests.agents.gateway.unix_door import echo, unix_door
 from tests.agents.presets.minimal import preset
 from tests.e2e import conftest as end_to_end
+from tests.patience import with_growing_limit
 
 bubblewrap = end_to_end.bubblewrap
 cache_dir = end_to_end.cache_dir
@@ -46,17 +48,23 @@ def problem():
 
 @pytest.fixture
 def budget():
-    return Budget(timeout=timedelta(seconds=60), max_steps=9, max_cost_usd=1)
+    return budget_of(seconds=60)
+
+
+def budget_of(seconds):
+    return Budget(timeout=timedelta(seconds=seconds), max_steps=9, max_cost_usd=1)
 
 
 @pytest.fixture
 def solve(bubblewrap, tmp_path, problem, budget):
     """Runs a preset in a sandbox, behind a door."""
 
+    doors = count()
+
     def run(told, *, wires=tuple(Wire), budget=budget):
         agent = PresetAgent(told, toolboxes=tmp_path / "toolboxes")
         image = bubblewrap.resolve_image(None)
-        with unix_door(tmp_path / "door", echo) as door:
+        with unix_door(tmp_path / f"door-{next(doors)}", echo) as door:
             door = replace(door, wires=wires)
             mounts = [*door_mounts(door), *agent.mounts(bubblewrap, image)]
             with bubblewrap.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
@@ -111,11 +119,15 @@ def test_failure_can_be_declared_harmless(solve):
     assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "")
 
 
-def test_one_that_never_ends_is_out_of_time_whatever_it_says(solve, budget):
+def test_one_that_never_ends_is_out_of_time_whatever_it_says(solve):
     told = preset(
         command="echo Limits; sleep 600", stops=[{"says": "Limits", "ending": "step_limit"}]
     )
-    outcome = solve(told, budget=replace(budget, timeout=timedelta(seconds=1)))
+    outcome = with_growing_limit(
+        lambda seconds: solve(told, budget=budget_of(seconds)),
+        lambda outcome: "Limits" in outcome.command.stdout,
+        limits=(1, 10, 60),
+    )
     assert outcome.ending is AgentEnding.TIME_LIMIT
 
 

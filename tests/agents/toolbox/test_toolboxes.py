@@ -20,6 +20,7 @@ from agentbench.agents.toolbox.toolboxes import (
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.interface import Command, ImageId, Limits, ReadOnlyMount, Sandbox
+from tests.patience import HANG_SECONDS
 
 GREETER = ToolRecipe(
     name="greeter",
@@ -75,7 +76,7 @@ def run(provider, image: ImageId, mount: ReadOnlyMount, line: str):
     with provider.open(image, limits=Limits(), network=False, mounts=[mount]) as sandbox:
         tools = sandbox.mounted(TOOLS_MOUNT)
         argv = ("sh", "-c", line.replace("{tools}", str(tools)))
-        return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=30)))
+        return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=HANG_SECONDS)))
 
 
 def test_what_was_installed_runs_in_a_sandbox_without_a_network(tmp_path, provider, image) -> None:

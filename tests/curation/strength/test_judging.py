@@ -8,6 +8,7 @@ from agentbench.stages.verification.protection import JudgedChange
 from agentbench.tasks.patched_file import PatchedFile
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED
 from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
+from tests.patience import with_growing_limit
 
 EXTRA = """
 
@@ -36,20 +37,36 @@ def judged(tmp_path):
     return judged
 
 
+def ended(verdicts):
+    return [verdict.outcome for verdict in verdicts]
+
+
 def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
-    task = small_task(tmp_path / "task", test_timeout_s=4)
-    right, wrong, endless, broken, gone = judged(
-        task,
+    texts = (
         FIXED.replace("sum(prices)", "sum(list(prices))"),
         FIXED.replace("sum(prices)", "sum(prices) + 1"),
         FIXED.replace("return sum(prices)", "while True: pass"),
         f"{FIXED}\nraise RuntimeError('at import')\n",
         f"{FIXED}\nimport os\nos._exit(0)\n",
     )
+
+    def judged_within(seconds):
+        task = small_task(tmp_path / f"task-{seconds}", test_timeout_s=seconds)
+        return judged(task, *texts), seconds
+
+    def only_the_endless_one_hangs(made):
+        return not isinstance(made[0], str) and ended(made[0]).count(Outcome.TIMED_OUT) == 1
+
+    (right, wrong, endless, broken, gone), seconds = with_growing_limit(
+        judged_within, only_the_endless_one_hangs, limits=(4, 60)
+    )
     assert (right.outcome, right.detail) == (Outcome.SURVIVED, "")
     assert wrong.outcome is Outcome.KILLED
     assert wrong.detail.startswith("tests/test_")
-    assert (endless.outcome, endless.detail) == (Outcome.TIMED_OUT, "still running after 4 s")
+    assert (endless.outcome, endless.detail) == (
+        Outcome.TIMED_OUT,
+        f"still running after {seconds} s",
+    )
     assert broken.outcome is Outcome.BROKEN
     assert gone.outcome is Outcome.BROKEN
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.fakes.scripted_model import (
     Tokens,
     for_ever,
 )
+from tests.patience import with_growing_limit
 
 RUN_FIX = Say(f"run: {FIX}", Tokens(input=100, output=20, cached=40))
 DONE = Say("all is well", Tokens(input=150, output=5))
@@ -41,6 +43,8 @@ def walled_attempt(walled_bench, tmp_path, monkeypatch):
 
 
 def _maker(bench, tmp_path, monkeypatch):
+    numbers = count(1)
+
     def make(script, *, wire="openai-chat", line=None, agent="", model=None, tries=3, prices=None):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
@@ -52,7 +56,7 @@ def _maker(bench, tmp_path, monkeypatch):
                 probe=False,
                 prices=prices,
             )
-            task = SmallTask(agent=agent).write(tmp_path / "task")
+            task = SmallTask(agent=agent).write(tmp_path / f"task-{next(numbers)}")
             record = run_attempt(
                 task,
                 CommandAgent(line or command(wire, tries)),
@@ -186,7 +190,11 @@ def test_an_agent_that_crashes_while_its_model_answers_is_itself_at_fault(walled
 
 def test_an_agent_that_hangs_is_out_of_time(attempt):
     line = f"{{ {command('openai-chat')}; }}; sleep 600"
-    record = attempt([DONE], line=line, agent="timeout_s = 6")
+    record = with_growing_limit(
+        lambda seconds: attempt([DONE], line=line, agent=f"timeout_s = {seconds}"),
+        lambda _: attempt.server.asked,
+        limits=(6, 60),
+    )
     assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
 
 

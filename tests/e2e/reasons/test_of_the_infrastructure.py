@@ -22,11 +22,12 @@ from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import Problem
-from tests.e2e.bench import PREPARED, Bench, wait_until
+from tests.e2e.bench import PREPARED, Bench
 from tests.e2e.conftest import BACK_ENDS
 from tests.e2e.leftovers import left_on_machine
 from tests.e2e.program import records_of, started_program
 from tests.e2e.small_task import SmallTask
+from tests.patience import HANG_SECONDS, wait_until
 from tests.sandbox.second_engine import SecondEngine, second_engine
 
 UP_TO_THE_AGENT = (*PREPARED, StageName.BASELINE_RUN, StageName.AGENT_RUN)
@@ -74,9 +75,9 @@ def test_ctrl_c_is_an_interrupt_of_ours(
     options = ("--sandbox", sandbox, "--runs-dir", run.parent, "--run-id", run.name)
     with started_program("run", task, *line, *options, env=environ, cwd=tmp_path) as program:
         log = run / "attempts" / "small" / "1" / "stages" / "agent_run.log"
-        wait_until(lambda: log.is_file() and b"at work" in log.read_bytes(), within=120)
+        wait_until(lambda: log.is_file() and b"at work" in log.read_bytes())
         program.send_signal(signal.SIGINT)
-        _, said = program.communicate(timeout=60)
+        _, said = program.communicate(timeout=HANG_SECONDS)
 
     assert program.returncode == 130
     assert f"go on with: agentbench resume {run}" in said

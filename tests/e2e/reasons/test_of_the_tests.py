@@ -38,13 +38,11 @@ def test_a_partial_fix_ends_in_failed_tests(bench: Bench, tmp_path: Path) -> Non
 
 
 def test_tests_that_hang_by_the_change_end_in_a_timeout(bench: Bench, tmp_path: Path) -> None:
-    task = SmallTask(test_timeout_s=8).write(tmp_path / "small")
-
-    record = bench.command(task, _total_that("while True: pass"))
+    record, seconds = bench.hanging(SmallTask(), _total_that("while True: pass"), tmp_path)
 
     assert record.failure_reason is FailureReason.TIMEOUT
     assert record.fault is Fault.AGENT
-    assert "still running after 8 s" in record.detail
+    assert f"still running after {seconds} s" in record.detail
 
 
 def test_a_program_without_its_tests_ends_in_no_tests(bench: Bench, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from agentbench.runs.executors.local import LocalExecutor
 from agentbench.runs.plan import Planned
 from agentbench.runs.store import RunStore
 from agentbench.runs.tries import LocalTries
+from tests.patience import HANG_SECONDS
 from tests.runs.executors.conformance import ExecutorConformance
 from tests.runs.records import RUN, configuration
 
@@ -29,4 +30,4 @@ def test_what_a_try_raises_is_raised_where_its_end_is_awaited(task):
     with LocalExecutor(away, jobs=1) as executor:
         executor.start(Planned(task=task, attempt=1))
         with pytest.raises(OutageError, match="the engine is away"):
-            executor.ended(within=60.0)
+            executor.ended(within=HANG_SECONDS)

@@ -93,12 +93,17 @@ def test_a_node_without_a_key_says_whose_it_is_to_be(with_model, monkeypatch):
 def test_an_interrupt_cuts_it_off(errand):
     import _thread
 
+    is_over = Event()
+
     def work(_given):
         _thread.interrupt_main()
-        Event().wait(5)
+        is_over.wait()
         return AgentOutcome(ending=AgentEnding.SUBMITTED)
 
     agent = ScriptedAgent(work)
-    brought = make_on_node(replace(errand, orders=replace(errand.orders, agent=agent)))
+    try:
+        brought = make_on_node(replace(errand, orders=replace(errand.orders, agent=agent)))
+    finally:
+        is_over.set()
     assert was_interrupted(brought.record)
     assert brought.record.failure_reason is FailureReason.INTERRUPTED

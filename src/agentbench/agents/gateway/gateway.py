@@ -20,7 +20,7 @@ from agentbench.agents.gateway.ledger import Ledger
 from agentbench.agents.gateway.listening import listening, unix_listener
 from agentbench.agents.gateway.loop_thread import LoopThread
 from agentbench.agents.gateway.prices import Prices
-from agentbench.agents.gateway.probe import probe
+from agentbench.agents.gateway.probe import PROBE_SECONDS, probe
 from agentbench.agents.gateway.redaction import Redactor
 from agentbench.agents.gateway.upstream import Bounds, Upstream
 from agentbench.agents.model_door import ModelFacts, Wire
@@ -82,17 +82,20 @@ class Gateway:
         """What can be spoken at its doors, the model's main wire first."""
         return self._upstream.wires
 
-    def probe(self) -> None:
+    def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
         """Ask the model for a token, to find a bad key or name before anything is paid for.
 
         Does nothing in a replay.
 
+        Args:
+            seconds: How long to wait for the answer.
+
         Raises:
             UsageError: the key, the model's name or the base URL is wrong.
-            UnavailableError: no answer came within five seconds.
+            UnavailableError: no answer came in that time.
         """
         if self._options.replay is None and self._options.endpoints is not None:
-            self._loop.run(probe(self._options.endpoints, self._options.model))
+            self._loop.run(probe(self._options.endpoints, self._options.model, seconds=seconds))
 
     @contextmanager
     def admit(self, *, budget_usd: float, log: Path, lane: str = "") -> Iterator[Door]:

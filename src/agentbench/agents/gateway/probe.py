@@ -3,8 +3,6 @@
 import asyncio
 import json
 
-import httpx2
-
 from agentbench.agents.gateway.endpoints import Endpoints
 from agentbench.agents.gateway.provider_errors import failure_of
 from agentbench.agents.gateway.redaction import Redactor
@@ -20,22 +18,29 @@ from agentbench.agents.model_door import ModelErrorKind, ModelFailure, Wire
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.pytest_results.model import JsonObject
 
-_ANSWERS_WITHIN_S = 4.5
-_BOUNDS = Bounds(connect_s=_ANSWERS_WITHIN_S, idle_s=_ANSWERS_WITHIN_S, total_s=_ANSWERS_WITHIN_S)
+PROBE_SECONDS = 4.5
+"""A model that does not answer for so long counts as one that is not there."""
+
 _SKIP = "or skip this check with --no-probe"
 _USER = {"role": "user", "content": "Say ok."}
 _LEAST = 16  # tokens; OpenAI takes no less
 
 
-async def probe(endpoints: Endpoints, model: str) -> None:
+async def probe(endpoints: Endpoints, model: str, *, seconds: float = PROBE_SECONDS) -> None:
     """Ask for a token or so, on the model's main wire.
+
+    Args:
+        endpoints: Where the model is.
+        model: Its name, as its provider knows it.
+        seconds: How long to wait for the answer.
 
     Raises:
         UsageError: the key, the model's name or the base URL is wrong, or the account is empty.
         UnavailableError: no answer came in time, or only that the server is broken.
     """
-    async with http_client(_BOUNDS) as client:
-        failure = await _tried(endpoints, model, client)
+    bounds = Bounds(connect_s=seconds, idle_s=seconds, total_s=seconds)
+    async with http_client(bounds) as client:
+        failure = await _tried(endpoints, model, LiveUpstream(endpoints, client), bounds)
     if failure is None:
         return
     said = Redactor(endpoints.keys).text(failure.message)
@@ -43,17 +48,19 @@ async def probe(endpoints: Endpoints, model: str) -> None:
 
 
 async def _tried(
-    endpoints: Endpoints, model: str, client: httpx2.AsyncClient
+    endpoints: Endpoints, model: str, upstream: LiveUpstream, bounds: Bounds
 ) -> ModelFailure | None:
-    upstream = LiveUpstream(endpoints, client)
-    failure = await _asked(upstream, endpoints.main, model)
+    failure = await _asked(upstream, endpoints.main, model, bounds)
     newer = Wire.OPENAI_RESPONSES
     if failure is not None and "v1/responses" in failure.message and newer in endpoints.by_wire:
-        return await _asked(upstream, newer, model)  # what some of OpenAI's models speak alone
+        # What some of OpenAI's models speak alone.
+        return await _asked(upstream, newer, model, bounds)
     return failure
 
 
-async def _asked(upstream: LiveUpstream, wire: Wire, model: str) -> ModelFailure | None:
+async def _asked(
+    upstream: LiveUpstream, wire: Wire, model: str, bounds: Bounds
+) -> ModelFailure | None:
     """What is wrong with an answer; its head is enough where all is well."""
     request = _request(wire, model)
     action = "streamGenerateContent" if wire is Wire.GEMINI_GENERATE else ""
@@ -66,7 +73,7 @@ async def _asked(upstream: LiveUpstream, wire: Wire, model: str) -> ModelFailure
         query="alt=sse" if action else "",
     )
     try:
-        async with asyncio.timeout(_ANSWERS_WITHIN_S), upstream.ask(call) as answer:
+        async with asyncio.timeout(bounds.total_s), upstream.ask(call) as answer:
             if answer.status < 300:
                 return None
             body = b"".join([chunk async for chunk in answer.chunks])
@@ -74,7 +81,7 @@ async def _asked(upstream: LiveUpstream, wire: Wire, model: str) -> ModelFailure
     except UpstreamError as fault:
         return fault.failure
     except TimeoutError:
-        message = f"no answer within {_ANSWERS_WITHIN_S:g} s"
+        message = f"no answer within {bounds.total_s:g} s"
         return ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
 
 

@@ -32,7 +32,7 @@ _MADE_OF = {"t": "missing"}
 _SHARE = 0.6  # of the time, for inputs that are made; the rest is for paths
 _SAID = 300  # characters of an error
 _OBSERVED = 100  # calls of tests
-_LEAST_SECONDS = 0.25  # for a call
+_LEAST_SHARE = 1 / 8  # of the time of a call
 _ORDERS = 6  # of sets, in which a difference must be the same
 _FEWEST = 10  # inputs that say something
 _GUESSES: tuple[dict[str, Any], ...] = (
@@ -84,7 +84,7 @@ class Sides:
     def _hurry(self, left: dict[str, Any]) -> None:
         """Where the reference takes too long at times, the time is for those where it does not."""
         if left["steps"][-1]["kind"] == "timeout":
-            self.seconds = max(self.seconds / 2, min(self.whole_seconds, _LEAST_SECONDS))
+            self.seconds = max(self.seconds / 2, self.whole_seconds * _LEAST_SHARE)
 
     def _note(self, left: dict[str, Any]) -> None:
         """What there was to see of the reference."""
@@ -220,7 +220,8 @@ def _compare(
     found = found or search(strategy, sides.look, limit, question)
     answer: dict[str, Any] = {}
     if found is None and question.get("symbolic", True):
-        answer, found = _paths(pair, described, sides, known, until)
+        seconds = min(until - time.monotonic(), question.get("path_seconds", 15.0))
+        answer, found = _paths(pair, described, sides, known, seconds)
     if found is not None:
         free = '"choice"' not in json.dumps(described)  # or a smaller text is none of the choices
         return {**answer, **_different(found, sides, pair, free=free)}
@@ -273,13 +274,13 @@ def _alike(sides: Sides, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _paths(
-    pair: dict[str, Any], described: dict[str, Any], sides: Sides, known: Any, until: float
+    pair: dict[str, Any], described: dict[str, Any], sides: Sides, known: Any, seconds: float
 ) -> tuple[dict[str, Any], list[str] | None]:
     """Search the paths of both; what is found there is looked at as any other program."""
     from agentbench_plausible import is_plausible
     from agentbench_symbolic_link import explore
 
-    said = explore(pair, described, until - time.monotonic())
+    said = explore(pair, described, seconds)
     facts = {"paths_explored": said.get("paths", 0), "exhausted": said.get("exhausted", False)}
     if said.get("why"):
         facts["why"] = f"paths were not searched: {said['why']}"

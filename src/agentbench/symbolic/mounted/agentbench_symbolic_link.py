@@ -14,14 +14,12 @@ from typing import Any
 _PROGRAM = str(Path(__file__).parent / "agentbench_paths.py")
 _LOADING = 2.0  # seconds that crosshair takes to be imported
 _LEAST = 1.0
-_MOST = 15.0  # seconds, after which more of them hardly ever find more
 
 
 def explore(pair: dict[str, Any], described: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Programs on which the paths of both part, how many paths there were, and whether all."""
     if described["kind"] != "function":
         return {"why": "a method's object is not made of symbols"}
-    seconds = min(seconds, _MOST)
     if seconds < _LEAST:
         return {"why": "no time was left"}
     asked = {"pair": pair, "described": described, "seconds": max(seconds - _LOADING, _LEAST)}

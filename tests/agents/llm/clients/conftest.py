@@ -10,6 +10,7 @@ from agentbench.agents.llm.tools.workbench import specs
 from tests.agents.gateway.at_the_door import door_to
 from tests.agents.llm.conftest import MODELS
 from tests.fakes.scripted_model import ScriptedModel
+from tests.patience import HANG_SECONDS
 
 NOTHING = Conversation(system="the rules", task="the report")
 
@@ -45,11 +46,11 @@ def clients(tmp_path):
     return opened
 
 
-def answer_of(client, conversation=NOTHING, seconds=10):
+def answer_of(client, conversation=NOTHING, seconds=HANG_SECONDS):
     return client.complete(conversation, specs(), timeout=timedelta(seconds=seconds))
 
 
-def failure_of(client, conversation=NOTHING, seconds=10):
+def failure_of(client, conversation=NOTHING, seconds=HANG_SECONDS):
     with pytest.raises(UnansweredError) as caught:
         answer_of(client, conversation, seconds)
     return caught.value

@@ -5,6 +5,7 @@ import pytest
 from agentbench.agents.llm.tools.running import SHOWN_LIMIT
 from agentbench.scoring.evidence import Ending
 from tests.agents.llm.conftest import Ended, called
+from tests.patience import with_growing_limit
 from tests.sandbox.conformance_base import sh
 
 
@@ -28,8 +29,14 @@ def test_a_command_is_run_by_a_shell_and_told_with_its_exit_code(sandbox, comman
 
 
 def test_a_command_that_goes_on_is_killed_with_all_it_started(walled):
-    reply = called(walled, "run", command="echo begun; sleep 600 & sleep 600", timeout_s=1)
-    assert reply.text == "[killed at its deadline, after 1 s]\nbegun"
+    def called_for(seconds):
+        line = "echo begun; sleep 600 & sleep 600"
+        return seconds, called(walled, "run", command=line, timeout_s=seconds)
+
+    seconds, reply = with_growing_limit(
+        called_for, lambda ended: "begun" in ended[1].text, limits=(1, 10, 60)
+    )
+    assert reply.text == f"[killed at its deadline, after {seconds} s]\nbegun"
     assert not reply.failed
     assert sh(walled, "pgrep sleep || true").stdout == ""
 
