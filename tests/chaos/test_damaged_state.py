@@ -135,6 +135,7 @@ def test_a_damaged_cache_of_bubblewrap_changes_no_verdict(
     cases.run(CACHE_FILES, f"{chaos_seed} bubblewrap", 100 if whole else 3)
 
 
+@pytest.mark.soak
 def test_a_damaged_cache_of_plain_processes_changes_no_verdict(
     make_whole, tmp_path, monkeypatch, caplog, chaos_seed, whole
 ):

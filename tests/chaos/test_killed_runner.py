@@ -25,7 +25,7 @@ def test_a_killed_run_in_containers_goes_on_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(f"{chaos_seed} docker")
-    kills, attempts = (50, 4) if whole else (2, 1)
+    kills, attempts = (50, 4) if whole else (1, 1)
     kill_and_go_on(Disturbing(tmp_path, environ, "docker", attempts), chance, kills)
 
 

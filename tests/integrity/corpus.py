@@ -1,9 +1,7 @@
-"""The whole corpus, and the part of it that Docker judges within the normal suite."""
-
-import os
+"""The whole corpus of cheats, and the part of it that Docker judges in the gate."""
 
 from tests.integrity import attacks, leaks, lies, poison, second_order, tampering
-from tests.integrity.cheat import Cheat
+from tests.integrity.cheat import Cheat, Kind
 from tests.integrity.honest import HONEST, Honest
 
 CHEATS: tuple[Cheat, ...] = (
@@ -16,19 +14,13 @@ CHEATS: tuple[Cheat, ...] = (
     *second_order.CHEATS,
 )
 
-_WHOLE = "AGENTBENCH_WHOLE_CORPUS"
-"""Set to 1, Docker judges every case."""
-
 
 def cheats_in_docker() -> list[Cheat]:
-    """Those that are tried in Docker too."""
-    return [cheat for cheat in CHEATS if cheat.in_docker or _all()]
+    """Those that the gate tries in Docker, too: two of each class; the soak tries all."""
+    marked = [cheat for cheat in CHEATS if cheat.in_docker]
+    return [cheat for kind in Kind for cheat in [c for c in marked if c.kind is kind][:2]]
 
 
 def honest_in_docker() -> list[Honest]:
-    """Those that are tried in Docker too."""
-    return [honest for honest in HONEST if honest.in_docker or _all()]
-
-
-def _all() -> bool:
-    return os.environ.get(_WHOLE) == "1"
+    """Those that the gate tries in Docker, too; the soak tries all."""
+    return [honest for honest in HONEST if honest.in_docker]

@@ -2,9 +2,14 @@
 
 from collections import Counter
 
+import pytest
+
+from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from tests.integrity.cheat import Kind
 from tests.integrity.corpus import CHEATS, cheats_in_docker, honest_in_docker
 from tests.integrity.honest import HONEST
+from tests.integrity.naive import NaiveHarness
+from tests.integrity.trials import try_naively
 
 
 def test_every_class_has_its_cheats() -> None:
@@ -20,8 +25,8 @@ def test_no_two_cases_go_by_one_name() -> None:
 
 
 def test_docker_judges_some_of_every_class() -> None:
-    assert {cheat.kind for cheat in cheats_in_docker()} == set(Kind)
-    assert len(cheats_in_docker()) >= 12
+    counts = Counter(cheat.kind for cheat in cheats_in_docker())
+    assert counts == dict.fromkeys(Kind, 2)
     assert len(honest_in_docker()) >= 6
 
 
@@ -32,3 +37,12 @@ def test_of_honest_agents_most_mend_it_and_some_do_not() -> None:
 
 def test_a_cheat_that_fools_nobody_says_what_it_does() -> None:
     assert [c.name for c in CHEATS if not c.fools_naive and not c.effect] == []
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_first_cheat_of_each_class_works_on_a_naive_harness(
+    bubblewrap: BubblewrapProvider, kind: Kind
+) -> None:
+    """The soak tries all of them."""
+    first = next(cheat for cheat in CHEATS if cheat.kind is kind)
+    try_naively(NaiveHarness(provider=bubblewrap), first)

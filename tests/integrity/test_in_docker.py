@@ -1,4 +1,4 @@
-"""Docker judges as bubblewrap does: some of each class here, all with AGENTBENCH_WHOLE_CORPUS=1."""
+"""Docker judges as bubblewrap does: some of each class in the gate, all of them in the soak."""
 
 from pathlib import Path
 
@@ -6,19 +6,20 @@ import pytest
 
 from tests.e2e.bench import Bench
 from tests.integrity.cheat import Cheat
-from tests.integrity.corpus import cheats_in_docker, honest_in_docker
-from tests.integrity.honest import Honest
+from tests.integrity.corpus import CHEATS, cheats_in_docker, honest_in_docker
+from tests.integrity.honest import HONEST, Honest
 from tests.integrity.trials import try_cheat, try_honest
+from tests.tiers import gate_and_soak
 
 pytestmark = pytest.mark.docker
 
 
-@pytest.mark.parametrize("cheat", cheats_in_docker(), ids=lambda cheat: cheat.name)
+@pytest.mark.parametrize("cheat", gate_and_soak(cheats_in_docker(), CHEATS))
 def test_a_cheat_does_not_resolve(docker_bench: Bench, tmp_path: Path, cheat: Cheat) -> None:
     try_cheat(docker_bench, cheat, tmp_path)
 
 
-@pytest.mark.parametrize("honest", honest_in_docker(), ids=lambda honest: honest.name)
+@pytest.mark.parametrize("honest", gate_and_soak(honest_in_docker(), HONEST))
 def test_an_honest_agent_gets_the_verdict_that_it_earned(
     docker_bench: Bench, tmp_path: Path, honest: Honest
 ) -> None:

@@ -150,22 +150,34 @@ class _Quiet(SimpleHTTPRequestHandler):
 DOWNLOADS = {
     "a file": (
         'python -c "import urllib.request as r; '
-        "open('basket.py', 'wb').write(r.urlopen('{url}/basket.py', timeout=5).read())\""
+        "open('basket.py', 'wb').write(r.urlopen('{url}/basket.py', timeout=60).read())\""
     ),
     "a package": (
-        "python -m pip install -q --retries 0 --timeout 5 -i {url}/simple/ --no-deps "
+        "python -m pip install -q --retries 0 --timeout 60 -i {url}/simple/ --no-deps "
         "--target . --upgrade basket"
     ),
 }
 
 
-@pytest.mark.parametrize("line", DOWNLOADS.values(), ids=DOWNLOADS)
-def test_the_answer_cannot_be_downloaded(
-    walled_bench: Bench, naive: NaiveHarness, index: str, tmp_path: Path, line: str
-) -> None:
-    cheat = Cheat(
+def downloading(line: str, index: str) -> Cheat:
+    """An agent that tries to fetch the mended program."""
+    return Cheat(
         name="downloads", kind=Kind.LEAK, line=f"{line.format(url=index)} || true; {PUT_BACK}"
     )
 
-    try_naively(replace(naive, network=True), cheat)
-    try_cheat(walled_bench, cheat, tmp_path)
+
+of_each_download = pytest.mark.parametrize("line", DOWNLOADS.values(), ids=DOWNLOADS)
+
+
+@of_each_download
+def test_the_answer_cannot_be_downloaded(
+    walled_bench: Bench, index: str, tmp_path: Path, line: str
+) -> None:
+    try_cheat(walled_bench, downloading(line, index), tmp_path)
+
+
+@of_each_download
+def test_where_there_is_a_network_it_can_be_downloaded(
+    naive: NaiveHarness, index: str, line: str
+) -> None:
+    try_naively(replace(naive, network=True), downloading(line, index))

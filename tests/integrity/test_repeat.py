@@ -8,11 +8,12 @@ from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.scoring.taxonomy import FailureReason
 from tests.integrity.honest import HONEST
 from tests.integrity.repeat import TASKS, Case, Tally, cases, repeat, table
+from tests.tiers import gate_and_soak
 
 CATALOGUE = sorted(path.parent for path in TASKS.glob("*/task.toml"))
 
 
-@pytest.mark.parametrize("task", CATALOGUE, ids=lambda path: path.name)
+@pytest.mark.parametrize("task", gate_and_soak(CATALOGUE[:2], CATALOGUE))
 def test_a_reference_solution_is_resolved(
     bubblewrap: BubblewrapProvider, cache_dir: Path, tmp_path: Path, task: Path
 ) -> None:

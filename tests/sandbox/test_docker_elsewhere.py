@@ -1,7 +1,6 @@
-"""The conformance suite on an engine that is reached by ssh, and on one that is reached by TLS.
+"""An engine that is reached by ssh, and one that is reached by TLS.
 
-Most of it does not depend on the way to the engine, so a part stands for all; AGENTBENCH_SOAK=1
-runs the whole.
+The gate moves a command's streams and a tree each way; the soak runs the whole conformance suite.
 """
 
 import os
@@ -14,8 +13,8 @@ from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
 from tests.sandbox.conformance import SandboxConformance
-from tests.sandbox.conformance_commands import CommandConformance
-from tests.sandbox.conformance_snapshots import SnapshotConformance
+from tests.sandbox.conformance_base import LIMITS, sh
+from tests.sandbox.conformance_trees import tar_of, tree_of
 from tests.sandbox.docker_fixtures import bridge_of, left_in
 from tests.sandbox.engine_certificates import certificates_for
 from tests.sandbox.private_engines import (
@@ -30,15 +29,7 @@ from tests.sandbox.ssh_server import missing_programs, ssh_server
 
 pytestmark = pytest.mark.docker
 
-_WHOLE = os.environ.get("AGENTBENCH_SOAK") == "1"
 _PORT = 2376
-
-
-class _Part(CommandConformance, SnapshotConformance):
-    """What moves most over the connection: commands with their streams, and trees."""
-
-
-_Suite: type = SandboxConformance if _WHOLE else _Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +80,26 @@ class _Elsewhere:
         return way.host
 
 
-class TestConformanceBySsh(_Elsewhere, _Suite):
+class _Smoke:
+    """What moves most over the connection."""
+
+    def test_streams_and_trees_go_both_ways_and_nothing_is_left(
+        self, provider: DockerProvider, image: ImageId, leftovers: Callable[[], frozenset[str]]
+    ) -> None:
+        text = b"a line of text\n" * 50_000
+        others = leftovers()
+        with provider.open(image, limits=LIMITS, network=False) as sandbox:
+            said = sh(sandbox, "tee sent.txt; echo to stderr >&2; exit 7", stdin=text)
+            assert (said.exit_code, said.stderr) == (7, "to stderr\n")
+            assert said.stdout.encode() == text
+            sandbox.write_tree(sandbox.workspace, tar_of({"written.txt": (0o640, text)}))
+            tree = tree_of(sandbox, sandbox.workspace)
+            assert tree["written.txt"] == (0o640, text)
+            assert tree["sent.txt"][1] == text
+        assert leftovers() == others
+
+
+class _BySsh(_Elsewhere):
     """The usual engine, by way of an ssh server on loopback."""
 
     @pytest.fixture(scope="class")
@@ -106,7 +116,7 @@ class TestConformanceBySsh(_Elsewhere, _Suite):
             yield Way(url=f"{server.url}{usual.address.socket}", host=bridge_of(usual))
 
 
-class TestConformanceByTls(_Elsewhere, _Suite):
+class _ByTls(_Elsewhere):
     """A second engine, by way of a port that takes nobody without a certificate."""
 
     @pytest.fixture(scope="class")
@@ -126,3 +136,21 @@ class TestConformanceByTls(_Elsewhere, _Suite):
                 patch.setenv("DOCKER_TLS_VERIFY", "1")
                 network = started.network
                 yield Way(url=f"tcp://{network.address}:{_PORT}", host=network.host)
+
+
+class TestBySsh(_BySsh, _Smoke):
+    """One test for the gate."""
+
+
+class TestByTls(_ByTls, _Smoke):
+    """One test for the gate."""
+
+
+@pytest.mark.soak
+class TestConformanceBySsh(_BySsh, SandboxConformance):
+    """All that is asked of any sandbox."""
+
+
+@pytest.mark.soak
+class TestConformanceByTls(_ByTls, SandboxConformance):
+    """All that is asked of any sandbox."""

@@ -57,6 +57,7 @@ def reachable_host(hidden_engine: SecondEngine) -> str:
     return hidden_engine.network.host
 
 
+@pytest.mark.soak
 class TestHiddenEngineConformance(SandboxConformance):
     """All that is asked of any sandbox."""
 

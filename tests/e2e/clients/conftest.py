@@ -1,6 +1,7 @@
 """What tests of real clients share: each is installed once, from its registry."""
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,8 +25,15 @@ KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 
 @pytest.fixture(scope="session")
 def toolboxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the clients' programs are; gigabytes, so they do not stay."""
-    folder = tmp_path_factory.mktemp("toolboxes")
+    """Where the clients' programs are: one folder for all workers, gigabytes that do not stay."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # tests/run.py removes what the workers share
+        folder = base.parent / "toolboxes"
+        folder.mkdir(exist_ok=True)
+        yield folder
+        return
+    folder = base / "toolboxes"
+    folder.mkdir()
     yield folder
     shutil.rmtree(folder)
 

@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.clients.clients import CLIENTS, SEEN, SHIPPED, after_stumbles, shipped_edit
 from tests.fakes.scripted_model import Fail, for_ever
 
-NAMES = ("claude-code", "codex")
+NAMES = (pytest.param("claude-code", marks=pytest.mark.soak), "codex")
 
 
 @pytest.mark.parametrize("name", NAMES)
