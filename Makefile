@@ -3,19 +3,20 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 AB := $(VENV)/bin/agentbench
-# Tests wait for sandboxes much of the time, so that a core has work for two workers.
-CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-WORKERS := $(shell n=$$(( 2 * $(CORES) )); echo $$(( n < 8 ? n : 8 )))
+# Arguments for pytest: make test ARGS='-k gateway'
+ARGS ?=
 
-.PHONY: help demo test soak lint docs wheel clean
+.PHONY: help demo test test-all test-rest soak lint docs wheel clean
 
 help:
-	@echo "make demo   run the shipped tasks with the reference solutions (a minute or two)"
-	@echo "make test   run the tests; those that need Docker are skipped where no engine answers"
-	@echo "make soak   every fault of tests/chaos as often as it takes to believe it: some hours"
-	@echo "make lint   ruff, mypy --strict, import-linter"
-	@echo "make docs   write the generated documents again"
-	@echo "make wheel  build the wheel into dist/"
+	@echo "make demo      run the shipped tasks with the reference solutions (a minute or two)"
+	@echo "make test      run the quick tests and try each sandbox of this machine (about three minutes)"
+	@echo "make test-all  run all tests of the gate (about twenty minutes)"
+	@echo "make soak      run all tests with all their repetitions (hours)"
+	@echo "               ARGS='-k gateway' passes arguments to pytest"
+	@echo "make lint      ruff, mypy --strict, import-linter"
+	@echo "make docs      write the generated documents again"
+	@echo "make wheel     build the wheel into dist/"
 
 $(VENV)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "expected $(PYTHON) on PATH, found none; install Python 3.11 or newer"; exit 1; }
@@ -43,11 +44,16 @@ demo: $(VENV)/installed
 	fi
 
 test: $(VENV)/installed-dev
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
+	$(VENV)/bin/python -m tests.run quick $(ARGS)
+
+test-all: $(VENV)/installed-dev
+	$(VENV)/bin/python -m tests.run full $(ARGS)
+
+test-rest: $(VENV)/installed-dev # what `make test` leaves to `make test-all`
+	$(VENV)/bin/python -m tests.run full --without quick $(ARGS)
 
 soak: $(VENV)/installed-dev
-	AGENTBENCH_SOAK=1 AGENTBENCH_REQUIRE_DOCKER=1 $(VENV)/bin/python -m pytest -rP tests/chaos \
-	  tests/e2e/test_wrong_fixes.py tests/e2e/test_wrong_fixes_honest.py
+	AGENTBENCH_REQUIRE_DOCKER=1 $(VENV)/bin/python -m tests.run soak -rP $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .
@@ -64,4 +70,4 @@ wheel: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist build test-output .pytest_cache .mypy_cache .ruff_cache

@@ -8,14 +8,16 @@ Where no Chromium is found, its tests are skipped, and the session says how many
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.needed import BROWSER
+from tests.patience import HANG_SECONDS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _OPTIONS = (
@@ -23,6 +25,7 @@ _OPTIONS = (
     "--disable-dev-shm-usage",
     "--disable-gpu",
 )
+_PATIENCE_MS = HANG_SECONDS * 1000
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +34,14 @@ def browser() -> "Iterator[Browser]":
 
     Another module's `asyncio.run` would be refused in it.
     """
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     program = _program()
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=list(_OPTIONS))
+        found = playwright.chromium.launch(
+            executable_path=program, args=list(_OPTIONS), timeout=_PATIENCE_MS
+        )
         try:
             yield found
         finally:
@@ -45,9 +51,17 @@ def browser() -> "Iterator[Browser]":
 @pytest.fixture
 def page(browser: "Browser") -> "Iterator[Page]":
     """An empty page of its own context."""
-    context = browser.new_context()
-    try:
+    with context_of(browser) as context:
         yield context.new_page()
+
+
+@contextmanager
+def context_of(browser: "Browser", **options: object) -> "Iterator[BrowserContext]":
+    """A fresh context, which waits for what a page does however busy the machine is."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(_PATIENCE_MS)
+    try:
+        yield context
     finally:
         context.close()
 
@@ -60,8 +74,3 @@ def _program() -> str:
             f"none of {', '.join(_PROGRAMS)} is on PATH; on Debian: apt install chromium"
         )
     return found
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests of pages did not run, and why."""
-    BROWSER.tell(terminalreporter)

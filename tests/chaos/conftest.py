@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import CHAOS_SEED
 from tests.e2e.conftest import bench, bubblewrap, cache_dir, docker, environ, walled_bench
+from tests.tiers import Tier, chosen_tier
 
 __all__ = ["bench", "bubblewrap", "cache_dir", "docker", "environ", "walled_bench"]  # fixtures
 
@@ -17,6 +18,6 @@ def chaos_seed() -> int:
 
 
 @pytest.fixture(scope="session")
-def whole() -> bool:
+def whole(request: pytest.FixtureRequest) -> bool:
     """Whether all counts are wanted (`make soak`: hours, not minutes), not a sample."""
-    return os.environ.get("AGENTBENCH_SOAK") == "1"
+    return chosen_tier(request.config) is Tier.SOAK

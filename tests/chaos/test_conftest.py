@@ -7,5 +7,5 @@ def test_the_seed_is_that_of_the_environment(chaos_seed):
     assert str(chaos_seed) == os.environ["AGENTBENCH_CHAOS_SEED"]
 
 
-def test_all_counts_are_wanted_only_when_asked_for(whole):
-    assert whole == (os.environ.get("AGENTBENCH_SOAK") == "1")
+def test_all_counts_are_wanted_only_in_the_soak(whole, pytestconfig):
+    assert whole == (pytestconfig.getoption("--tier") == "soak")

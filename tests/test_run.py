@@ -1,0 +1,89 @@
+"""Failures are repeated once, alone; only what then passes is flaky."""
+
+import textwrap
+
+import pytest
+
+from tests.run import Outcome, Session, note_flaky, skip_reasons
+
+ONCE = """
+import os, pathlib
+def test_{name}():
+    seen = pathlib.Path({folder!r}) / "{name}"
+    first = not seen.exists()
+    seen.touch()
+    {body}
+"""
+
+
+@pytest.fixture
+def outcome_of(tmp_path, capfd):
+    """Runs tests whose bodies know whether this is the first time; two workers, then alone."""
+
+    def run(**bodies) -> Outcome:
+        project, output = tmp_path / "project", tmp_path / "output"
+        project.mkdir()
+        output.mkdir()
+        (project / "pytest.ini").write_text("[pytest]\n")
+        for name, body in bodies.items():
+            source = ONCE.format(name=name, folder=str(tmp_path), body=body)
+            (project / f"test_{name}.py").write_text(textwrap.dedent(source))
+        outcome = Session(root=project, output=output).run(["-n2"], [])
+        assert "test session starts" in capfd.readouterr().out  # shown as well as kept
+        return outcome
+
+    return run
+
+
+def test_a_test_that_passes_alone_is_flaky_and_both_outputs_are_kept(outcome_of, tmp_path):
+    outcome = outcome_of(good="pass", chancy="assert not first, 'only the first time'")
+    assert outcome == Outcome(code=0, flaky=("test_chancy.py::test_chancy",))
+    assert "only the first time" in (tmp_path / "output" / "parallel.txt").read_text()
+    assert "1 passed" in (tmp_path / "output" / "alone.txt").read_text()
+
+
+def test_a_test_that_fails_again_fails_the_run(outcome_of):
+    outcome = outcome_of(bad="assert False", chancy="assert not first")
+    assert outcome.code == 1
+    assert outcome.flaky == ("test_chancy.py::test_chancy",)
+    assert outcome.failing == ("test_bad.py::test_bad",)
+
+
+def test_a_test_that_is_skipped_when_it_is_repeated_has_not_passed(outcome_of):
+    skipping = "assert not first; __import__('pytest').skip('not now')"
+    outcome = outcome_of(chancy=skipping)
+    assert (outcome.code, outcome.flaky) == (1, ())
+    assert outcome.failing == ("test_chancy.py::test_chancy",)
+
+
+def test_a_test_that_takes_its_worker_with_it_is_repeated_too(outcome_of):
+    outcome = outcome_of(deadly="first and os._exit(3)", good="pass")
+    assert outcome == Outcome(code=0, flaky=("test_deadly.py::test_deadly",))
+
+
+def test_nothing_is_repeated_after_a_module_that_cannot_be_read(outcome_of):
+    outcome = outcome_of(good="pass", broken="this is no Python")
+    assert outcome.code not in (0, 5)
+    assert outcome.flaky == ()
+
+
+def test_what_was_skipped_is_counted_by_its_reason(outcome_of, tmp_path):
+    skipping = "__import__('pytest').skip('no engine')"
+    outcome_of(first_one=skipping, second_one=skipping, good="pass")
+    assert skip_reasons(tmp_path / "output" / "parallel.xml") == {"no engine": 2}
+
+
+def test_a_run_without_failures_is_not_repeated(outcome_of, tmp_path):
+    assert outcome_of(good="pass") == Outcome(code=0)
+    assert not (tmp_path / "output" / "alone.txt").exists()
+
+
+def test_a_flaky_test_gets_one_line_in_the_list(tmp_path):
+    path = tmp_path / "FLAKY.md"
+    path.write_text("| test | date | cause |\n| --- | --- | --- |\n")
+    note_flaky(["a.py::test_x", "b.py::test_y"], path)
+    note_flaky(["a.py::test_x"], path)
+    lines = path.read_text().splitlines()
+    assert len(lines) == 4
+    assert lines[2].startswith("| `a.py::test_x` | 20")
+    assert lines[3].endswith(" | unknown |")

@@ -1,0 +1,120 @@
+"""Every test has a tier, and a quick test that is none is told so."""
+
+import socket
+import subprocess
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tests.tier_plugin import Guard
+from tests.tiers import (
+    CONFORMANCE,
+    INSTALLATION,
+    LONG_FILES,
+    SANDBOXED_FILES,
+    TESTS,
+    Tier,
+    UnplacedTestError,
+    gate_and_soak,
+    place_of,
+    proves_installation,
+    tier_of,
+)
+
+
+def test_every_file_has_a_tier():
+    files = [path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")]
+    assert {place_of(PurePosixPath(path)) for path in files} == {Tier.QUICK, Tier.FULL}
+
+
+def test_a_new_folder_without_a_tier_is_refused_with_what_to_do():
+    with pytest.raises(UnplacedTestError, match=r"tests/new/test_it\.py: no tier; add its folder"):
+        place_of(PurePosixPath("new/test_it.py"))
+
+
+def test_the_tables_name_files_that_are_there():
+    named = SANDBOXED_FILES | LONG_FILES | {INSTALLATION} | set(CONFORMANCE.values())
+    assert [name for name in sorted(named) if not (TESTS / name).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "strongest", "is_proof"),
+    [
+        ("sandbox/test_docker.py", "docker", True),
+        ("sandbox/test_docker.py", "bubblewrap", False),
+        ("sandbox/test_bubblewrap.py", "bubblewrap", True),
+        (INSTALLATION, "process", True),
+    ],
+)
+def test_the_installation_is_proven_by_the_strongest_sandbox(file, strongest, is_proof):
+    assert proves_installation(PurePosixPath(file), strongest) is is_proof
+
+
+class Item:
+    """As much of a test as its tier depends on."""
+
+    def __init__(self, path, *, fixtures=(), marks=()):
+        self.path = TESTS / path
+        self.fixturenames = fixtures
+        self.marks = marks
+
+    def get_closest_marker(self, name):
+        return name if name in self.marks else None
+
+
+@pytest.mark.parametrize(
+    ("item", "tier"),
+    [
+        (Item("scoring/test_verdict.py"), Tier.QUICK),
+        (Item("chaos/test_hostile.py"), Tier.FULL),
+        (Item("view/test_app.py", fixtures=("browser",)), Tier.FULL),
+        (Item("cli/test_app.py", marks=("docker",)), Tier.FULL),
+        (Item("integrity/test_lies.py", fixtures=("naive",)), Tier.SOAK),
+        (Item("scoring/test_verdict.py", marks=("soak",)), Tier.SOAK),
+        (Item("cli/test_run.py"), Tier.FULL),
+        (Item("sandbox/test_docker.py", fixtures=("provider",), marks=("docker",)), Tier.QUICK),
+    ],
+)
+def test_the_tier_follows_from_folder_file_fixtures_and_marks(item, tier):
+    assert tier_of(item, "docker") is tier
+
+
+def test_rows_that_are_not_for_the_gate_are_for_the_soak():
+    rows = [Path("a"), Path("b")]
+    first, second = gate_and_soak(rows[:1], rows)
+    assert (first.id, list(first.marks)) == ("a", [])
+    assert (second.id, [mark.name for mark in second.marks]) == ("b", ["soak"])
+
+
+@pytest.fixture
+def guard():
+    guard = Guard()
+    guard.quick_test = "tests/x.py::test_y"
+    return guard
+
+
+@pytest.mark.parametrize("program", ["bwrap", "/usr/bin/chromium"])
+def test_a_quick_test_that_starts_a_sandbox_or_a_browser_is_told_so(guard, program):
+    with pytest.raises(UnplacedTestError, match=r"test_y is in the quick tier and starts \w+"):
+        guard.hook("subprocess.Popen", (program, [program], None, None))
+    with pytest.raises(UnplacedTestError, match="starts"):
+        guard.hook("subprocess.Popen", (None, [program], None, None))
+
+
+def test_a_quick_test_that_speaks_to_an_engine_is_told_so(guard):
+    with pytest.raises(UnplacedTestError, match="speaks to a Docker engine"):
+        guard.hook("socket.connect", (None, "/var/run/docker.sock"))
+
+
+def test_other_programs_and_addresses_are_free(guard):
+    guard.hook("subprocess.Popen", ("git", ["git", "status"], None, None))
+    guard.hook("socket.connect", (None, ("127.0.0.1", 80)))
+    guard.quick_test = ""
+    guard.hook("subprocess.Popen", ("bwrap", ["bwrap"], None, None))
+
+
+def test_the_guard_of_this_session_sees_what_a_test_starts():
+    with pytest.raises(UnplacedTestError, match="test_the_guard_of_this_session"):
+        subprocess.run(["bwrap", "--version"], check=True)
+    with socket.socket(socket.AF_UNIX) as connection, pytest.raises(UnplacedTestError):
+        connection.connect("/nowhere/docker.sock")

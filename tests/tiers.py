@@ -1,0 +1,225 @@
+"""Three tiers of tests: quick (`make test`), full (`make test-all`) and soak (`make soak`).
+
+A tier holds the tests of the quicker ones, too. The tier of a test follows from its folder, its
+file and the fixtures that it uses. A test in an unknown folder stops the collection. The plugin
+tests/tier_plugin.py selects tests by tier and holds each quick test to its tier.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol, TypeVar
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+
+class Tier(StrEnum):
+    """How much of the tests runs, quickest first."""
+
+    QUICK = "quick"
+    FULL = "full"
+    SOAK = "soak"
+
+    @property
+    def rank(self) -> int:
+        """Its place: a tier holds what has a lower or the same rank."""
+        return list(Tier).index(self)
+
+
+class Named(Protocol):
+    """A row of a table that a test is parametrized with."""
+
+    @property
+    def name(self) -> str:
+        """What the test is called."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+class UnplacedTestError(pytest.UsageError):
+    """A test whose tier nothing tells."""
+
+
+FOLDERS: Mapping[str, Tier] = {
+    ".": Tier.QUICK,
+    "agents": Tier.QUICK,
+    "audit": Tier.QUICK,
+    "benchmarks": Tier.QUICK,
+    "chaos": Tier.FULL,
+    "cli": Tier.QUICK,
+    "curation": Tier.QUICK,
+    "docs": Tier.QUICK,
+    "e2e": Tier.FULL,
+    "fakes": Tier.QUICK,
+    "integrity": Tier.FULL,
+    "mcp": Tier.QUICK,
+    "pytest_results": Tier.QUICK,
+    "report": Tier.QUICK,
+    "runs": Tier.QUICK,
+    "sandbox": Tier.QUICK,
+    "scoring": Tier.QUICK,
+    "seals": Tier.QUICK,
+    "stages": Tier.QUICK,
+    "symbolic": Tier.FULL,
+    "tasks": Tier.QUICK,
+    "view": Tier.QUICK,
+}
+"""The tier of a folder's tests, unless a fixture or their file says more."""
+
+SANDBOXED_FILES = frozenset(
+    {
+        "agents/gateway/test_behind_relay.py",
+        "audit/test_control_rules.py",
+        "audit/wrong_fixes/test_attempts.py",
+        "audit/wrong_fixes/test_bench.py",
+        "audit/wrong_fixes/test_cases.py",
+        "audit/wrong_fixes/test_confirmation.py",
+        "audit/wrong_fixes/test_inputs.py",
+        "audit/wrong_fixes/test_trees.py",
+        "cli/test_audit.py",
+        "cli/test_diagnosis.py",
+        "cli/test_doctor.py",
+        "cli/test_gating.py",
+        "cli/test_import_release.py",
+        "cli/test_import_swebench.py",
+        "cli/test_laboratory.py",
+        "cli/test_mine.py",
+        "cli/test_new_task.py",
+        "cli/test_outcome.py",
+        "cli/test_progress.py",
+        "cli/test_resume.py",
+        "cli/test_run.py",
+        "cli/test_shown.py",
+        "cli/test_strength.py",
+        "cli/test_task_project.py",
+        "cli/test_validate.py",
+        "cli/test_wrong_fixes.py",
+        "curation/history/test_making.py",
+        "curation/history/test_mining.py",
+        "curation/release/test_importing.py",
+        "curation/strength/test_judging.py",
+        "curation/strength/test_reference.py",
+        "curation/strength/test_running.py",
+        "curation/test_environments.py",
+        "curation/test_finding_ids.py",
+        "curation/test_gate.py",
+        "curation/test_proving.py",
+        "curation/test_swebench_environments.py",
+        "curation/test_swebench_names.py",
+        "mcp/test_tools.py",
+        "sandbox/test_bwrap_program.py",
+        "sandbox/test_choose.py",
+        "sandbox/test_docker_checkup.py",
+        "stages/test_verifier_run.py",
+    }
+)
+"""Files with tests that start a sandbox, or speak to an engine, without a fixture's help."""
+
+LONG_FILES = frozenset(
+    {
+        "agents/llm/test_agent.py",
+        "audit/test_patch_rules.py",
+        "cli/test_clean.py",
+        "cli/test_rehearsal.py",
+        "curation/harbor_export/judge/test_agentbench_judge.py",
+        "report/html/test_page.py",
+        "report/test_leaderboard_text.py",
+        "runs/test_reaping.py",
+        "scoring/test_multiplicity.py",
+        "stages/verification/mutation/test_engine.py",
+        "stages/verification/mutation/test_opaque_ids.py",
+        "stages/verification/mutation/test_shipped_tasks.py",
+        "stages/verification/test_suspicious.py",
+        "tasks/importers/swebench/test_importing.py",
+        "test_run.py",
+        "view/test_hostile.py",
+    }
+)
+"""Files that take six seconds of CPU time or more."""
+
+FIXTURES: Mapping[str, Tier] = {
+    "attempt_by": Tier.FULL,
+    "bare_python": Tier.FULL,
+    "browser": Tier.FULL,
+    "bubblewrap": Tier.FULL,
+    "cluster": Tier.FULL,
+    "container_laboratory": Tier.FULL,
+    "docker": Tier.FULL,
+    "elsewhere": Tier.FULL,
+    "engine": Tier.FULL,
+    "finished": Tier.FULL,
+    "laboratory": Tier.FULL,
+    "naive": Tier.SOAK,
+    "open_sandbox": Tier.FULL,
+    "plain_python": Tier.FULL,
+    "process": Tier.FULL,
+    "provider": Tier.FULL,
+    "ready": Tier.FULL,
+    "toolboxes": Tier.FULL,
+    "walled": Tier.FULL,
+}
+"""The tier of a test that uses a fixture, at least."""
+
+CONFORMANCE: Mapping[str, str] = {
+    "docker": "sandbox/test_docker.py",
+    "bubblewrap": "sandbox/test_bubblewrap.py",
+    "process": "sandbox/test_process.py",
+}
+"""The file of each sandbox's conformance suite, the strongest sandbox first."""
+
+INSTALLATION = "e2e/test_installation.py"
+"""Tries each sandbox of the machine."""
+
+
+def tier_of(item: pytest.Item, strongest: str) -> Tier:
+    """The tier of a test, on a machine with this strongest sandbox.
+
+    Raises:
+        UnplacedTestError: Its folder has no tier.
+    """
+    path = PurePosixPath(item.path.relative_to(TESTS).as_posix())
+    if item.get_closest_marker("soak"):
+        return Tier.SOAK
+    if proves_installation(path, strongest):
+        return Tier.QUICK
+    tiers = [place_of(path)]
+    tiers += [FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES]
+    if item.get_closest_marker("docker"):
+        tiers.append(Tier.FULL)
+    return max(tiers, key=lambda tier: tier.rank)
+
+
+def place_of(path: PurePosixPath) -> Tier:
+    """The lowest tier of the tests in a file, by its path below tests/.
+
+    Raises:
+        UnplacedTestError: Its folder has no tier.
+    """
+    folder = path.parts[0] if len(path.parts) > 1 else "."
+    if folder not in FOLDERS:
+        raise UnplacedTestError(
+            f"tests/{path}: no tier; add the folder to FOLDERS in tests/tiers.py"
+        )
+    return Tier.FULL if str(path) in SANDBOXED_FILES | LONG_FILES else FOLDERS[folder]
+
+
+def proves_installation(path: PurePosixPath, strongest: str) -> bool:
+    """Whether a file's tests belong to the quick tier although they need sandboxes."""
+    return str(path) in (INSTALLATION, CONFORMANCE[strongest])
+
+
+def gate_and_soak(gate: Iterable[T], rows: Iterable[T]) -> list[Any]:
+    """Parameters of a test, named by their `name`: some for the gate, the others for the soak."""
+    chosen = {row.name for row in gate}
+    return [
+        pytest.param(row, id=row.name, marks=() if row.name in chosen else pytest.mark.soak)
+        for row in rows
+    ]
+
+
+def chosen_tier(config: pytest.Config) -> Tier:
+    """The tier of this session."""
+    return Tier(config.getoption("--tier"))
