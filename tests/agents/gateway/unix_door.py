@@ -54,11 +54,13 @@ def unix_door(folder: Path, speak: Callable[[socket.socket], None]) -> Iterator[
         threads: list[threading.Thread] = []
         accepting = threading.Thread(target=_accept, args=(listener, speak, threads))
         accepting.start()
-        yield UnixDoor(path)
-        listener.shutdown(socket.SHUT_RDWR)
-        accepting.join()
-        for thread in threads:
-            thread.join()
+        try:
+            yield UnixDoor(path)
+        finally:  # also after an error: a thread that waits for ever would keep this process alive
+            listener.shutdown(socket.SHUT_RDWR)
+            accepting.join()
+            for thread in threads:
+                thread.join()
 
 
 def _accept(
