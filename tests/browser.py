@@ -7,6 +7,7 @@ Where no Chromium is found, its tests are skipped, and the session says how many
 """
 
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,38 +15,60 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.needed import BROWSER
-from tests.patience import HANG_SECONDS
+from tests.patience import HANG_SECONDS, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _OPTIONS = (
+    "--headless",
     "--no-sandbox",  # tests run as root in containers, where Chromium's own sandbox refuses to
     "--disable-dev-shm-usage",
     "--disable-gpu",
+    "--hide-scrollbars",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",  # it would look up hosts that no test has asked for
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-port=0",
 )
+
 _PATIENCE_MS = HANG_SECONDS * 1000
 
 
-@pytest.fixture(scope="module")
-def browser() -> "Iterator[Browser]":
-    """One Chromium a module: while it lives, the thread counts as one with a running loop.
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One Chromium for each worker: the address that drives it."""
+    profile = tmp_path_factory.mktemp("chromium")
+    command = [_program(), *_OPTIONS, f"--user-data-dir={profile}"]
+    address = profile / "DevToolsActivePort"  # two lines: a port and a path
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until(lambda: address.exists() and address.read_text().count("\n"))
+            port, path = address.read_text().split()
+            yield f"ws://127.0.0.1:{port}{path}"
+        finally:
+            process.terminate()
 
-    Another module's `asyncio.run` would be refused in it.
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> "Iterator[Browser]":
+    """A connection to Chromium, one a module.
+
+    While it lives, the thread counts as one with a running loop, and another module's `asyncio.run`
+    would be refused in it.
     """
     from playwright.sync_api import expect, sync_playwright
 
-    program = _program()
     expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=program, args=list(_OPTIONS), timeout=_PATIENCE_MS
-        )
+        connected = playwright.chromium.connect_over_cdp(chromium, timeout=_PATIENCE_MS)
         try:
-            yield found
+            yield connected
         finally:
-            found.close()
+            connected.close()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from tests.tier_plugin import Guard
 from tests.tiers import (
     CONFORMANCE,
+    FIRST_FILES,
     INSTALLATION,
     LONG_FILES,
     SANDBOXED_FILES,
@@ -33,7 +34,9 @@ def test_a_new_folder_without_a_tier_is_refused_with_what_to_do():
 
 
 def test_the_tables_name_files_that_are_there():
-    named = SANDBOXED_FILES | LONG_FILES | {INSTALLATION} | set(CONFORMANCE.values())
+    named = (
+        SANDBOXED_FILES | LONG_FILES | set(FIRST_FILES) | {INSTALLATION} | set(CONFORMANCE.values())
+    )
     assert [name for name in sorted(named) if not (TESTS / name).is_file()] == []
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from tests.tiers import (
     CONFORMANCE,
+    FIRST_FILES,
     TESTS,
     Tier,
     UnplacedTestError,
@@ -76,10 +77,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out[str(tier)] += 1
     if others:
         config.hook.pytest_deselected(items=others)
-    items[:] = [item for _, item in sorted(kept, key=lambda pair: -pair[0].rank)]
+    items[:] = [item for _, item in sorted(kept, key=_order)]
     if hasattr(config, "workeroutput"):
         config.workeroutput[_LEFT_OUT] = dict(left_out)
     config.stash[_COUNTS] = left_out
+
+
+def _order(placed: tuple[Tier, pytest.Item]) -> tuple[int, bool]:
+    """Sorts longer tiers before shorter ones, and first of all the files that take longest."""
+    tier, item = placed
+    return -tier.rank, item.path.relative_to(TESTS).as_posix() not in FIRST_FILES
 
 
 @pytest.hookimpl(wrapper=True)

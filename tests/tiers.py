@@ -140,6 +140,9 @@ LONG_FILES = frozenset(
 )
 """Files that take six seconds of CPU time or more."""
 
+FIRST_FILES = ("e2e/test_swebench.py", "e2e/clients/test_clients_in_docker.py")
+"""Files whose fixtures take minutes: a worker that began them last would end last."""
+
 FIXTURES: Mapping[str, Tier] = {
     "attempt_by": Tier.FULL,
     "bare_python": Tier.FULL,
@@ -201,7 +204,7 @@ def place_of(path: PurePosixPath) -> Tier:
     folder = path.parts[0] if len(path.parts) > 1 else "."
     if folder not in FOLDERS:
         raise UnplacedTestError(
-            f"tests/{path}: no tier; add the folder to FOLDERS in tests/tiers.py"
+            f"tests/{path}: no tier; add its folder to FOLDERS in tests/tiers.py"
         )
     return Tier.FULL if str(path) in SANDBOXED_FILES | LONG_FILES else FOLDERS[folder]
 

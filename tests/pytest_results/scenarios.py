@@ -20,6 +20,7 @@ class Scenario:
     collected: int | None = None
     messages: dict = field(default_factory=dict)  # node id -> a part of its message
     versions: tuple = PYTEST_VERSIONS
+    limits: tuple = (60,)  # seconds for a run; a longer list repeats one that did not end
     extra: dict = field(default_factory=dict)  # more arguments of the request
 
 
@@ -349,6 +350,7 @@ SCENARIOS = [
         versions=(NEWEST,),
         options="-n 1",
         messages={B: "crashed while running"},
+        limits=(60, 60, 60),  # rarely, xdist itself does not end after it has replaced a worker
     ),
     Scenario(
         "a test out of memory",

@@ -10,7 +10,7 @@ from agentbench.pytest_results.cases import cases_of
 from agentbench.pytest_results.run import PytestRequest
 from agentbench.pytest_results.sources import ReportFiles, session_of
 from agentbench.pytest_results.tools import execute_tests
-from agentbench.scoring.evidence import ReportSource
+from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.pytest_command import PytestCommand
 from tests.patience import with_growing_limit
 from tests.pytest_results.interpreters import PYTEST_VERSIONS, find_python, requirements
@@ -29,13 +29,13 @@ ROWS = [
 ]
 
 
-def request_for(scenario):
+def request_for(scenario, seconds=60):
     options = ("-p", "no:cacheprovider", *shlex.split(scenario.options))
     command = PytestCommand(as_module=True, options=options)
     return PytestRequest(
         command=command,
         targets=scenario.targets,
-        timeout=timedelta(seconds=60),
+        timeout=timedelta(seconds=seconds),
         **scenario.extra,
     )
 
@@ -43,7 +43,11 @@ def request_for(scenario):
 @pytest.mark.parametrize(("scenario", "version"), ROWS)
 def test_a_run_is_told_as_what_it_was(open_sandbox, scenario, version):
     sandbox = open_sandbox(scenario.files, *requirements(version))
-    run = execute_tests(sandbox, request_for(scenario))
+    run = with_growing_limit(
+        lambda seconds: execute_tests(sandbox, request_for(scenario, seconds)),
+        lambda run: run.result.outcome is not PytestOutcome.TIMEOUT,
+        limits=scenario.limits,
+    )
     result = run.result
 
     assert result.outcome is scenario.outcome, result.text_output
