@@ -33,6 +33,7 @@ OUTPUT = ROOT / "test-output"
 FLAKY_LIST = ROOT / "tests" / "FLAKY.md"
 
 _TESTS_FAILED = 1  # pytest's exit code for a session that ran to its end, with failures
+_WORDS = {"pytest.xfail": "failed as expected"}
 _MOST_REPEATED = 25
 """More failures than this are a defect, not chance: to repeat them would say nothing new."""
 
@@ -102,9 +103,10 @@ def _passed(path: Path) -> int:
 
 
 def skip_reasons(path: Path) -> Counter[str]:
-    """How many tests a JUnit file says were skipped, or failed as expected, by their reason."""
+    """How many tests a JUnit file says were skipped or failed as expected, by their reason."""
     results = [result for case in _cases(path) for result in case.result]
-    return Counter(str(result.message) for result in results if isinstance(result, Skipped))
+    skipped = [result for result in results if isinstance(result, Skipped)]
+    return Counter(f"{_WORDS.get(each.type, 'skipped')}: {each.message}" for each in skipped)
 
 
 def _cases(path: Path) -> list[TestCase]:
@@ -157,7 +159,7 @@ def _print_summary(tier: Tier, seconds: float, outcome: Outcome, output: Path) -
     repeated = (output / "alone.txt").exists()
     skipped = skip_reasons(output / "parallel.xml")
     lines = [
-        *(f"{count} skipped: {reason}" for reason, count in skipped.most_common()),
+        *(f"{count} {reason}" for reason, count in skipped.most_common()),
         f"{tier}: {seconds:.0f} s, {cpu:.0f} s of CPU time (without container engines)",
         *(f"FLAKY {name}: failed in parallel, passed alone; {kept}" for name in outcome.flaky),
         *(f"FAILED {name}: failed again alone; {kept}" for name in outcome.failing if repeated),

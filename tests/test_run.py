@@ -69,8 +69,12 @@ def test_nothing_is_repeated_after_a_module_that_cannot_be_read(outcome_of):
 
 def test_what_was_skipped_is_counted_by_its_reason(outcome_of, tmp_path):
     skipping = "__import__('pytest').skip('no engine')"
-    outcome_of(first_one=skipping, second_one=skipping, good="pass")
-    assert skip_reasons(tmp_path / "output" / "parallel.xml") == {"no engine": 2}
+    expected = "__import__('pytest').xfail('a known gap')"
+    outcome_of(first_one=skipping, second_one=skipping, known=expected, good="pass")
+    assert skip_reasons(tmp_path / "output" / "parallel.xml") == {
+        "skipped: no engine": 2,
+        "failed as expected: a known gap": 1,
+    }
 
 
 def test_a_run_without_failures_is_not_repeated(outcome_of, tmp_path):
