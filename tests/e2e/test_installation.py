@@ -13,6 +13,7 @@ from agentbench.sandbox.images import build
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.taxonomy import FailureReason
 from tests.e2e.conftest import discard_snapshots
+from tests.needed import DOCKER
 
 TWO = ("interval-merge-touching", "csv-dialect-sniffer")
 
@@ -28,6 +29,8 @@ def installed(request: pytest.FixtureRequest, cache_dir: Path) -> Iterator[Sandb
             build(Engine.connect())
         provider = choose_provider(request.param, cache_dir=cache_dir).provider
     except (UnavailableError, SandboxError) as fault:
+        if request.param == "docker":
+            DOCKER.refuse(str(fault))
         pytest.skip(f"{request.param} does not work on this machine: {fault}")
     yield provider
     if request.param == "docker":
