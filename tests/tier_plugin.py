@@ -111,7 +111,7 @@ class Guard:
         if not self.quick_test:
             return
         if event == "subprocess.Popen":
-            name = os.path.basename(os.fspath(arguments[0] or arguments[1][0]))  # noqa: PTH119
+            name = PurePosixPath(os.fsdecode(arguments[0] or arguments[1][0])).name
             if name in _TOO_LONG:
                 self._refuse(f"starts {name}")
         elif event == "socket.connect" and "docker.sock" in str(arguments[1]):

@@ -350,7 +350,7 @@ SCENARIOS = [
         versions=(NEWEST,),
         options="-n 1",
         messages={B: "crashed while running"},
-        limits=(60, 60, 60),  # rarely, xdist itself does not end after it has replaced a worker
+        limits=(60, 60, 60),  # rarely, the run does not end: see tests/FLAKY.md
     ),
     Scenario(
         "a test out of memory",

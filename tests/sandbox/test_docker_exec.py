@@ -27,7 +27,7 @@ def frame(kind: int, data: bytes) -> bytes:
 
 def a_command(**changes: object) -> Command:
     limit = timedelta(seconds=HANG_SECONDS)
-    return Command(argv=("x",), timeout=limit, **changes)  # type: ignore[arg-type]
+    return Command(argv=("x",), timeout=limit, **changes)
 
 
 def mark_of(execution: Execution, code: int) -> bytes:

@@ -83,7 +83,7 @@ def test_what_a_dead_harness_left_ends_by_itself_and_is_removed(
 
 def ends_and_is_removed(engine: Engine, orphan: str) -> None:
     """Look at an orphan until it is gone."""
-    wait_until(lambda: not state_of(engine, orphan)["State"]["Running"])  # type: ignore[index]
+    wait_until(lambda: not state_of(engine, orphan)["State"]["Running"])
     found = state_of(engine, orphan)
     volumes = {mount["Name"] for mount in found["Mounts"] if mount["Type"] == "volume"}  # type: ignore[attr-defined]
     listed = [item for item in reaper.find_leftovers(engine) if item.id == found["Id"]]
@@ -165,7 +165,7 @@ class NotingEngine:
 
 def test_to_find_the_dead_three_lists_are_asked_for_and_nothing_is_measured(engine: Engine) -> None:
     noting = NotingEngine(engine)
-    reaper.remove_dead(noting)  # type: ignore[arg-type]
+    reaper.remove_dead(noting)
     asked = [name for name, _options in noting.asked if not name.startswith("remove_")]
     assert asked == ["containers", "volumes", "images"]
     assert not dict(noting.asked)["containers"]["size"]
