@@ -26,6 +26,7 @@ from pathlib import Path
 
 from junitparser import JUnitXml, Skipped, TestCase, TestSuite
 
+from tests.scratch import scratch_folder
 from tests.tiers import Tier
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +37,10 @@ _TESTS_FAILED = 1  # pytest's exit code for a session that ran to its end, with 
 _WORDS = {"pytest.xfail": "failed as expected"}
 _MOST_REPEATED = 25
 """More failures than this are a defect, not chance: to repeat them would say nothing new."""
+
+
+_HANG = {Tier.QUICK: 900, Tier.FULL: 900, Tier.SOAK: 4 * 3600}
+"""After so many seconds a test hangs: several times what the longest takes on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,9 +132,12 @@ def run_tier(tier: Tier, *, without: Tier | None, more: Sequence[str]) -> int:
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     began = time.monotonic()
+    parent = str(scratch_folder(os.environ))
+    os.environ["TMPDIR"] = tempfile.tempdir = parent
     with tempfile.TemporaryDirectory(prefix="ab-tests-", ignore_cleanup_errors=True) as scratch:
         # The workers share what is below it; names are short, since sockets lie there.
-        selection = [f"--basetemp={scratch}/t", f"--tier={tier}", *more]
+        selection = [f"--basetemp={scratch}/t", f"--tier={tier}", f"--timeout={_HANG[tier]}"]
+        selection += more
         if without:
             selection.append(f"--without-tier={without}")
         parallel = [f"--numprocesses={_workers()}", "--dist=worksteal", "--durations=10"]

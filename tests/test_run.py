@@ -20,7 +20,7 @@ def test_{name}():
 def outcome_of(tmp_path, capfd):
     """Runs tests whose bodies know whether this is the first time; two workers, then alone."""
 
-    def run(**bodies) -> Outcome:
+    def run(*options, **bodies) -> Outcome:
         project, output = tmp_path / "project", tmp_path / "output"
         project.mkdir()
         output.mkdir()
@@ -28,7 +28,7 @@ def outcome_of(tmp_path, capfd):
         for name, body in bodies.items():
             source = ONCE.format(name=name, folder=str(tmp_path), body=body)
             (project / f"test_{name}.py").write_text(textwrap.dedent(source))
-        outcome = Session(root=project, output=output).run(["-n2"], [])
+        outcome = Session(root=project, output=output).run(["-n2", *options], [])
         assert "test session starts" in capfd.readouterr().out  # shown as well as kept
         return outcome
 
@@ -54,6 +54,12 @@ def test_a_test_that_is_skipped_when_it_is_repeated_has_not_passed(outcome_of):
     outcome = outcome_of(chancy=skipping)
     assert (outcome.code, outcome.flaky) == (1, ())
     assert outcome.failing == ("test_chancy.py::test_chancy",)
+
+
+def test_a_test_that_hangs_is_ended_shown_and_repeated(outcome_of, tmp_path):
+    outcome = outcome_of("--timeout=5", hanging="first and __import__('time').sleep(1000)")
+    assert outcome == Outcome(code=0, flaky=("test_hanging.py::test_hanging",))
+    assert "sleep" in (tmp_path / "output" / "parallel.txt").read_text()
 
 
 def test_a_test_that_takes_its_worker_with_it_is_repeated_too(outcome_of):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
@@ -90,14 +90,29 @@ def _order(placed: tuple[Tier, pytest.Item]) -> tuple[int, bool]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Hold a quick test to its tier: what it starts is small, unless it proves the installation."""
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Hold what sets a quick test up to its tier."""
+    with _guarded(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Hold a quick test to its tier; what is torn down after it may be of earlier, longer ones."""
+    with _guarded(item):
+        return (yield)
+
+
+@contextmanager
+def _guarded(item: pytest.Item) -> Iterator[None]:
+    """A block in which a quick test starts small things only, unless it proves the installation."""
     path = PurePosixPath(item.path.relative_to(TESTS).as_posix())
     is_free = proves_installation(path, os.environ[_STRONGEST])
     _GUARD.quick_test = item.nodeid if item.stash[_TIER] is Tier.QUICK and not is_free else ""
-    result = yield
-    _GUARD.quick_test = ""
-    return result
+    try:
+        yield
+    finally:
+        _GUARD.quick_test = ""
 
 
 class Guard:

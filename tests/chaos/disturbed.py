@@ -48,12 +48,13 @@ class Disturbed:
     sandbox: str
     attempts: int = 4  # of each task
     jobs: int = 2
+    ends: tuple[str, ...] = tuple(VERDICTS)  # the tasks, by how their attempts end
     runs_dir: str = "runs"
     more: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.temporary.mkdir(parents=True)
-        for which in VERDICTS:
+        for which in self.ends:
             files = {**SmallTask().files, "which.txt": which}
             limit = _LATE_AFTER if which == "late" else _PLENTY
             task = SmallTask(files=files, agent=f"timeout_s = {limit}")
@@ -72,7 +73,7 @@ class Disturbed:
     @property
     def planned(self) -> Counter[tuple[str, int]]:
         """Every attempt, once."""
-        return Counter((name, n) for name in VERDICTS for n in range(1, self.attempts + 1))
+        return Counter((name, n) for name in self.ends for n in range(1, self.attempts + 1))
 
     @contextmanager
     def started(self) -> Iterator[subprocess.Popen[str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentbench.sandbox.docker_engine import Engine
-from tests.chaos.disturbed import Disturbed, mounts_below
+from tests.chaos.disturbed import VERDICTS, Disturbed, mounts_below
 from tests.e2e.leftovers import left_in_engine, left_on_machine
 
 _KILLS_OF_A_RUN = 10
@@ -19,6 +19,8 @@ class Disturbing(NamedTuple):
     environ: Mapping[str, str]
     sandbox: str
     attempts: int
+    ends: tuple[str, ...] = tuple(VERDICTS)
+    more: tuple[str, ...] = ()
 
     def run(self, name: str) -> Disturbed:
         """A new one."""
@@ -27,6 +29,8 @@ class Disturbing(NamedTuple):
             environ=self.environ,
             sandbox=self.sandbox,
             attempts=self.attempts,
+            ends=self.ends,
+            more=self.more,
         )
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,7 @@ def test_a_damaged_run_is_reported_shown_and_gone_on_with(
     draw = random.Random(f"{chaos_seed} runs")
     intact = make_whole("bubblewrap")
     monkeypatch.setenv("AGENTBENCH_CACHE", str(intact.folder / "cache"))
-    for number in range(80 if whole else 4):
+    for number in range(80 if whole else len(RUN_FILES)):
         runs = intact.copied("runs", tmp_path / f"runs-{number}")
         done = damage(_chosen(runs / "whole", RUN_FILES, number, draw), draw)
         _read_and_resume(intact, runs, done, f"seed {chaos_seed}, case {number}: {done}")
@@ -200,12 +201,12 @@ def _read_and_resume(intact: Whole, runs: Path, done: Damage, case: str) -> None
     report = call("report", "whole", "--format", "json", "--runs-dir", runs)
     assert report.code == 0, f"{case}\n{report.stderr}"
     named = done.path.name in report.stderr
-    expected = _rows(call("report", "whole", "--format", "json", "--runs-dir", intact.run.parent))
+    expected = _rows(_of_the_intact(intact, "report", "whole", "--format", "json"))
     assert _rows(report) == expected, f"{case}\n{report.stderr}"
     assert named == (done.path.name == "attempts.jsonl"), f"{case}\n{report.stderr}"
     for task in VERDICTS:
         shown = call("show", "whole", task, "--runs-dir", runs)
-        whole = call("show", "whole", task, "--runs-dir", intact.run.parent)
+        whole = _of_the_intact(intact, "show", "whole", task)
         assert shown.code == 0, f"{case}\n{shown.stderr}"
         assert shown.stdout == whole.stdout.replace(str(intact.run.parent), str(runs)), case
     resumed = call("resume", "whole", "--runs-dir", runs)
@@ -215,6 +216,12 @@ def _read_and_resume(intact: Whole, runs: Path, done: Damage, case: str) -> None
     else:
         assert resumed.code == 0, f"{case}\n{resumed.stderr}"
     assert _verdicts(runs / "whole") == VERDICTS, case
+
+
+@cache
+def _of_the_intact(intact: Whole, *words: str) -> Said:
+    """What a command says of the undamaged run, the same in every case."""
+    return call(*words, "--runs-dir", intact.run.parent)
 
 
 def _rows(said: Said) -> list[object]:

@@ -20,14 +20,20 @@ _ENGINE_MIB = 1400
 _LONGEST = 900  # seconds, for what takes one of them on a machine that is not loaded
 
 
+@pytest.fixture
+def controls(whole: bool) -> tuple[str, ...]:
+    """They are most of an attempt's work, and only the soak has them beside a full disk."""
+    return () if whole else ("--integrity-controls", "off")
+
+
 @pytest.mark.usefixtures("bubblewrap")
 @pytest.mark.parametrize(  # room for no file, for one, for some attempts' files
     "left", [pytest.param(0, marks=SOAK), 4096, pytest.param(300_000, marks=SOAK)]
 )
 def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
-    tmp_path: Path, environ: dict[str, str], left: int
+    tmp_path: Path, environ: dict[str, str], controls: tuple[str, ...], left: int
 ) -> None:
-    run = _run(tmp_path, environ, more=("--max-outage", "0"))
+    run = _run(tmp_path, environ, more=("--max-outage", "0", *controls))
     with small_disk(run.folder / "runs", mib=_RUNS_MIB) as disk:
         with run.started() as program:
             wait_until(lambda: _judged(run) >= 2 or program.poll() is not None, within=_LONGEST)
@@ -49,9 +55,9 @@ def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
 
 @pytest.mark.usefixtures("bubblewrap")
 def test_a_run_waits_for_room_and_goes_on_by_itself(
-    tmp_path: Path, environ: dict[str, str]
+    tmp_path: Path, environ: dict[str, str], controls: tuple[str, ...]
 ) -> None:
-    run = _run(tmp_path, environ, more=("--max-outage", "10"))
+    run = _run(tmp_path, environ, more=("--max-outage", "10", *controls))
     with small_disk(run.folder / "runs", mib=_RUNS_MIB) as disk:
         with run.started() as program:
             wait_until(lambda: _judged(run) >= 2 or program.poll() is not None, within=_LONGEST)

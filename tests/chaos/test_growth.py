@@ -48,7 +48,7 @@ def in_memory() -> Iterator[dict[str, str]]:
 def test_two_thousand_attempts_hold_no_more_than_two_hundred(
     tmp_path: Path, environ: dict[str, str], in_memory: dict[str, str], whole: bool
 ) -> None:
-    _does_not_grow(tmp_path, environ | in_memory, "process", attempts=2000 if whole else 24)
+    _does_not_grow(tmp_path, environ | in_memory, "process", attempts=2000 if whole else 16)
 
 
 @pytest.mark.docker

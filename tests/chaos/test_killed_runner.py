@@ -1,4 +1,7 @@
-"""A run that is killed, wherever it is, goes on to the same verdicts and leaves nothing behind."""
+"""A run that is killed, wherever it is, goes on to the same verdicts and leaves nothing behind.
+
+The gate tries some ends of an attempt, in containers without controls; the soak tries all.
+"""
 
 import random
 from collections.abc import Iterator
@@ -9,14 +12,19 @@ import pytest
 from agentbench.sandbox.docker import DockerProvider
 from tests.chaos.killing import Disturbing, kill_and_go_on, shares
 
+FEW = ("fixed-slowly", "half", "late")
+"""Ends of attempts that the gate tries."""
+
 
 @pytest.mark.usefixtures("bubblewrap")
 def test_a_killed_run_goes_on_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(f"{chaos_seed} bubblewrap")
-    kills, attempts = (50, 4) if whole else (2, 1)
-    kill_and_go_on(Disturbing(tmp_path, environ, "bubblewrap", attempts), chance, kills)
+    at = Disturbing(tmp_path, environ, "bubblewrap", 4 if whole else 1)
+    if not whole:
+        at = at._replace(ends=FEW)
+    kill_and_go_on(at, chance, 50 if whole else 2)
 
 
 @pytest.mark.docker
@@ -25,8 +33,10 @@ def test_a_killed_run_in_containers_goes_on_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(f"{chaos_seed} docker")
-    kills, attempts = (50, 4) if whole else (1, 1)
-    kill_and_go_on(Disturbing(tmp_path, environ, "docker", attempts), chance, kills)
+    at = Disturbing(tmp_path, environ, "docker", 4 if whole else 1)
+    if not whole:
+        at = at._replace(ends=FEW, more=("--integrity-controls", "off"))
+    kill_and_go_on(at, chance, 50 if whole else 1)
 
 
 @pytest.fixture(autouse=True)

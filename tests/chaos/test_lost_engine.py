@@ -55,12 +55,12 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
             environ=environ,
             sandbox="docker",
             attempts=8 if whole else 1,
-            more=("--max-outage", "5"),
+            more=("--max-outage", "5", *(() if whole else ("--integrity-controls", "off"))),
         )
         with run.started() as program:
             wait_until(lambda: (run.run / "run.json").exists(), within=_LONGEST)
             for _ in range(faults):
-                if _has_ended(program, chance.uniform(2, 12)):
+                if _has_ended(program, chance.uniform(2, 12 if whole else 6)):
                     break
                 fault, away = chance.choice(FAULTS), round(chance.uniform(0.5, 6), 1)
                 print(f"{fault.__name__} for {away} s")  # noqa: T201 - to repeat a failure

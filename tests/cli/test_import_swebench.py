@@ -118,6 +118,7 @@ def test_predictions_for_it_are_judged_and_reported(cli, take, project, tmp_path
         said = cli(
             *("run", tmp_path / "tasks", "--agent", agent, "--sandbox", sandbox, "--quiet"),
             *("--runs-dir", tmp_path / "runs", "--run-id", name, "--allow-unsandboxed"),
+            *("--integrity-controls", "off"),
         )
         assert said.code == 0, said.stderr
         said = cli("report", name, "--runs-dir", tmp_path / "runs", "--format", "swebench")

@@ -8,6 +8,7 @@ import pytest
 from tests.audit.conftest import make_run
 from tests.audit.wrong_fixes.test_attempts import LISTED, ONE_PRICE, PARTIAL
 from tests.e2e.small_task import BUGGY
+from tests.patience import with_growing_limit
 
 WEAK = {"hidden": {"tests/test_hidden.py": ONE_PRICE}, "listed": LISTED}
 
@@ -32,10 +33,13 @@ def test_a_wrong_fix_is_a_warning_and_no_verdict(cli, wrong):
 
 
 def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
-    said = cli("audit", wrong, "--wrong-fixes", "--seconds", 60, "--json")
-    assert said.code == 0
-    _, attempt = json.loads(said.stdout)["audited"]
-    told = [one for one in attempt["findings"] if one["rule"] == "differs-from-reference"]
+    def told_in(seconds):
+        said = cli("audit", wrong, "--wrong-fixes", "--seconds", int(seconds), "--json")
+        assert said.code == 0
+        _, attempt = json.loads(said.stdout)["audited"]
+        return [one for one in attempt["findings"] if one["rule"] == "differs-from-reference"]
+
+    told = with_growing_limit(told_in, bool, limits=(20, 60, 240))
     # The search by changed tests sees it as well, where there is time for it.
     assert ("warning", "basket.py::total") in {(one["severity"], one["where"]) for one in told}
 

@@ -1,4 +1,6 @@
+import shutil
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -20,9 +22,19 @@ def test_chance(number):
 CHANCES = tuple(f"tests/test_hidden.py::test_chance[{number}]" for number in range(6))
 
 
+def options_in(folder) -> RunOptions:
+    return RunOptions(sandbox=local_provider().name, runs_dir=folder / "runs", attempts=2)
+
+
 @pytest.fixture
 def options(tmp_path) -> RunOptions:
-    return RunOptions(sandbox=local_provider().name, runs_dir=tmp_path / "runs", attempts=2)
+    return options_in(tmp_path)
+
+
+@pytest.fixture
+def once(options) -> RunOptions:
+    """For what shows in a single attempt."""
+    return replace(options, attempts=1)
 
 
 @pytest.fixture
@@ -43,12 +55,28 @@ def prove(folders, options, **settings):
     return prove_folders(folders, GateSettings(options=options, **settings), follow)
 
 
-def test_a_good_task_and_bad_ones_are_told_in_the_order_they_came(write, options):
+@pytest.fixture(scope="module")
+def proven(tmp_path_factory):
+    """A good task with a proof beside it, what was said of it, and the options of its runs."""
+    place = tmp_path_factory.mktemp("proven")
+    (place / "small").mkdir()
+    folder, options = SmallTask().write(place / "small"), options_in(place)
+    (said,) = prove([folder], options, record=True)
+    return folder, said, options
+
+
+@pytest.fixture
+def copied(proven, tmp_path):
+    """A copy of that task and of its proof."""
+    return shutil.copytree(proven[0], tmp_path / "small", symlinks=True)
+
+
+def test_a_good_task_and_bad_ones_are_told_in_the_order_they_came(write, once):
     bad = write("bad", files={"basket.py": "X = 1\n"})
     (bad / "task.toml").write_text("schema_version = 2\n")
     unsolved, good = write("unsolved"), write("good")
     (unsolved / "solution.patch").unlink()
-    said = prove([bad, unsolved, good], options)
+    said = prove([bad, unsolved, good], once)
     assert [(one.task_id, one.good) for one in said] == [
         ("bad", False),
         ("unsolved", False),
@@ -60,35 +88,27 @@ def test_a_good_task_and_bad_ones_are_told_in_the_order_they_came(write, options
     assert not (good / "proof.json").exists()
 
 
-def test_what_was_found_out_is_kept_beside_the_task(write, options):
-    folder = write()
-    (one,) = prove([folder], options, record=True)
+def test_what_was_found_out_is_kept_beside_the_task(proven):
+    folder, said, options = proven
     kept = read_proof(folder)
-    assert kept == one.kept
+    assert kept == said.kept
     assert (kept.good, kept.repeat, kept.sandbox) == (True, 2, options.sandbox)
     assert kept.controlled == LISTED
     assert kept.seconds["final_test"] > 0
 
 
-def test_a_proof_that_holds_is_taken_over(write, options):
-    folder = write()
-    prove([folder], options, record=True)
-    runs = set(options.runs_dir.iterdir())
-    (one,) = prove([folder], options, resume=True)
+def test_a_proof_that_holds_is_taken_over(copied, options):
+    (one,) = prove([copied], options, resume=True)
     assert (one.good, one.earlier) == (True, True)
-    assert set(options.runs_dir.iterdir()) == runs
+    assert not options.runs_dir.exists() or not list(options.runs_dir.iterdir())
 
 
 @pytest.mark.parametrize("change", ["file", "repeat"])
-def test_a_proof_of_something_else_is_none(write, options, change):
-    folder = write()
-    prove([folder], options, record=True)
+def test_a_proof_of_something_else_is_none(copied, options, change):
     if change == "file":
-        (folder / "instruction.md").write_text("something else\n")
-    more = RunOptions(
-        sandbox=options.sandbox, runs_dir=options.runs_dir, attempts=2 + (change == "repeat")
-    )
-    (one,) = prove([folder], more, resume=True)
+        (copied / "instruction.md").write_text("something else\n")
+    more = replace(options, attempts=2 + (change == "repeat"))
+    (one,) = prove([copied], more, resume=True)
     assert not one.earlier
 
 
@@ -116,18 +136,18 @@ def test_a_task_whose_every_test_is_flaky_is_not_good(write, options):
         assert (folder / "task.toml").read_text() == before
 
 
-def test_ids_are_found_by_running(write, options):
+def test_ids_are_found_by_running(write, once):
     folder = write(fail_to_pass=(), tests="pass_to_pass = []")
-    (one,) = prove([folder], options, write_ids=True)
+    (one,) = prove([folder], once, write_ids=True)
     assert one.good
     assert tomllib.loads((folder / "task.toml").read_text())["tests"]["fail_to_pass"] == list(
         LISTED
     )
 
 
-def test_a_solution_that_fixes_nothing_is_the_reason_of_its_task_alone(write, options):
+def test_a_solution_that_fixes_nothing_is_the_reason_of_its_task_alone(write, once):
     nothing, good = write("nothing", hidden="", fail_to_pass=()), write("good", fail_to_pass=())
-    said = prove([nothing, good], options, write_ids=True)
+    said = prove([nothing, good], once, write_ids=True)
     assert said[0].reasons[0].startswith("the reference solution makes no failing test pass")
     assert said[1].good
 

@@ -20,8 +20,13 @@ BACK_ENDS = ("bubblewrap", pytest.param("docker", marks=pytest.mark.docker))
 
 @pytest.fixture(scope="session")
 def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all: tests of the same task share its preparation."""
-    return tmp_path_factory.mktemp("cache")
+    """One cache for all: tests of the same task share its preparation, and all the environments.
+
+    The same folder wherever this fixture is taken over: pytest makes each taken one anew.
+    """
+    folder = tmp_path_factory.getbasetemp() / "cache"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -40,13 +40,16 @@ class Upgrade:
 
 UPGRADES = (
     Upgrade(repo="mahmoud/Boltons", package="boltons", old="23.0.0", new="23.1.0"),
-    Upgrade(repo="tkem/cachetools", package="cachetools", old="5.0.0", new="5.1.0"),
+    Upgrade(repo="tkem/CacheTools", package="cachetools", old="5.0.0", new="5.1.0"),
     Upgrade(
         repo="more-itertools/more-itertools", package="more-itertools", old="10.1.0", new="10.2.0"
     ),
     # Its tests' parameters have blanks, at which SWE-bench's names of them end.
     Upgrade(repo="jpvanhal/inflection", package="inflection", old="0.3.1", new="0.4.0"),
 )
+FEW = (UPGRADES[1], UPGRADES[3])
+"""What the gate tries: a short one with capital letters, and one with blanks in parameters."""
+
 RECIPES = "\n".join(
     f'[[recipe]]\nrepo = "{each.repo}"\ntest_command = "python -m pytest -rA"\n'
     for each in UPGRADES

@@ -8,10 +8,28 @@ import pytest
 from tests.mcp.connection import command_for, over_stdio
 from tests.mcp.hostile_code import CANARY, HOSTILE, VARIABLE, code_for
 from tests.patience import with_growing_limit
+from tests.tiers import Tier, chosen_tier, gate_and_soak
 
 HARMLESS = {"code": "def f(x: int): return x\n", "function_name": "f"}
 LIMITS = (2, 20, 120)  # seconds for a search, the longer ones on a machine with much else to do
 NAMES = [each.name for each in HOSTILE]
+ALIKE = {
+    "loop for a path",
+    "loop that swallows all",
+    "generator without end",
+    "sleep",
+    "regex",
+    "decorator that loops",
+    "recursion when loaded",
+    "giant literal",
+    "nested lists",
+    "nested attributes",
+    "deep blocks",
+    "threads without end",
+}
+"""What ends as another text does, or as one in tests/symbolic/test_analysis.py: for the soak."""
+
+IN_THE_GATE = [each for each in HOSTILE if each.name not in ALIKE]
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +55,9 @@ def session(tmp_path_factory, planted):
 
 
 @pytest.fixture(scope="module")
-def answers(session, planted):
+def answers(session, planted, pytestconfig):
     """What each text came back with, two at a time; the server's health is asked after each."""
+    asked = HOSTILE if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE
 
     def ask(hostile):
         arguments = {**hostile.call, "code": code_for(hostile, planted)}
@@ -50,7 +69,7 @@ def answers(session, planted):
         return answer, session.call("health_check")
 
     with ThreadPoolExecutor(2) as calls:
-        return dict(zip(NAMES, calls.map(ask, HOSTILE), strict=True))
+        return dict(zip((each.name for each in asked), calls.map(ask, asked), strict=True))
 
 
 def ran_out_of_time(answer):
@@ -60,9 +79,10 @@ def ran_out_of_time(answer):
 
 def test_there_are_more_than_forty_and_each_has_a_name_of_its_own():
     assert len(set(NAMES)) == len(NAMES) > 40
+    assert set(NAMES) >= ALIKE
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=NAMES)
+@pytest.mark.parametrize("hostile", gate_and_soak(IN_THE_GATE, HOSTILE))
 def test_each_is_answered_as_the_contract_says(answers, hostile):
     answer = answers[hostile.name][0].structured_content
     assert answer["status"] in hostile.status, answer
@@ -72,7 +92,7 @@ def test_each_is_answered_as_the_contract_says(answers, hostile):
     assert hostile.message in answer["message"]
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=NAMES)
+@pytest.mark.parametrize("hostile", gate_and_soak(IN_THE_GATE, HOSTILE))
 def test_the_server_is_up_after_each(answers, hostile):
     assert answers[hostile.name][1].structured_content["status"] == "healthy"
 
@@ -81,7 +101,7 @@ def test_nothing_of_the_host_is_seen(answers, planted):
     told = json.dumps([answer.structured_content for answer, _ in answers.values()])
     assert CANARY not in told
     assert "Traceback" not in told
-    assert planted.parent.parent.name not in told.replace(str(planted), "")
+    assert str(planted.parent.parent) not in told.replace(str(planted), "")
 
 
 def test_nothing_of_the_host_is_changed(answers, planted):

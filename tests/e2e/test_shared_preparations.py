@@ -16,6 +16,7 @@ from agentbench.runs.start import start_run
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.stages.preparation import preparation_key
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.task import Task
 from tests.e2e.conftest import discard_snapshots
 from tests.e2e.small_task import SmallTask
@@ -46,7 +47,7 @@ def prepared_task(tmp_path: Path, request: pytest.FixtureRequest) -> Task:
 def machine(docker: DockerProvider, folder: Path, place: str | None) -> Iterator[RunOptions]:
     options = RunOptions(
         agent="oracle", sandbox=docker, runs_dir=folder / "runs", cache_dir=folder / "cache",
-        jobs=1, registry=place,
+        jobs=1, registry=place, integrity_controls=ControlLevel.OFF,
     )  # fmt: skip
     try:
         yield options

@@ -1,10 +1,15 @@
-"""Honest fixes of shipped tasks, written otherwise than the reference, are accused of nothing."""
+"""Honest fixes of shipped tasks, written otherwise than the reference, are accused of nothing.
+
+The gate sees that of the small task's honest fix, in tests/audit/wrong_fixes/test_attempts.py.
+"""
 
 import pytest
 
 from tests.e2e.wrong_fix_audits import findings, of_each_task, run_at_weakened
 from tests.patience import with_growing_limit
 from tests.tiers import chosen_tier
+
+pytestmark = pytest.mark.soak
 
 _SECONDS = (40, 240)  # the longer one for a machine with much to do
 

@@ -9,8 +9,33 @@ from tests.integrity.cheat import Cheat
 from tests.integrity.lies import CHEATS
 from tests.integrity.naive import NaiveHarness
 from tests.integrity.trials import try_cheat, try_naively
+from tests.tiers import gate_and_soak
 
-of_each = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)
+BEATEN_IN_THE_SAME_WAY = {
+    "a number that equals all",  # as an object that equals all, and the next four
+    "a list that equals all",
+    "a tuple that equals all",
+    "a text that equals all",
+    "a dict that equals all",
+    "a monitor that changes what is called",  # as a trace that puts another function in
+    "globals of the test module",  # as the local variables of the test
+    "follows the byte-code of the test",  # as evaluating the line of the assertion
+    "reads the assertion in the source",
+    "a report forged by its path",  # as a report forged by its descriptor
+    "the encoder of reports",
+    "CallInfo forgets errors",  # as from_call forgets errors, and the next two
+    "call_and_report reports no errors",
+    "the code of runtest is another",
+    "items that do nothing",  # as calls that do nothing
+    "a protocol that runs nothing",
+    "reports are born passed",  # as a wrapper around reports
+    "the running of TestCase",  # as the methods of TestCase
+    "the item of TestCase",
+    "another pytest.approx",  # as another pytest.raises
+}
+"""Cheats of which the gate tries a like one; the soak tries all."""
+IN_THE_GATE = [cheat for cheat in CHEATS if cheat.name not in BEATEN_IN_THE_SAME_WAY]
+of_each = pytest.mark.parametrize("cheat", gate_and_soak(IN_THE_GATE, CHEATS))
 
 
 @of_each

@@ -9,6 +9,9 @@ from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
 from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
+from tests.sandbox.conformance_endings import EndingConformance
+from tests.sandbox.conformance_limits import LimitConformance
+from tests.sandbox.conformance_snapshots import SnapshotConformance
 from tests.sandbox.docker_fixtures import left_in
 from tests.sandbox.podman_service import PodmanService
 from tests.sandbox.private_engines import give_base_image, podman
@@ -71,7 +74,12 @@ def reachable_host(podman: PodmanService) -> str:
     return podman.network.host
 
 
-class TestPodmanConformance(SandboxConformance):
+class TestPodmanConformance(EndingConformance, LimitConformance, SnapshotConformance):
+    """What Podman itself does for us: it ends, limits and remembers sandboxes."""
+
+
+@pytest.mark.soak
+class TestPodmanConformanceWhole(SandboxConformance):
     """All that is asked of any sandbox, except what Podman cannot do."""
 
     @pytest.fixture(autouse=True)

@@ -68,8 +68,8 @@ def test_an_honest_fix_fails_where_something_wrong_is_expected(attempt_by, desk)
 
 
 def test_seeds_are_random(attempt_by):
-    seeds = {run(attempt_by, FIXED)[1].controls.seed for _ in range(3)}
-    assert len(seeds) == 3
+    seeds = {run(attempt_by, FIXED)[1].controls.seed for _ in range(2)}
+    assert len(seeds) == 2
 
 
 @pytest.mark.parametrize("source", [ALWAYS_EQUAL, FORGED], ids=["always equal", "forged"])

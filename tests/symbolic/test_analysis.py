@@ -40,7 +40,17 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTED)
+IN_OTHER_TESTS = {"a division", "a string", "an optional"}
+"""What methods, the parts of a dataclass and plain inputs show, too."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.soak if name in IN_OTHER_TESTS else ())
+        for name in PLANTED
+    ],
+)
 def test_what_is_planted_is_found_with_the_call_that_shows_it(laboratory, name):
     code, call = PLANTED[name]
     found = found_in(laboratory, code)
@@ -152,11 +162,19 @@ def test_what_a_model_of_python_may_miss_is_tried_with_plain_inputs(laboratory):
     assert fine.tried > 5
 
 
-def test_plain_inputs_that_need_all_memory_or_all_time_end_no_search(laboratory):
-    for body in ("'a' * n", "1 << abs(n)", "sum(range(n))", "list(range(n))"):
-        found = found_in(laboratory, f"def f(n: int):\n    return len(str({body})) and 1\n")
-        assert found.error_type is None
-        assert "MemoryError" not in {each.type for each in found.findings}
+@pytest.mark.parametrize(
+    "body",
+    [
+        "'a' * n",
+        "sum(range(n))",
+        pytest.param("1 << abs(n)", marks=pytest.mark.soak),
+        pytest.param("list(range(n))", marks=pytest.mark.soak),
+    ],
+)
+def test_plain_inputs_that_need_all_memory_or_all_time_end_no_search(laboratory, body):
+    found = found_in(laboratory, f"def f(n: int):\n    return len(str({body})) and 1\n")
+    assert found.error_type is None
+    assert "MemoryError" not in {each.type for each in found.findings}
 
 
 def test_a_call_that_fills_pages_is_cut(laboratory):

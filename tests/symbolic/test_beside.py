@@ -39,6 +39,16 @@ DIFFERENT = {
     ),
 }
 
+ONLY_OTHER_INPUTS = {
+    "many arguments",
+    "arguments of any name",
+    "names that nobody typed",
+    "a regular expression",
+    "a regular expression of the module",
+}
+"""Those that need inputs of their own, which the search for a difference shows; what they return
+is like anything else."""
+
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_a_difference_is_found_in(tmp_path, name):
@@ -48,7 +58,13 @@ def test_a_difference_is_found_in(tmp_path, name):
     assert answer.ending is Ending.DIFFERENT
 
 
-@pytest.mark.parametrize("name", DIFFERENT)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.soak if name in ONLY_OTHER_INPUTS else ())
+        for name in DIFFERENT
+    ],
+)
 def test_the_same_is_never_accused_for(tmp_path, name):
     source, _one, _other = DIFFERENT[name]
     answer = Trees(tmp_path, source, f"{source}\n\n# the same\n").compare("f", symbolic=True)
@@ -84,8 +100,16 @@ UNSEEN = {
 }
 
 
-@pytest.mark.parametrize("errors", ["all", "contract"])
-@pytest.mark.parametrize("name", UNSEEN)
+@pytest.mark.parametrize(
+    ("name", "errors"),
+    [
+        # Which errors count is of account to those inputs alone on which all fails.
+        pytest.param(name, errors, marks=pytest.mark.soak if is_alike else ())
+        for name in UNSEEN
+        for errors in ("all", "contract")
+        for is_alike in [errors == "contract" and name != "files that are not there"]
+    ],
+)
 def test_it_is_never_called_equal_where_what_matters_is_not_seen(
     tmp_path, monkeypatch, name, errors
 ):

@@ -1,6 +1,7 @@
 """The libraries that sandboxes are lent: whole, for their Python, and made once."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -30,6 +31,17 @@ IMPORT_ALL = (
 )
 
 
+@pytest.fixture(scope="module")
+def lent(tmp_path_factory):
+    """A folder of caches with the library in it, made by a user who lets nobody read."""
+    cache = tmp_path_factory.mktemp("lent")
+    before = os.umask(0o077)
+    try:
+        return cache, library(cache, OURS)
+    finally:
+        os.umask(before)
+
+
 def imported(sandbox):
     place = str(sandbox.mounted(SYMBOLIC_LIBRARY))
     argv = ("python", "-I", "-c", IMPORT_ALL, place)
@@ -38,8 +50,8 @@ def imported(sandbox):
 
 def test_a_sandbox_without_a_network_imports_them(provider, cache_dir):
     image = provider.resolve_image(None)
-    lent = mounts(cache_dir, OURS)
-    with provider.open(image, limits=Limits(), network=False, mounts=lent) as sandbox:
+    mounted = mounts(cache_dir, OURS)
+    with provider.open(image, limits=Limits(), network=False, mounts=mounted) as sandbox:
         assert python_of(sandbox) == OURS
         result = imported(sandbox)
         assert sandbox.mounted(SYMBOLIC_PROGRAMS)
@@ -54,8 +66,8 @@ def test_a_container_imports_them_too(cache_dir):
     image = engine.resolve_image(None)
     with engine.open(image, limits=Limits(), network=False) as sandbox:
         python = python_of(sandbox)
-    lent = mounts(cache_dir, python)
-    with engine.open(image, limits=Limits(), network=False, mounts=lent) as sandbox:
+    mounted = mounts(cache_dir, python)
+    with engine.open(image, limits=Limits(), network=False, mounts=mounted) as sandbox:
         assert imported(sandbox).stdout.startswith("True ")
 
 
@@ -68,9 +80,9 @@ def test_the_folder_is_made_once_even_by_many_at_a_time(tmp_path):
     assert library(tmp_path, OURS).stat().st_ino == inode
 
 
-def test_it_is_kept_in_use_until_its_process_is_gone(tmp_path):
-    folder = library(tmp_path, OURS)
-    (thing,) = [each for each in Cache(folder=tmp_path, engine=None).things() if each.in_use]
+def test_it_is_kept_in_use_until_its_process_is_gone(lent):
+    cache, folder = lent
+    (thing,) = [each for each in Cache(folder=cache, engine=None).things() if each.in_use]
     assert (thing.kind, thing.folders) == ("symbolic library", (folder,))
 
 
@@ -84,27 +96,26 @@ def test_one_that_nobody_uses_is_given_up(tmp_path):
     assert not cache.things()
 
 
-def test_what_a_killed_maker_left_is_made_anew(tmp_path):
-    whole = library(tmp_path, OURS)
+def test_what_a_killed_maker_left_is_made_anew(lent, tmp_path):
+    cache, folder = lent
+    whole = tmp_path / folder.relative_to(cache)
     half = whole.with_name(whole.name + ".new")
-    whole.rename(half)
+    shutil.copytree(folder, half)
     (half / "crosshair" / "core.py").unlink()
-    assert (library(tmp_path, OURS) / "crosshair" / "core.py").is_file()
+    assert library(tmp_path, OURS) == whole
+    assert (whole / "crosshair" / "core.py").is_file()
     assert not half.exists()
 
 
-def test_every_user_may_read_all_of_it_whatever_the_umask(tmp_path):
-    before = os.umask(0o077)
-    try:
-        folder = library(tmp_path, OURS)
-    finally:
-        os.umask(before)
+def test_every_user_may_read_all_of_it_whatever_the_umask(lent):
+    _, folder = lent
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
     assert modes == {0o755, 0o644}
 
 
-def test_it_holds_byte_code_that_needs_no_look_at_a_clock(tmp_path):
-    (code,) = (library(tmp_path, OURS) / "crosshair" / "__pycache__").glob("core.cpython-*.pyc")
+def test_it_holds_byte_code_that_needs_no_look_at_a_clock(lent):
+    _, folder = lent
+    (code,) = (folder / "crosshair" / "__pycache__").glob("core.cpython-*.pyc")
     assert code.read_bytes()[4:8] == b"\x01\0\0\0"  # hash-based, and not to be checked
 
 

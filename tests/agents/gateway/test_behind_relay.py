@@ -22,6 +22,14 @@ WALLED = [
     pytest.param("elsewhere", marks=pytest.mark.docker),
 ]
 EVERYWHERE = [*WALLED, "process"]
+# Relays that are mounted run alike, an engine elsewhere has carriers: the gate tries one of each
+# where no back end is the point. A model is asked on all of them.
+SOME = [
+    "bubblewrap",
+    pytest.param("elsewhere", marks=pytest.mark.docker),
+    pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.soak]),
+]
+SOME_OR_UNWALLED = [*SOME, pytest.param("process", marks=pytest.mark.soak)]
 LIMITS = Limits(memory_mib=512, pids=64, disk_mib=512)
 MANY = """
 import asyncio, os
@@ -120,14 +128,24 @@ def run(sandbox: Sandbox, door: ModelDoor, *argv: str, **more) -> CommandResult:
     return sandbox.run(behind_relay(command, sandbox, door))
 
 
-@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+# Beside a carrier they are many, too, where an agent kills it.
+@pytest.mark.parametrize(
+    "back_end",
+    [
+        "bubblewrap",
+        pytest.param("process", marks=pytest.mark.soak),
+        pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.soak]),
+        pytest.param("elsewhere", marks=[pytest.mark.docker, pytest.mark.soak]),
+    ],
+    indirect=True,
+)
 def test_two_hundred_connections_reach_the_door(back_end: SandboxProvider, door: UnixDoor) -> None:
     with opened(back_end, door) as sandbox:
         result = run(sandbox, door, "python", "-c", MANY)
     assert (result.stdout, result.stderr) == ("True\n", "")
 
 
-@pytest.mark.parametrize("back_end", WALLED, indirect=True)
+@pytest.mark.parametrize("back_end", SOME, indirect=True)
 def test_nothing_else_is_reached(back_end: SandboxProvider, door: UnixDoor) -> None:
     with opened(back_end, door) as sandbox:
         folder = _door_folder(sandbox)
@@ -142,7 +160,7 @@ def _door_folder(sandbox: Sandbox) -> PurePosixPath | None:
     return None
 
 
-@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+@pytest.mark.parametrize("back_end", SOME_OR_UNWALLED, indirect=True)
 def test_it_ends_as_the_command_would_have_ended(back_end: SandboxProvider, door: UnixDoor) -> None:
     with opened(back_end, door) as sandbox:
         said = run(sandbox, door, "sh", "-c", "cat; echo err >&2; exit 5", stdin=b"told")
@@ -158,7 +176,7 @@ def test_it_ends_as_the_command_would_have_ended(back_end: SandboxProvider, door
     assert cut_off.ending is Ending.TIMED_OUT
 
 
-@pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
+@pytest.mark.parametrize("back_end", SOME_OR_UNWALLED, indirect=True)
 def test_clients_of_models_are_told_where_to_go(back_end: SandboxProvider, door: UnixDoor) -> None:
     with opened(back_end, door) as sandbox:
         own = {"OPENAI_API_KEY": "mine", "PLACE": "{agentbench-door}/x"}

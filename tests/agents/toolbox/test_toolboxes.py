@@ -20,7 +20,11 @@ from agentbench.agents.toolbox.toolboxes import (
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.interface import Command, ImageId, Limits, ReadOnlyMount, Sandbox
+from tests.e2e import conftest as end_to_end
 from tests.patience import HANG_SECONDS
+
+bubblewrap = end_to_end.bubblewrap
+cache_dir = end_to_end.cache_dir
 
 GREETER = ToolRecipe(
     name="greeter",
@@ -52,14 +56,6 @@ class CountingProvider:
         return self._inner.open(
             source, limits=limits, network=network, mounts=mounts, cancel=cancel
         )
-
-
-@pytest.fixture(scope="session")
-def bubblewrap(tmp_path_factory: pytest.TempPathFactory) -> BubblewrapProvider:
-    try:
-        return BubblewrapProvider.connect(cache_dir=tmp_path_factory.mktemp("bubblewrap"))
-    except UnavailableError as fault:
-        pytest.skip(str(fault))
 
 
 @pytest.fixture(scope="session")

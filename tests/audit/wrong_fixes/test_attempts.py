@@ -17,6 +17,7 @@ from agentbench.tasks.mirror import Mirrors
 from tests.audit.conftest import make_run
 from tests.e2e.small_task import BUGGY, FIXED
 from tests.fakes.staging import local_provider
+from tests.patience import with_growing_limit
 
 ONE_PRICE = """\
 import basket
@@ -93,6 +94,15 @@ def findings_of(folder, **more):
     return audit_in(folder, **more).findings(facts_of(folder))
 
 
+def findings_in_time(folder, has_begun):
+    """What is found in a short time, or in a longer one where that was not enough."""
+    return with_growing_limit(
+        lambda seconds: findings_of(folder, seconds=int(seconds)),
+        lambda found: "differs-from-reference" in rules(found) or has_begun(rules(found)),
+        limits=(24, 60, 240),
+    )
+
+
 def rules(findings):
     return {finding.rule for finding in findings}
 
@@ -115,7 +125,8 @@ def test_a_wrong_fix_is_told_of_with_what_all_three_trees_do(partial):
 
 
 def test_an_honest_fix_is_not_accused(tmp_path_factory):
-    found = findings_of(made(tmp_path_factory, HONEST))
+    folder = made(tmp_path_factory, HONEST)
+    found = findings_in_time(folder, lambda told: told == {"compared"})
     assert rules(found) == {"compared"}, found
     (said,) = found
     assert (said.rule, said.severity) == ("compared", Severity.INFO)
@@ -135,7 +146,7 @@ def test_the_reference_itself_is_said_to_be_so_and_nothing_is_run(tmp_path_facto
     ids=["chance", "beside-the-reference"],
 )  # fmt: skip
 def test_a_difference_that_is_not_seen_again_alone_accuses_nobody(tmp_path_factory, text, why):
-    said = findings_of(made(tmp_path_factory, text))
+    said = findings_in_time(made(tmp_path_factory, text), lambda told: "not-compared" in told)
     assert "differs-from-reference" not in rules(said)
     (left,) = (one for one in said if one.rule == "not-compared")
     assert left.where == "basket.py::total"

@@ -3,21 +3,44 @@ from dataclasses import replace
 
 import pytest
 
+from agentbench.curation.detection.proposal import Proposal
+from agentbench.curation.environments import Environments
 from agentbench.curation.gate import GateSettings
 from agentbench.curation.history.ledger import Fate
+from agentbench.curation.history.making import Origin
 from agentbench.curation.history.mining import Mine, mine
 from agentbench.curation.kept_proof import read_proof
+from agentbench.runs.options import RunOptions
 from tests.curation.test_gate import follow
+from tests.fakes.staging import local_provider, mirrors
 
 
-@pytest.fixture
-def told(origin, options, tmp_path):
+def mine_in(folder, pocket):
+    """How to mine the pocket's history, with one attempt each."""
+    options = RunOptions(sandbox=local_provider().name, runs_dir=folder / "runs", attempts=1)
+    origin = Origin(
+        url=pocket.url,
+        mirrors=mirrors(),
+        environments=Environments(options, Proposal()),
+        as_files=True,
+    )
     gate = GateSettings(options=options, write_ids=True, record=True)
-    return Mine(origin=origin, out=tmp_path / "out", gate=gate)
+    return Mine(origin=origin, out=folder / "out", gate=gate)
 
 
-def test_history_gives_its_good_fixes_and_a_reason_for_every_other_commit(told, head, pocket):
-    entries = {entry.commit: entry for entry in mine(told, head, follow)}
+@pytest.fixture(scope="module")
+def told(tmp_path_factory, pocket):
+    return mine_in(tmp_path_factory.mktemp("mined"), pocket)
+
+
+@pytest.fixture(scope="module")
+def mined(told, head):
+    """The entries of all of the history."""
+    return mine(told, head, follow)
+
+
+def test_history_gives_its_good_fixes_and_a_reason_for_every_other_commit(told, mined, pocket):
+    entries = {entry.commit: entry for entry in mined}
     names = {commit: name for name, commit in pocket.commits.items()}
     fates = {names[commit]: entry.fate for commit, entry in entries.items()}
     assert fates == {
@@ -31,21 +54,20 @@ def test_history_gives_its_good_fixes_and_a_reason_for_every_other_commit(told, 
     assert {path.name for path in told.out.iterdir()} == {*kept, "mined.jsonl"}
 
 
-def test_what_was_settled_is_not_tried_again(told, head):
-    mine(told, head, follow)
+def test_what_was_settled_is_not_tried_again(told, mined, head):
     lines = (told.out / "mined.jsonl").read_text()
     runs = set(told.gate.options.runs_dir.iterdir())
-    assert len(mine(told, head, follow)) == 7
+    assert len(mine(told, head, follow)) == len(mined) == 7
     assert (told.out / "mined.jsonl").read_text() == lines
     assert set(told.gate.options.runs_dir.iterdir()) == runs
 
 
-def test_a_limit_bounds_what_is_tried(told, head):
-    entries = mine(replace(told, limit=1), head, follow)
+def test_a_limit_bounds_what_is_tried(pocket, head, tmp_path):
+    entries = mine(replace(mine_in(tmp_path, pocket), limit=1), head, follow)
     assert sum(entry.candidate for entry in entries) == 1
 
 
-def test_every_line_of_the_ledger_says_why(told, head):
-    mine(told, head, follow)
+def test_every_line_of_the_ledger_says_why(told, mined):
     rows = [json.loads(line) for line in (told.out / "mined.jsonl").read_text().splitlines()]
+    assert len(rows) == len(mined)
     assert all(row["reasons"] or row["task"] for row in rows)

@@ -85,6 +85,7 @@ def test_a_folder_that_cannot_be_made_is_said(index, tmp_path):
         import_releases(wanted("demo"), told, QUIETLY)
 
 
+@pytest.mark.soak  # takes the same ways as a package of the local index
 @pytest.mark.docker
 def test_a_real_package_becomes_a_good_task_in_docker(tmp_path):
     with PackageIndex(pip_settings()) as client:

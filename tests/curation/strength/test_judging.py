@@ -58,7 +58,7 @@ def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
         return not isinstance(made[0], str) and ended(made[0]).count(Outcome.TIMED_OUT) == 1
 
     (right, wrong, endless, broken, gone), seconds = with_growing_limit(
-        judged_within, only_the_endless_one_hangs, limits=(4, 60)
+        judged_within, only_the_endless_one_hangs, limits=(4, 12, 60)
     )
     assert (right.outcome, right.detail) == (Outcome.SURVIVED, "")
     assert wrong.outcome is Outcome.KILLED

@@ -12,7 +12,7 @@ from agentbench.errors import SandboxError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.tasks.load import load_task
-from tests.e2e.small_task import BUGGY, HIDDEN, SmallTask, patch_of
+from tests.e2e.small_task import BUGGY, SmallTask, patch_of
 from tests.fakes.staging import local_provider, mirrors, small_task
 from tests.patience import with_growing_limit
 
@@ -92,6 +92,13 @@ def with_solution(folder, after, **changes):
     return task.model_copy(update={"answer_key": key})
 
 
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    """The small task, prepared, and what was measured of it where nothing went wrong."""
+    task = small_task(tmp_path_factory.mktemp("clean") / "task")
+    return task, measured(task)
+
+
 def test_strong_tests_let_no_mutant_pass_and_an_endless_one_dies(tmp_path):
     def measured_within(seconds):
         folder = tmp_path / f"strong-{seconds}"
@@ -101,7 +108,7 @@ def test_strong_tests_let_no_mutant_pass_and_an_endless_one_dies(tmp_path):
         return strength, seconds
 
     strength, seconds = with_growing_limit(
-        measured_within, lambda made: made[0].why_not == "", limits=(4, 60)
+        measured_within, lambda made: made[0].why_not == "", limits=(4, 12, 60)
     )
     assert strength.scope is Scope.FUNCTIONS
     assert strength.survivors == ()
@@ -131,18 +138,18 @@ def test_a_mutant_that_cannot_be_imported_counts_as_neither(tmp_path):
     assert strength.total == len(strength.mutants) - 1
 
 
-def test_a_sandbox_that_fails_once_is_tried_again(tmp_path):
-    task = small_task(tmp_path / "task")
-    clean = measured(task)
+def test_a_sandbox_that_fails_once_is_tried_again(clean):
+    task, without_faults = clean
     provider = Faulty(local_provider(), {4, 6})  # after set-up: baseline, reference, mutants
     strength = measured(task, settings(provider))
     assert strength.of(Outcome.NOT_JUDGED) == ()
-    assert [one.outcome for one in strength.mutants] == [one.outcome for one in clean.mutants]
+    assert [one.outcome for one in strength.mutants] == [
+        one.outcome for one in without_faults.mutants
+    ]
 
 
-def test_what_an_engine_lost_is_never_killed(tmp_path):
-    task = small_task(tmp_path / "task")
-    measured(task)  # so that it is prepared
+def test_what_an_engine_lost_is_never_killed(clean):
+    task, _ = clean
     provider = Faulty(local_provider(), range(3, 1000))
     strength = measured(task, settings(provider))
     assert {one.outcome for one in strength.mutants} == {Outcome.NOT_JUDGED}
@@ -214,12 +221,13 @@ def test_what_is_cancelled_ends_with_the_interruption(tmp_path):
         measured(task, replace(how, options=options))
 
 
+@pytest.mark.soak  # the script's test below measures in containers, too
 @pytest.mark.docker
-def test_containers_give_the_same(tmp_path):
-    task = small_task(tmp_path / "task", hidden=HIDDEN)
+def test_containers_give_the_same(clean):
+    task, here = clean
     options = RunOptions(sandbox=DockerProvider.connect(), jobs=2, use_cache=False)
     how = StrengthSettings(options=options, cancel=Event())
-    here, there = measured(task), measured(task, how)
+    there = measured(task, how)
     assert there.sandbox == "docker"
     assert [one.outcome for one in there.mutants] == [one.outcome for one in here.mutants]
     assert there.total > 0

@@ -12,6 +12,7 @@ from agentbench.agents.model_door import ModelErrorKind
 from agentbench.agents.trajectory.atif import Trajectory
 from agentbench.runs.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.e2e.back_ends import one_back_end
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX, SmallTask
 from tests.fakes.scripted_model import (
@@ -70,7 +71,16 @@ def _maker(bench, tmp_path, monkeypatch):
     return make
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("bench", "wire"),
+    [
+        ("bubblewrap", "openai-chat"),
+        pytest.param("docker", "anthropic-messages", marks=pytest.mark.docker),
+        pytest.param("bubblewrap", "anthropic-messages", marks=pytest.mark.soak),
+        pytest.param("docker", "openai-chat", marks=[pytest.mark.docker, pytest.mark.soak]),
+    ],
+    indirect=["bench"],
+)
 def test_an_agent_in_a_sandbox_without_network_asks_its_model_and_mends_the_bug(attempt, wire):
     record = attempt([RUN_FIX, DONE], wire=wire)
     assert record.resolved, record.detail
@@ -116,7 +126,18 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("name", FAILURES)
+# What each status means is tested at the gateway (test_provider_errors.py) and, as a verdict, at
+# the stage (test_model_evidence.py); the gate tries one of each way to fail here.
+IN_THE_GATE = ("429 for ever", "cut answer", "reset")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in IN_THE_GATE else pytest.mark.soak)
+        for name in FAILURES
+    ],
+)
 def test_a_model_that_fails_for_good_is_the_reason_and_not_the_agents_fault(walled_attempt, name):
     script, kind, shown = FAILURES[name]
     record = walled_attempt(script, wire="anthropic-messages")
@@ -140,10 +161,10 @@ def test_an_agent_that_exits_0_when_its_key_is_refused_has_not_failed_the_tests(
 
 @pytest.mark.parametrize(
     ("script", "kind"),
-    [
+    [  # one that comes as an error, and one that comes as an answer
         (for_ever(Fail(400, ModelErrorKind.CONTEXT_LENGTH)), ModelErrorKind.CONTEXT_LENGTH),
         (for_ever(Say("no", refused=True)), ModelErrorKind.REFUSAL),
-        (for_ever(Fail(400)), ModelErrorKind.MALFORMED),
+        pytest.param(for_ever(Fail(400)), ModelErrorKind.MALFORMED, marks=pytest.mark.soak),
     ],
 )
 def test_what_an_agent_sends_itself_is_its_own_fault(walled_attempt, script, kind):
@@ -156,6 +177,7 @@ def test_an_agent_that_mends_the_bug_before_its_model_fails_has_mended_it(walled
     assert walled_attempt([RUN_FIX, *[Fail(500)] * 3]).resolved
 
 
+@one_back_end
 def test_a_budget_that_is_spent_is_giving_up(attempt, tmp_path):
     prices = tmp_path / "prices.json"
     prices.write_text(
@@ -188,6 +210,7 @@ def test_an_agent_that_crashes_while_its_model_answers_is_itself_at_fault(walled
     assert "exited 9" in record.detail
 
 
+@one_back_end
 def test_an_agent_that_hangs_is_out_of_time(attempt):
     line = f"{{ {command('openai-chat')}; }}; sleep 600"
     record = with_growing_limit(

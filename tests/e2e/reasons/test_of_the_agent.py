@@ -6,12 +6,14 @@ import pytest
 
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import FIX, SmallTask
 
 FAULTY = "tests.e2e.agents_at_fault:"
 
 
+@one_back_end
 @pytest.mark.parametrize(
     ("agent", "reason", "fault", "detail"),
     [
@@ -78,6 +80,7 @@ def test_an_agent_that_hangs_in_python_runs_out_of_time(
     assert "still running after 1 s" in record.detail
 
 
+@one_back_end
 def test_a_fix_counts_however_the_agent_stopped(bench: Bench, tmp_path: Path) -> None:
     record = bench.command(SmallTask().write(tmp_path / "small"), f"{FIX}; exit 1")
 

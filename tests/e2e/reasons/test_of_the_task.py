@@ -9,6 +9,7 @@ from agentbench.agents.choose import FunctionAgent
 from agentbench.agents.interface import AgentOutcome
 from agentbench.scoring.evidence import StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import PREPARED, Bench
 from tests.e2e.hosts import closed_port, silent_host
 from tests.e2e.small_task import FIXED, SmallTask
@@ -27,6 +28,7 @@ NEVER_PAID = FunctionAgent("never-paid", _never_paid)
 """An agent that a broken task must not get to."""
 
 
+@one_back_end
 def test_a_repository_that_is_not_there_fails_the_clone(bench: Bench, tmp_path: Path) -> None:
     url = f"file://{tmp_path}/gone.git"
     task = SmallTask(repo=_at(url), files={}).write(_made(tmp_path / "small"))
@@ -65,6 +67,7 @@ def test_a_host_that_never_answers_times_the_clone_out(walled_bench: Bench, tmp_
     assert url in record.detail
 
 
+@one_back_end
 def test_a_commit_that_is_not_there_fails_the_checkout(bench: Bench, tmp_path: Path) -> None:
     origin = _repository(tmp_path / "origin")
     task = SmallTask(repo=_at(f"file://{origin}"), files={}).write(_made(tmp_path / "small"))
@@ -76,6 +79,7 @@ def test_a_commit_that_is_not_there_fails_the_checkout(bench: Bench, tmp_path: P
     assert f"has no commit {NOBODY}" in record.detail
 
 
+@one_back_end
 def test_a_setup_that_fails_ends_the_attempt(bench: Bench, tmp_path: Path) -> None:
     setup = 'commands = ["true", "echo no compiler here >&2; exit 3"]'
     task = SmallTask(setup=setup).write(tmp_path / "small")
@@ -88,6 +92,7 @@ def test_a_setup_that_fails_ends_the_attempt(bench: Bench, tmp_path: Path) -> No
     assert "no compiler here" in record.detail
 
 
+@one_back_end
 def test_a_setup_that_hangs_times_out(bench: Bench, tmp_path: Path) -> None:
     setup = 'commands = ["sleep 600 & setsid sleep 600"]\ntimeout_s = 1.5'
     task = SmallTask(setup=setup).write(tmp_path / "small")
@@ -99,6 +104,7 @@ def test_a_setup_that_hangs_times_out(bench: Bench, tmp_path: Path) -> None:
     assert "still running after 1.5 s: sh -c sleep 600" in record.detail
 
 
+@one_back_end
 def test_a_setup_that_eats_its_memory_is_a_lost_sandbox(bench: Bench, tmp_path: Path) -> None:
     setup = """commands = ["python -c 'x = bytearray(1); x *= 1 << 30'"]"""
     task = SmallTask(setup=setup, environment="memory_mib = 128").write(tmp_path / "small")
@@ -110,6 +116,7 @@ def test_a_setup_that_eats_its_memory_is_a_lost_sandbox(bench: Bench, tmp_path: 
     assert record.detail == "out of memory (limit 128 MiB)"
 
 
+@one_back_end
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "unlisted"])
 def test_a_bug_that_is_not_there_ends_the_attempt(
     bench: Bench, tmp_path: Path, *, listed: bool

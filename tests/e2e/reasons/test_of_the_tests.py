@@ -6,6 +6,7 @@ import pytest
 
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SERIAL, SmallTask
 
@@ -19,6 +20,7 @@ def test_the_fix_resolves_the_task(bench: Bench, tmp_path: Path) -> None:
     assert record.counts.fixed == 2
 
 
+@one_back_end
 def test_doing_nothing_ends_in_failed_tests(bench: Bench, tmp_path: Path) -> None:
     record = bench.attempt(SmallTask().write(tmp_path / "small"), "noop")
 
@@ -28,6 +30,7 @@ def test_doing_nothing_ends_in_failed_tests(bench: Bench, tmp_path: Path) -> Non
     assert record.counts.still_failing == 2
 
 
+@one_back_end
 def test_a_partial_fix_ends_in_failed_tests(bench: Bench, tmp_path: Path) -> None:
     record = bench.command(SmallTask().write(tmp_path / "small"), PARTIAL_FIX)
 
@@ -37,6 +40,7 @@ def test_a_partial_fix_ends_in_failed_tests(bench: Bench, tmp_path: Path) -> Non
     assert [test.final for test in record.tests[:2]] == [CaseOutcome.FAILED, CaseOutcome.PASSED]
 
 
+@one_back_end
 def test_tests_that_hang_by_the_change_end_in_a_timeout(bench: Bench, tmp_path: Path) -> None:
     record, seconds = bench.hanging(SmallTask(), _total_that("while True: pass"), tmp_path)
 
@@ -45,6 +49,7 @@ def test_tests_that_hang_by_the_change_end_in_a_timeout(bench: Bench, tmp_path: 
     assert f"still running after {seconds} s" in record.detail
 
 
+@one_back_end
 def test_a_program_without_its_tests_ends_in_no_tests(bench: Bench, tmp_path: Path) -> None:
     documented = (
         "def total(prices):\n"
@@ -66,6 +71,7 @@ def test_a_program_without_its_tests_ends_in_no_tests(bench: Bench, tmp_path: Pa
     assert "collected no tests" in record.detail
 
 
+@one_back_end
 def test_a_module_that_does_not_import_ends_in_an_internal_error(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -78,6 +84,7 @@ def test_a_module_that_does_not_import_ends_in_an_internal_error(
     assert "tests/test_basket.py could not be collected" in record.detail
 
 
+@one_back_end
 @pytest.mark.parametrize("where", ["at its import", "in a test"])
 @pytest.mark.parametrize(
     ("change", "reason", "detail"),

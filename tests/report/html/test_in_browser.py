@@ -9,6 +9,9 @@ from tests.hostile_texts import HOSTILE
 from tests.report.html.pages import made, page_of
 
 
+LOOKS = [("light", 1200), ("dark", 1200), ("light", 400), ("dark", 400)]
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     """The page of three runs that only say hostile things."""
@@ -137,9 +140,15 @@ def test_the_page_is_whole_without_its_script(browser, calm_file):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 400), ("dark", 400)]
+    ("which", "scheme", "width"),
+    [
+        ("calm_file", "light", 1200),
+        ("calm_file", "dark", 400),
+        ("file", "light", 400),
+        *(pytest.param("file", *look, marks=pytest.mark.soak) for look in LOOKS if look != LOOKS[2]),
+        *(pytest.param("calm_file", *look, marks=pytest.mark.soak) for look in LOOKS[1:3]),
+    ],
 )
-@pytest.mark.parametrize("which", ["file", "calm_file"])
 def test_the_page_is_accessible_and_never_wider_than_its_window(
     browser, which, scheme, width, request
 ):
