@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.environments import with_shared_environments
 from tests.needed import DOCKER
 from tests.tiers import Tier, chosen_tier
 
@@ -51,7 +52,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 @pytest.fixture(scope="session", autouse=True)
 def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tests never read or write the user's own cache."""
-    os.environ["AGENTBENCH_CACHE"] = str(tmp_path_factory.mktemp("agentbench-cache"))
+    cache = with_shared_environments(tmp_path_factory.mktemp("agentbench-cache"), tmp_path_factory)
+    os.environ["AGENTBENCH_CACHE"] = str(cache)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

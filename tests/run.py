@@ -26,7 +26,7 @@ from pathlib import Path
 
 from junitparser import JUnitXml, Skipped, TestCase, TestSuite
 
-from tests.scratch import scratch_folder
+from tests.scratch import temporary_folder
 from tests.tiers import Tier
 
 ROOT = Path(__file__).parents[1]
@@ -132,9 +132,8 @@ def run_tier(tier: Tier, *, without: Tier | None, more: Sequence[str]) -> int:
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     began = time.monotonic()
-    parent = str(scratch_folder(os.environ))
-    os.environ["TMPDIR"] = tempfile.tempdir = parent
-    with tempfile.TemporaryDirectory(prefix="ab-tests-", ignore_cleanup_errors=True) as scratch:
+    with temporary_folder(os.environ) as scratch:
+        os.environ["TMPDIR"] = tempfile.tempdir = scratch
         # The workers share what is below it; names are short, since sockets lie there.
         selection = [f"--basetemp={scratch}/t", f"--tier={tier}", f"--timeout={_HANG[tier]}"]
         selection += more

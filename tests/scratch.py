@@ -5,7 +5,8 @@ On some disks, removing the files of a sandbox takes longer than all that a test
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")
@@ -13,6 +14,15 @@ ROOM_BYTES = 8 << 30
 """What must be free; all the tests together need a quarter of it."""
 
 _FOR_EVERYBODY = 0o1777  # sandboxes run as another user, who makes files of their own there
+
+
+@contextmanager
+def temporary_folder(environ: Mapping[str, str]) -> Iterator[str]:
+    """A folder for all that tests and programs leave, removed at the end."""
+    parent = scratch_folder(environ)
+    with tempfile.TemporaryDirectory(prefix="ab-", dir=parent, ignore_cleanup_errors=True) as made:
+        Path(made).chmod(_FOR_EVERYBODY)
+        yield made
 
 
 def scratch_folder(environ: Mapping[str, str], memory: Path = MEMORY) -> Path:

@@ -36,17 +36,40 @@ def outcome_of(tmp_path, capfd):
 
 
 def test_a_test_that_passes_alone_is_flaky_and_both_outputs_are_kept(outcome_of, tmp_path):
-    outcome = outcome_of(good="pass", chancy="assert not first, 'only the first time'")
-    assert outcome == Outcome(code=0, flaky=("test_chancy.py::test_chancy",))
-    assert "only the first time" in (tmp_path / "output" / "parallel.txt").read_text()
-    assert "1 passed" in (tmp_path / "output" / "alone.txt").read_text()
+    """So is one that hangs: it is ended, shown and repeated."""
+    outcome = outcome_of(
+        "--timeout=5",
+        good="pass",
+        chancy="assert not first, 'only the first time'",
+        hanging="first and __import__('time').sleep(1000)",
+    )
+    flaky = ("test_chancy.py::test_chancy", "test_hanging.py::test_hanging")
+    assert outcome == Outcome(code=0, flaky=flaky)
+    shown = (tmp_path / "output" / "parallel.txt").read_text()
+    assert "only the first time" in shown
+    assert "sleep" in shown
+    assert "2 passed" in (tmp_path / "output" / "alone.txt").read_text()
 
 
-def test_a_test_that_fails_again_fails_the_run(outcome_of):
-    outcome = outcome_of(bad="assert False", chancy="assert not first")
+def test_a_test_that_fails_again_fails_the_run_and_what_was_skipped_is_counted(
+    outcome_of, tmp_path
+):
+    skipping = "__import__('pytest').skip('no engine')"
+    expected = "__import__('pytest').xfail('a known gap')"
+    outcome = outcome_of(
+        bad="assert False",
+        chancy="assert not first",
+        first_one=skipping,
+        second_one=skipping,
+        known=expected,
+    )
     assert outcome.code == 1
     assert outcome.flaky == ("test_chancy.py::test_chancy",)
     assert outcome.failing == ("test_bad.py::test_bad",)
+    assert skip_reasons(tmp_path / "output" / "parallel.xml") == {
+        "skipped: no engine": 2,
+        "failed as expected: a known gap": 1,
+    }
 
 
 def test_a_test_that_is_skipped_when_it_is_repeated_has_not_passed(outcome_of):
@@ -54,12 +77,6 @@ def test_a_test_that_is_skipped_when_it_is_repeated_has_not_passed(outcome_of):
     outcome = outcome_of(chancy=skipping)
     assert (outcome.code, outcome.flaky) == (1, ())
     assert outcome.failing == ("test_chancy.py::test_chancy",)
-
-
-def test_a_test_that_hangs_is_ended_shown_and_repeated(outcome_of, tmp_path):
-    outcome = outcome_of("--timeout=5", hanging="first and __import__('time').sleep(1000)")
-    assert outcome == Outcome(code=0, flaky=("test_hanging.py::test_hanging",))
-    assert "sleep" in (tmp_path / "output" / "parallel.txt").read_text()
 
 
 def test_a_test_that_takes_its_worker_with_it_is_repeated_too(outcome_of):
@@ -71,16 +88,6 @@ def test_nothing_is_repeated_after_a_module_that_cannot_be_read(outcome_of):
     outcome = outcome_of(good="pass", broken="this is no Python")
     assert outcome.code not in (0, 5)
     assert outcome.flaky == ()
-
-
-def test_what_was_skipped_is_counted_by_its_reason(outcome_of, tmp_path):
-    skipping = "__import__('pytest').skip('no engine')"
-    expected = "__import__('pytest').xfail('a known gap')"
-    outcome_of(first_one=skipping, second_one=skipping, known=expected, good="pass")
-    assert skip_reasons(tmp_path / "output" / "parallel.xml") == {
-        "skipped: no engine": 2,
-        "failed as expected: a known gap": 1,
-    }
 
 
 def test_a_run_without_failures_is_not_repeated(outcome_of, tmp_path):

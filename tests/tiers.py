@@ -140,8 +140,20 @@ LONG_FILES = frozenset(
 )
 """Files that take six seconds of CPU time or more."""
 
-FIRST_FILES = ("e2e/test_swebench.py", "e2e/clients/test_clients_in_docker.py")
-"""Files whose fixtures take minutes: a worker that began them last would end last."""
+FIRST_FILES = (
+    "audit/wrong_fixes/test_attempts.py",
+    "audit/wrong_fixes/test_cases.py",
+    "chaos/test_killed_runner.py",
+    "chaos/test_lost_engine.py",
+    "cli/test_import_swebench.py",
+    "e2e/clients/test_clients_in_bubblewrap.py",
+    "e2e/clients/test_clients_in_docker.py",
+    "e2e/test_mcp_symbolic.py",
+    "e2e/test_shared_preparations.py",
+    "e2e/test_swebench.py",
+    "runs/executors/test_ray_cluster.py",
+)
+"""Files with a test or a fixture of half a minute: a worker that began it last would end last."""
 
 FIXTURES: Mapping[str, Tier] = {
     "attempt_by": Tier.FULL,

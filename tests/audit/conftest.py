@@ -18,6 +18,7 @@ from agentbench.runs.places import default_cache_dir
 from agentbench.runs.start import start_run
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import AgentEnding
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.load import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, VISIBLE, patch_of
@@ -79,7 +80,13 @@ def facts_of(tmp_path: Path) -> Callable[..., TaskFacts]:
 
 
 def make_run(
-    folder: Path, *, files: Mapping[str, str] = {}, says: str = "", name: str = "patient", **more
+    folder: Path,
+    *,
+    files: Mapping[str, str] = {},
+    says: str = "",
+    name: str = "patient",
+    controls: ControlLevel | None = None,
+    **more,
 ) -> Path:
     """Run an agent that prints a text and leaves files at a small task; gives the run's folder."""
 
@@ -106,6 +113,7 @@ def make_run(
         run_id="one",
         cache_dir=default_cache_dir(),
         jobs=1,
+        integrity_controls=controls,
     )
     (record,) = start_run([task], options).attempts()
     assert record.patch is not None, record.detail

@@ -1,6 +1,7 @@
 import pytest
 
 from agentbench.audit import patch_rules
+from agentbench.tasks.control_level import ControlLevel
 from tests.audit.conftest import attempt_of, make_run, told
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED
 
@@ -15,7 +16,7 @@ RULES = (
 
 @pytest.fixture
 def attempt(tmp_path):
-    return lambda **more: attempt_of(make_run(tmp_path, **more))
+    return lambda **more: attempt_of(make_run(tmp_path, controls=ControlLevel.OFF, **more))
 
 
 def test_an_honest_attempt_shows_nothing_odd(attempt):
@@ -30,9 +31,8 @@ def test_an_honest_attempt_shows_nothing_odd(attempt):
         assert told(rule(facts)) == []
 
 
-def test_the_reference_fix_itself_is_information(attempt):
-    facts = attempt(files={"basket.py": FIXED})
-    assert told(patch_rules.equals_solution(facts)) == [
+def test_the_reference_fix_itself_is_information(run_folder):
+    assert told(patch_rules.equals_solution(attempt_of(run_folder))) == [
         "info patch.diff: changes the same 2 lines as solution.patch: memorised, leaked or obvious"
     ]
 

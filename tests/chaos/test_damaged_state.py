@@ -64,6 +64,11 @@ class Whole:
         subprocess.run(["cp", "-a", str(self.folder / part), str(target)], check=True)
         return target
 
+    @property
+    def verdicts(self) -> Mapping[str, FailureReason | None]:
+        """What its tasks end in."""
+        return {path.name: VERDICTS[path.name] for path in (self.folder / "tasks").iterdir()}
+
     def line(self, runs_dir: Path, *more: str) -> tuple[object, ...]:
         """The words of another run of the same."""
         return (
@@ -98,6 +103,9 @@ def make_whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         if sandbox not in made:
             folder = tmp_path_factory.mktemp(f"whole-{sandbox}")
             _tasks(folder / "tasks")
+            if sandbox == "docker":  # what is damaged there is alike for all tasks
+                for which in ("b", "c"):
+                    shutil.rmtree(folder / "tasks" / which)
             whole = Whole(folder=folder, sandbox=sandbox)
             os.environ["AGENTBENCH_CACHE"] = str(folder / "cache")
             try:
@@ -105,7 +113,7 @@ def make_whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
             finally:
                 os.environ["AGENTBENCH_CACHE"] = before
             assert said.code == 0, said.stderr
-            assert _verdicts(whole.run) == VERDICTS
+            assert _verdicts(whole.run) == whole.verdicts
             made[sandbox] = whole
         return made[sandbox]
 
@@ -133,7 +141,7 @@ def test_a_damaged_cache_of_bubblewrap_changes_no_verdict(
     make_whole, tmp_path, monkeypatch, caplog, chaos_seed, whole
 ):
     cases = Cases(make_whole("bubblewrap"), tmp_path, monkeypatch, caplog)
-    cases.run(CACHE_FILES, f"{chaos_seed} bubblewrap", 100 if whole else 3)
+    cases.run(CACHE_FILES, f"{chaos_seed} bubblewrap", 100 if whole else 2)
 
 
 @pytest.mark.soak
@@ -182,7 +190,7 @@ class Cases:
         with self.caplog.at_level(logging.WARNING):
             said = call(*self.intact.line(runs, *_so_that_it_is_used(done)))
         assert said.code == 0, f"{case}\n{said.stderr}"
-        assert _verdicts(runs / "whole") == VERDICTS, case
+        assert _verdicts(runs / "whole") == self.intact.verdicts, case
         there = done.path.exists()
         same = there and (done.path.read_bytes(), done.path.stat().st_ino) == before
         assert not same, f"{case}\nwas left as it is"

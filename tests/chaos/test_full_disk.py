@@ -2,12 +2,14 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.chaos.disturbed import Disturbed
 from tests.chaos.small_disk import fill, make_room, small_disk
+from tests.environments import with_shared_environments
 from tests.patience import wait_until
 from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
 from tests.sandbox.second_engine import second_engine
@@ -21,9 +23,26 @@ _LONGEST = 900  # seconds, for what takes one of them on a machine that is not l
 
 
 @pytest.fixture
-def controls(whole: bool) -> tuple[str, ...]:
-    """They are most of an attempt's work, and only the soak has them beside a full disk."""
-    return () if whole else ("--integrity-controls", "off")
+def small_run(
+    tmp_path: Path,
+    environ: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+    whole: bool,
+) -> Callable[..., Disturbed]:
+    """Makes a run with options; only the soak has two attempts, controls and its own environment.
+
+    What fills is the disk of the records: the cache lies on another one.
+    """
+
+    def make(*more: str) -> Disturbed:
+        if whole:
+            return _run(tmp_path, environ, more=more)
+        more = (*more, "--integrity-controls", "off")
+        run = _run(tmp_path, environ, attempts=1, more=more)
+        with_shared_environments(run.folder / "cache", tmp_path_factory)
+        return run
+
+    return make
 
 
 @pytest.mark.usefixtures("bubblewrap")
@@ -31,12 +50,12 @@ def controls(whole: bool) -> tuple[str, ...]:
     "left", [pytest.param(0, marks=SOAK), 4096, pytest.param(300_000, marks=SOAK)]
 )
 def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
-    tmp_path: Path, environ: dict[str, str], controls: tuple[str, ...], left: int
+    small_run: Callable[..., Disturbed], left: int
 ) -> None:
-    run = _run(tmp_path, environ, more=("--max-outage", "0", *controls))
+    run = small_run("--max-outage", "0")
     with small_disk(run.folder / "runs", mib=_RUNS_MIB) as disk:
         with run.started() as program:
-            wait_until(lambda: _judged(run) >= 2 or program.poll() is not None, within=_LONGEST)
+            wait_until(lambda: _judged(run) >= 1 or program.poll() is not None, within=_LONGEST)
             fill(disk, leave=left)
             _, said = program.communicate(timeout=_LONGEST)
         assert program.returncode == 69, said
@@ -55,12 +74,12 @@ def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
 
 @pytest.mark.usefixtures("bubblewrap")
 def test_a_run_waits_for_room_and_goes_on_by_itself(
-    tmp_path: Path, environ: dict[str, str], controls: tuple[str, ...]
+    small_run: Callable[..., Disturbed],
 ) -> None:
-    run = _run(tmp_path, environ, more=("--max-outage", "10", *controls))
+    run = small_run("--max-outage", "10")
     with small_disk(run.folder / "runs", mib=_RUNS_MIB) as disk:
         with run.started() as program:
-            wait_until(lambda: _judged(run) >= 2 or program.poll() is not None, within=_LONGEST)
+            wait_until(lambda: _judged(run) >= 1 or program.poll() is not None, within=_LONGEST)
             fill(disk)
             assert program.stderr is not None
             said = _until(program, "paused: ")

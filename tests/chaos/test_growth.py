@@ -51,6 +51,7 @@ def test_two_thousand_attempts_hold_no_more_than_two_hundred(
     _does_not_grow(tmp_path, environ | in_memory, "process", attempts=2000 if whole else 16)
 
 
+@pytest.mark.soak
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker")
 def test_three_hundred_attempts_in_containers_hold_no_more_than_thirty(

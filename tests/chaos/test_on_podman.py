@@ -1,4 +1,7 @@
-"""The same faults with Podman in the place of Docker's engine."""
+"""The same faults with Podman in the place of Docker's engine, in the soak.
+
+Whole attempts on Podman are in the gate, in tests/sandbox/test_podman.py.
+"""
 
 import random
 from collections.abc import Iterator
@@ -19,7 +22,7 @@ from tests.sandbox.private_engines import give_base_image, podman
 
 __all__ = ["podman"]
 
-pytestmark = pytest.mark.docker  # the base image comes from there
+pytestmark = [pytest.mark.docker, pytest.mark.soak]  # the base image comes from Docker
 
 SAMPLE = 1
 
@@ -47,7 +50,6 @@ def test_each_attempt_by_a_hostile_agent_ends_in_its_documented_reason(
     assert wrong(podman_bench, chosen, tmp_path) == [], f"AGENTBENCH_CHAOS_SEED={chaos_seed}"
 
 
-@pytest.mark.soak
 def test_a_killed_run_goes_on_to_the_same_verdicts(
     podman: PodmanService,
     engine: Engine,

@@ -1,4 +1,5 @@
 import fcntl
+import functools
 import gc
 import os
 import re
@@ -13,20 +14,14 @@ from agentbench.stages.preparation import PreparationCache
 
 
 @pytest.fixture
-def clean(program, tmp_path):
+def clean(cli, monkeypatch, tmp_path):
     """The command, where it sees no engine, no other cache and no other folders."""
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "cache").mkdir()
-
-    def clean(*arguments):
-        return program(
-            "clean",
-            *arguments,
-            TMPDIR=str(tmp_path / "tmp"),
-            AGENTBENCH_CACHE=str(tmp_path / "cache"),
-        )
-
-    return clean
+    for name in ("tmp", "cache"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))  # as TMPDIR, which is read once
+    monkeypatch.setenv("AGENTBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
+    return functools.partial(cli, "clean")
 
 
 def rooms(tmp_path, name: str):

@@ -28,6 +28,7 @@ def take(cli, tmp_path, sandbox):
     return take
 
 
+@pytest.mark.soak  # as one with a name that is cut, below
 def test_an_instance_is_imported_and_proven(take, project, tmp_path):
     said = take(project.instance())
     assert said.code == 0, said.stderr
@@ -54,6 +55,8 @@ def test_the_good_rest_is_written_and_the_program_says_65(take, project, tmp_pat
 def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
     said = take(project.instance(FAIL_TO_PASS=[f"{FILE}::test_last[two"]))
     assert said.code == 0, said.stderr
+    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  good"
+    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
     kept = json.loads((tmp_path / "tasks" / "acme__counting-7" / "swebench.json").read_text())
     assert kept["node_ids"] == {f"{FILE}::test_last[two": [f"{FILE}::test_last[two items]"]}
 

@@ -25,41 +25,38 @@ def test_a_task_that_holds_is_valid(validate, tasks):
 
 
 def test_a_task_that_does_not_is_1_and_says_why(validate, tasks):
-    said = validate(tasks)
+    said = validate(tasks / "second")
     assert said.code == 1, said.stderr
     assert "second  INVALID  2 runs, not flaky, 0 of 2" in said.stdout
     assert "  the reference solution ends in TOOL_ERROR: " in said.stdout
-    assert said.stderr.endswith("1 of 2 tasks are valid\n")
+    assert said.stderr.endswith("0 of 1 tasks are valid\n")
 
 
 def test_json_is_one_document(validate, tasks):
-    rows = json.loads(validate(tasks, "--json").stdout)
+    said = validate(tasks, "--json")
+    assert said.code == 1, said.stderr
+    assert said.stderr.endswith("1 of 2 tasks are valid\n")
+    rows = json.loads(said.stdout)
     assert [(row["id"], row["valid"], row["runs"]) for row in rows] == [
         ("first", True, 2),
         ("second", False, 2),
     ]
 
 
-def test_what_is_weakly_controlled_is_named(validate, tmp_path):
+def test_what_is_weakly_controlled_and_what_leaks_is_named(validate, tmp_path):
     (tmp_path / "small").mkdir()
     hidden = HIDDEN.replace("assert basket.total([5]) == 5", "basket.total([5]) or 1 / 0")
-    folder = SmallTask(hidden=hidden).write(tmp_path / "small")
+    files = {**SmallTask().files, "basket.py.orig": FIXED}
+    folder = SmallTask(hidden=hidden, files=files).write(tmp_path / "small")
     said = validate(folder)
     assert said.code == 0, said.stderr
+    assert "  warning: solution-in-base at basket.py.orig: " in said.stdout
     assert "1 of 2 fail_to_pass tests controlled" in said.stdout
     weak = "  weakly controlled: tests/test_hidden.py::test_one_price_is_the_total: it compares"
     assert weak in said.stdout
     (row,) = json.loads(validate(folder, "--json").stdout)
     assert (row["fail_to_pass"], row["controlled"]) == (2, [LISTED[0]])
     assert row["weakly_controlled"][0]["function"] == "test_one_price_is_the_total"
-
-
-def test_what_leaks_is_named(validate, tmp_path):
-    (tmp_path / "small").mkdir()
-    files = {**SmallTask().files, "basket.py.orig": FIXED}
-    said = validate(SmallTask(files=files).write(tmp_path / "small"))
-    assert said.code == 0, said.stderr
-    assert "  warning: solution-in-base at basket.py.orig: " in said.stdout
 
 
 def test_ids_are_found_by_running_and_written_down(validate, tmp_path):

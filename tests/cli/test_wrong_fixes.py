@@ -32,6 +32,7 @@ def test_a_wrong_fix_is_a_warning_and_no_verdict(cli, wrong):
     assert cli("audit", wrong, "--fail-on", "warning").stdout.count("differs-from") == 0
 
 
+@pytest.mark.soak  # tests/cli/test_audit.py has findings as JSON, and the test above has this one
 def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
     def told_in(seconds):
         said = cli("audit", wrong, "--wrong-fixes", "--seconds", int(seconds), "--json")

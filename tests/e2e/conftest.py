@@ -14,6 +14,7 @@ from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.images import build
 from agentbench.sandbox.interface import SandboxProvider
 from tests.e2e.bench import Bench
+from tests.environments import with_shared_environments
 
 BACK_ENDS = ("bubblewrap", pytest.param("docker", marks=pytest.mark.docker))
 
@@ -25,8 +26,7 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     The same folder wherever this fixture is taken over: pytest makes each taken one anew.
     """
     folder = tmp_path_factory.getbasetemp() / "cache"
-    folder.mkdir(exist_ok=True)
-    return folder
+    return with_shared_environments(folder, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ UNCAUGHT = 'command = "python -m pytest -s"'  # what tests print comes out as it
 LOG_CAP = 11 * 2**20  # of a stage: 10 MiB and the times
 
 
+@one_back_end  # what a back end cuts is tested by its conformance suite
 def test_tests_that_print_without_end_are_cut(bench: Bench, tmp_path: Path) -> None:
     noisy = "import sys\\nfor _ in range(50):\\n    sys.__stdout__.write('x' * 2**20)"
     task = SmallTask(tests=UNCAUGHT).write(tmp_path / "small")
@@ -48,6 +49,7 @@ def test_output_that_is_no_text_spoils_nothing(bench: Bench, tmp_path: Path) -> 
     assert "\ufffd" in command.stdout
 
 
+@one_back_end  # a fork bomb on each back end is in its conformance suite
 def test_tests_that_fork_without_end_cannot_take_the_machine(bench: Bench, tmp_path: Path) -> None:
     bomb = "import os\\nwhile True:\\n    try: os.fork()\\n    except OSError: pass"
     task = SmallTask(environment="pids = 32")
@@ -115,9 +117,14 @@ def test_no_task_at_all_is_65(tmp_path: Path, environ: dict[str, str]) -> None:
     ("agent", "said"),
     [
         ("no_such_module_anywhere:agent", "cannot import 'no_such_module_anywhere'"),
-        ("json:no_such_agent", "json has no attribute 'no_such_agent'"),
-        ("nobody", "no such agent; known: oracle, noop, command"),
         ("command", "needs --agent-command"),
+        # The words are tested with the choice (tests/agents/test_choose.py).
+        pytest.param(
+            "json:no_such_agent", "json has no attribute 'no_such_agent'", marks=pytest.mark.soak
+        ),
+        pytest.param(
+            "nobody", "no such agent; known: oracle, noop, command", marks=pytest.mark.soak
+        ),
     ],
 )
 def test_an_agent_that_cannot_be_had_is_2(
@@ -206,6 +213,8 @@ def test_a_full_disk_is_69_and_the_run_goes_on_when_there_is_room(
             "bubblewrap",
             "--max-outage",
             "0",
+            "--integrity-controls",
+            "off",
             "-q",
             env=environ,
             cwd=tmp_path,

@@ -96,12 +96,20 @@ def test_what_one_machine_prepared_another_one_has(
         assert cached(again) == [True] * 4 + [False] * 2
 
 
-def test_without_a_registry_nothing_leaves_the_machine(
-    docker: DockerProvider, registry: Registry, prepared_task: Task, tmp_path: Path
+@pytest.mark.parametrize(
+    ("has_registry", "use_cache"),
+    [(True, False), pytest.param(False, True, marks=pytest.mark.soak)],  # it knows none
+)
+def test_without_a_registry_or_a_cache_nothing_leaves_the_machine(
+    docker: DockerProvider,
+    registry: Registry,
+    prepared_task: Task,
+    tmp_path: Path,
+    has_registry: bool,
+    use_cache: bool,
 ) -> None:
-    for options in ({}, {"registry": registry.place, "use_cache": False}):
-        with machine(docker, tmp_path / f"{len(options)}", None) as only:
-            assert made(prepared_task, replace(only, **options)).resolved
+    with machine(docker, tmp_path, registry.place if has_registry else None) as only:
+        assert made(prepared_task, replace(only, use_cache=use_cache)).resolved
     assert tag_of(prepared_task, docker) not in registry.tags("team/snapshot")
 
 

@@ -5,8 +5,9 @@ Held against SWE-bench's own tool from the package index, which grades the very 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ USELESS = (
     "diff --git a/NOTES b/NOTES\nnew file mode 100644\n"
     "--- /dev/null\n+++ b/NOTES\n@@ -0,0 +1 @@\n+nothing\n"
 )
+OUTCOMES = {
+    "gold": "resolved",
+    "empty": "empty_patch",
+    "none": "empty_patch",
+    "useless": "unresolved",
+    "unfit": "error",
+}
+"""What a kind of answer comes to."""
+JUDGED = {"gold", "useless"}
+"""The kinds that are tried out, and leave a log of the tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +83,14 @@ class Benchmark:
             documents |= json.loads(path.read_text())
         return json.loads(said.stdout), documents
 
-    def logs(self, model: str) -> dict[str, str]:
-        """What pytest printed for each instance that was judged."""
+    def logs(self, model: str, names: Collection[str]) -> dict[str, str]:
+        """What pytest printed for these instances, each of which was judged."""
         store = RunStore.open(self.folder / "runs" / model)
         ids = {one["instance_id"].lower(): one["instance_id"] for one in self.instances}
         found = {}
         for record in store.latest().records:
+            if ids[record.task_id] not in names:
+                continue
             final = next((s for s in record.stages if s.name is StageName.FINAL_TEST), None)
             assert final is not None
             assert final.log is not None
@@ -133,38 +146,47 @@ def as_its_parser_reads(instances, logs):
 
 
 @pytest.mark.parametrize(
-    ("kind", "outcome"),
+    "kinds",
     [
-        ("gold", "resolved"),
-        ("empty", "empty_patch"),
-        # What makes no patch of it are the predictions, whose own tests are in the gate.
-        pytest.param("none", "empty_patch", marks=pytest.mark.soak),
-        ("useless", "unresolved"),
-        ("unfit", "error"),
+        ("gold",),
+        ("useless", "unfit"),
+        *(
+            pytest.param((kind,), marks=pytest.mark.soak)
+            for kind in ("empty", "none", "useless", "unfit")
+        ),
     ],
+    ids="-".join,
 )
-def test_predictions_are_judged_and_reported_as_by_swe_bench_s_own_tool(
-    benchmark, tmp_path, kind, outcome
-):
-    predictions = benchmark.predict(kind, answers(benchmark, kind))
-    ours, our_instances = benchmark.judge(kind)
-    judged = outcome in {"resolved", "unresolved"}
-    logs = benchmark.logs(kind) if judged else {}
+def test_predictions_are_judged_and_reported_as_by_swe_bench_s_own_tool(benchmark, tmp_path, kinds):
+    model = "-".join(kinds)
+    kind_of = dict(zip((one["instance_id"] for one in benchmark.instances), cycle(kinds)))
+    predictions = benchmark.predict(
+        model, {name: answers(benchmark, kind)[name] for name, kind in kind_of.items()}
+    )
+    ours, our_instances = benchmark.judge(model)
+    judged = {name for name, kind in kind_of.items() if kind in JUDGED}
+    logs = benchmark.logs(model, judged)
+    assert set(logs) == judged
     theirs, their_instances = benchmark.tool.report(
         tmp_path, benchmark.instances, predictions, logs
     )
-    assert ours[f"{outcome}_ids"] == sorted(predictions)
+    for kind in kinds:
+        expected = sorted(name for name, its in kind_of.items() if its == kind)
+        assert ours[f"{OUTCOMES[kind]}_ids"] == expected
     assert list(ours) == list(theirs)
     assert ours == theirs
     assert as_its_parser_reads(our_instances, logs) == as_its_parser_reads(their_instances, {})
-    assert set(our_instances) == (set(predictions) if judged else set())
+    assert set(our_instances) == judged
 
 
-def test_an_instance_without_a_prediction_is_incomplete_there_and_here(benchmark, tmp_path):
-    name = benchmark.instances[0]["instance_id"]
-    predictions = benchmark.predict("one", {name: benchmark.instances[0]["patch"]})
-    ours, _ = benchmark.judge("one")
-    logs = {name: benchmark.logs("one")[name]}
+# In the gate with an empty patch, whose outcome nothing else there tries.
+@pytest.mark.parametrize("kind", ["empty", pytest.param("gold", marks=pytest.mark.soak)])
+def test_an_instance_without_a_prediction_is_incomplete_there_and_here(benchmark, tmp_path, kind):
+    name, model = benchmark.instances[0]["instance_id"], f"one-{kind}"
+    predictions = benchmark.predict(model, {name: answers(benchmark, kind)[name]})
+    ours, _ = benchmark.judge(model)
+    logs = benchmark.logs(model, {name} if kind in JUDGED else ())
     theirs, _ = benchmark.tool.report(tmp_path, benchmark.instances, predictions, logs)
     assert ours == theirs
+    assert ours[f"{OUTCOMES[kind]}_ids"] == [name]
     assert len(ours["incomplete_ids"]) == len(benchmark.instances) - 1

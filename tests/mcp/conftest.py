@@ -3,6 +3,7 @@ import pytest
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.symbolic.laboratory import Laboratory
+from tests.environments import with_shared_environments
 from tests.mcp.rows import lay_out
 from tests.pytest_results.interpreters import NEWEST, interpreter
 
@@ -28,7 +29,7 @@ def suites(tmp_path_factory):
 @pytest.fixture(scope="session")
 def laboratory(tmp_path_factory):
     """Fresh sandboxes of bubblewrap, or a skip that says why it does not work here."""
-    cache_dir = tmp_path_factory.mktemp("laboratory")
+    cache_dir = with_shared_environments(tmp_path_factory.mktemp("laboratory"), tmp_path_factory)
     try:
         provider = BubblewrapProvider.connect(cache_dir=cache_dir)
     except UnavailableError as fault:

@@ -8,14 +8,18 @@ from mcp import MCPError
 from tests.mcp.connection import command_for, misfit_command, over_http, over_stdio
 from tests.mcp.rows import ROWS
 from tests.patience import with_growing_limit
+from tests.tiers import Tier, chosen_tier
 
 CONNECT = {"stdio": over_stdio, "http": over_http}
 KINDS = [(transport, mode) for transport in CONNECT for mode in ("structured", "jsonrpc")]
+IN_THE_GATE = [("stdio", "structured"), ("http", "jsonrpc")]
+"""Each transport and each mode once: how an answer is sent does not hang on what stands in it."""
 
 
 @pytest.fixture(scope="module")
-def all_answers(suites, plain_python, bare_python):
+def all_answers(suites, plain_python, bare_python, pytestconfig):
     """What each row's call came back with, on two servers of each kind; all kinds at a time."""
+    asked = KINDS if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE
 
     def ask(kind):
         transport, mode = kind
@@ -28,8 +32,8 @@ def all_answers(suites, plain_python, bare_python):
         ):
             return ask_for_every_row(fit, misfit)
 
-    with ThreadPoolExecutor(len(KINDS)) as kinds:
-        return dict(zip(KINDS, kinds.map(ask, KINDS), strict=True))
+    with ThreadPoolExecutor(len(asked)) as kinds:
+        return dict(zip(asked, kinds.map(ask, asked), strict=True))
 
 
 def ask_for_every_row(fit, misfit):
@@ -61,7 +65,12 @@ def outcomes_in(answer):
     return {case["node_id"].rpartition("::")[2]: case["outcome"] for case in envelope["tests"]}
 
 
-@pytest.fixture(params=KINDS, ids=" ".join)
+@pytest.fixture(
+    params=[
+        pytest.param(kind, id=" ".join(kind), marks=() if kind in IN_THE_GATE else pytest.mark.soak)
+        for kind in KINDS
+    ]
+)
 def answers(request, all_answers):
     return {**all_answers[request.param], "mode": request.param[1]}
 

@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from itertools import count
 
 import pytest
@@ -19,6 +20,7 @@ from agentbench.runs.schedule import was_interrupted
 from agentbench.runs.workshop import Place
 from agentbench.scoring.evidence import AgentEnding, StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.task import Environment
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import small_task
@@ -38,6 +40,12 @@ def place(tmp_path):
         return Place(folder=folder, run_id=RUN, attempt=number, **more)
 
     return made
+
+
+@pytest.fixture
+def uncontrolled(workshop):
+    """What attempts share where controls are not the point."""
+    return partial(workshop, control_level=ControlLevel.OFF)
 
 
 def oracle(task) -> OracleAgent:
@@ -80,8 +88,8 @@ def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, t
     assert record.stages[0].log is None
 
 
-def test_a_torn_preparation_is_made_again(task, workshop, place, tmp_path):
-    shop = workshop(folder=tmp_path)
+def test_a_torn_preparation_is_made_again(task, uncontrolled, place, tmp_path):
+    shop = uncontrolled(folder=tmp_path)
     walk(task, NoopAgent(), shop, place(1))
     for base in (tmp_path / "prepared").rglob("base.tar"):
         base.write_bytes(b"torn")
@@ -91,8 +99,8 @@ def test_a_torn_preparation_is_made_again(task, workshop, place, tmp_path):
     assert StageName.SETUP in cached(walk(task, NoopAgent(), shop, place(3)))
 
 
-def test_two_at_once_prepare_once(task, workshop, place, tmp_path):
-    shop = workshop(folder=tmp_path)
+def test_two_at_once_prepare_once(task, uncontrolled, place, tmp_path):
+    shop = uncontrolled(folder=tmp_path)
     with ThreadPoolExecutor(2) as pool:
         futures = [pool.submit(walk, task, oracle(task), shop, place(n)) for n in (1, 2)]
         records = [future.result() for future in futures]
@@ -173,35 +181,35 @@ class LostWhen(UnreliableProvider):
 
 
 def test_an_engine_lost_when_the_task_is_prepared_fails_no_attempt(
-    task, provider, workshop, place, tmp_path, caplog
+    task, provider, uncontrolled, place, tmp_path, caplog
 ):
-    shop = workshop(LostWhen(provider, "a sandbox is removed"), folder=tmp_path)
+    shop = uncontrolled(LostWhen(provider, "a sandbox is removed"), folder=tmp_path)
     assert walk(task, oracle(task), shop, place(1)).resolved
     assert "left behind" in caplog.text
     assert cached(walk(task, oracle(task), shop, place(2))) == [*PREPARED, StageName.BASELINE_RUN]
 
 
 def test_an_engine_lost_when_a_preparation_is_looked_for_is_no_exception(
-    task, provider, workshop, place, tmp_path
+    task, provider, uncontrolled, place, tmp_path
 ):
     lost = LostWhen(provider, "a preparation is looked for")
-    record = walk(task, oracle(task), workshop(lost, folder=tmp_path), place())
+    record = walk(task, oracle(task), uncontrolled(lost, folder=tmp_path), place())
     assert record.resolved
     assert lost.moment == ""
     assert cached(record) == []
 
 
 def test_an_engine_lost_when_all_is_over_fails_no_attempt(
-    task, provider, workshop, place, tmp_path, caplog
+    task, provider, uncontrolled, place, tmp_path, caplog
 ):
     lost = LostWhen(provider, "a snapshot is discarded")
-    shop = workshop(lost, folder=tmp_path, use_cache=False)
+    shop = uncontrolled(lost, folder=tmp_path, use_cache=False)
     assert walk(task, oracle(task), shop, place()).resolved
     assert "left behind" in caplog.text
 
 
-def test_a_cache_that_takes_nothing_fails_no_attempt(task, workshop, place, tmp_path, caplog):
-    shop = workshop(folder=tmp_path)
+def test_a_cache_that_takes_nothing_fails_no_attempt(task, uncontrolled, place, tmp_path, caplog):
+    shop = uncontrolled(folder=tmp_path)
     assert walk(task, oracle(task), shop, place(1)).resolved
     (kept,) = shop.cache.folder.glob("baseline-*.json")
     kept.unlink()

@@ -7,6 +7,7 @@ import pytest
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.sandbox.interface import ImageId, Sandbox
+from tests.environments import with_shared_environments
 
 pytest.register_assert_rewrite(
     "tests.e2e.engine_attempts",
@@ -24,8 +25,9 @@ pytest.register_assert_rewrite(
 @pytest.fixture(scope="session")
 def bubblewrap(tmp_path_factory: pytest.TempPathFactory) -> BubblewrapProvider:
     """The back end, or a skip that says why it does not work here."""
+    cache = with_shared_environments(tmp_path_factory.mktemp("bubblewrap"), tmp_path_factory)
     try:
-        return BubblewrapProvider.connect(cache_dir=tmp_path_factory.mktemp("bubblewrap"))
+        return BubblewrapProvider.connect(cache_dir=cache)
     except UnavailableError as fault:
         pytest.skip(str(fault))
 

@@ -11,7 +11,6 @@ from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_endings import EndingConformance
 from tests.sandbox.conformance_limits import LimitConformance
-from tests.sandbox.conformance_snapshots import SnapshotConformance
 from tests.sandbox.docker_fixtures import left_in
 from tests.sandbox.podman_service import PodmanService
 from tests.sandbox.private_engines import give_base_image, podman
@@ -74,8 +73,8 @@ def reachable_host(podman: PodmanService) -> str:
     return podman.network.host
 
 
-class TestPodmanConformance(EndingConformance, LimitConformance, SnapshotConformance):
-    """What Podman itself does for us: it ends, limits and remembers sandboxes."""
+class TestPodmanConformance(EndingConformance, LimitConformance):
+    """What Podman itself does for us: it ends sandboxes and limits them."""
 
 
 @pytest.mark.soak

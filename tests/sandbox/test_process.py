@@ -8,6 +8,7 @@ import pytest
 
 from agentbench.sandbox.interface import ImageId, Promise, Sandbox, SandboxProvider
 from agentbench.sandbox.process import PREFIX, ProcessProvider
+from tests.environments import with_shared_environments
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.conformance_endings import DAEMONS, HELD, prepare, survivors
@@ -15,7 +16,7 @@ from tests.sandbox.conformance_endings import DAEMONS, HELD, prepare, survivors
 
 @pytest.fixture(scope="session")
 def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("process")
+    return with_shared_environments(tmp_path_factory.mktemp("process"), tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,23 @@
 """Holm's correction against a published example and its definition; letters against the pairs."""
 
+import gc
 import math
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbench.scoring.multiplicity import holm, letters
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _little_to_collect():
+    """Keep what other tests left in memory from statsmodels, which collects garbage each time."""
+    holm([1.0])  # imports it
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def test_holm_s_correction_is_that_of_a_published_example():

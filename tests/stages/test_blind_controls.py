@@ -12,6 +12,7 @@ from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.patched_file import PatchedFile
 from tests.e2e.small_task import FIXED, LISTED, SmallTask
 from tests.fakes.staging import go, prepare, small_task, staged
+from tests.tiers import Tier, chosen_tier
 
 ALWAYS_EQUAL = """
 class Any:
@@ -68,12 +69,22 @@ def test_an_honest_fix_fails_where_something_wrong_is_expected(attempt_by, desk)
 
 
 def test_seeds_are_random(attempt_by):
-    seeds = {run(attempt_by, FIXED)[1].controls.seed for _ in range(2)}
+    by = {"level": ControlLevel.SAMPLE}
+    seeds = {run(attempt_by, FIXED, **by)[1].controls.seed for _ in range(2)}
     assert len(seeds) == 2
 
 
-@pytest.mark.parametrize("source", [ALWAYS_EQUAL, FORGED], ids=["always equal", "forged"])
-@pytest.mark.parametrize("level", [ControlLevel.FULL, ControlLevel.SAMPLE])
+@pytest.mark.parametrize(
+    ("source", "level"),
+    [  # How much is controlled does not hang on how the code cheats.
+        pytest.param(FORGED, ControlLevel.FULL, id="forged, full"),
+        pytest.param(ALWAYS_EQUAL, ControlLevel.SAMPLE, id="always equal, sample"),
+        pytest.param(FORGED, ControlLevel.SAMPLE, id="forged, sample", marks=pytest.mark.soak),
+        pytest.param(
+            ALWAYS_EQUAL, ControlLevel.FULL, id="always equal, full", marks=pytest.mark.soak
+        ),
+    ],
+)
 def test_code_that_does_not_know_the_answer_is_caught(attempt_by, source, level):
     evidence, context = run(attempt_by, source, level=level)
     assert evidence.report.passed == 4  # all that the final test sees is green
@@ -95,7 +106,10 @@ def test_what_does_not_pass_needs_no_control(attempt_by):
     assert context.controls.runs == ()
 
 
-@pytest.mark.parametrize(("source", "rules"), [(FIXED, 0), (ALWAYS_EQUAL, 1)])
+@pytest.mark.parametrize(
+    ("source", "rules"),
+    [pytest.param(FIXED, 0, marks=pytest.mark.soak), (ALWAYS_EQUAL, 1)],
+)
 def test_without_a_list_the_tests_that_began_to_pass_are_controlled(
     attempt_by, tmp_path, source, rules
 ):
@@ -145,9 +159,13 @@ def test_one_price_is_the_total():
 
 
 @pytest.mark.parametrize("hidden", [LOOSE, OWN_TEXT, SHY], ids=["loose", "own text", "shy"])
-def test_what_the_reference_solution_does_too_is_held_against_nobody(attempt_by, tmp_path, hidden):
+def test_what_the_reference_solution_does_too_is_held_against_nobody(
+    attempt_by, tmp_path, pytestconfig, hidden
+):
+    """Chance decides what is changed: the soak tries more often."""
+    times = 3 if chosen_tier(pytestconfig) is Tier.SOAK else 1
     task = small_task(tmp_path / "odd", hidden=hidden, fail_to_pass=LISTED[:1])
-    for _ in range(3):
+    for _ in range(times):
         evidence, context = run(attempt_by, FIXED, task=task)
         assert evidence.report.passed == 4
         assert evidence.findings == ()

@@ -82,7 +82,15 @@ def agent(*commands: str) -> ScriptedAgent:
 
 
 @docker
-@pytest.mark.parametrize("name", ["hello", "several-rewards", "separate"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hello",
+        # The test of all rewards solves this one, too.
+        pytest.param("several-rewards", marks=pytest.mark.soak),
+        "separate",
+    ],
+)
 def test_the_solution_of_every_age_is_resolved_and_nothing_is_not(bench, name):
     task = bench.task(name)
     solved = bench.attempt(task, oracle(task))
@@ -107,6 +115,7 @@ def test_all_rewards_and_the_reports_are_kept_and_the_record_alone_judges_again(
 
 
 @docker
+@pytest.mark.soak  # to the judge it is what an agent that does nothing leaves
 def test_a_solution_that_is_wrong_is_not_resolved(bench):
     task = bench.task("unsolved")
     assert bench.attempt(task, oracle(task)).failure_reason == "TESTS_FAILED"
@@ -131,7 +140,11 @@ def test_an_agent_that_writes_the_reward_or_plants_a_script_gains_nothing(bench)
 @pytest.mark.parametrize(
     ("script", "detail"),
     [
-        ("[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt", "left no"),
+        pytest.param(
+            "[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt",
+            "left no",
+            marks=pytest.mark.soak,  # as where it takes its folder away
+        ),
         ("[ -e hello.txt ] && R=nan; echo ${R:-0} > /logs/verifier/reward.txt", "gives nan"),
         ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && rm -r /logs/verifier", "left no"),
     ],

@@ -5,11 +5,12 @@ import pytest
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.bubblewrap import BubblewrapProvider
 from agentbench.symbolic.laboratory import Laboratory
+from tests.environments import with_shared_environments
 
 
 @pytest.fixture(scope="session")
 def cache_dir(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    return with_shared_environments(tmp_path_factory.mktemp("cache"), tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

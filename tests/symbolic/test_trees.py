@@ -93,7 +93,13 @@ def test_a_fault_that_needs_several_steps_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Box", pytest.param("Box.put", marks=pytest.mark.soak), "Box.take", "Box.full"]
+    "name",
+    [
+        "Box",
+        pytest.param("Box.put", marks=pytest.mark.soak),
+        "Box.take",
+        pytest.param("Box.full", marks=pytest.mark.soak),
+    ],
 )
 def test_other_private_parts_are_no_difference(tmp_path: Path, name: str) -> None:
     other = BOX.replace("_items", "_kept").replace("_size", "_room")
@@ -154,7 +160,10 @@ def test_a_tree_that_cannot_be_loaded_is_not_called_alike(tmp_path: Path) -> Non
     "body",
     [
         "import os; os._exit(0)",
-        "import os, signal; os.kill(os.getppid(), signal.SIGCONT); os.abort()",
+        pytest.param(
+            "import os, signal; os.kill(os.getppid(), signal.SIGCONT); os.abort()",
+            marks=pytest.mark.soak,  # a process that ends is one, whatever ends it
+        ),
         "import sys; sys.stdout.write('{}' * 9999); sys.exit(3)",
         "import os; [os.close(n) for n in range(3, 50)]; return n",
     ],
@@ -240,5 +249,5 @@ def test_numbers_so_large_that_rounding_decides_accuse_nobody(tmp_path: Path) ->
 def test_letters_of_other_scripts_accuse_no_fix_of_code_that_knows_none(tmp_path: Path) -> None:
     left = "def f(text: str) -> str:\n    return text.upper().lower()\n"
     right = "def f(text: str) -> str:\n    return text.lower()\n"
-    answer = Trees(tmp_path, left, right).compare("f", symbolic=True, path_seconds=4.0)
+    answer = Trees(tmp_path, left, right).compare("f", symbolic=True)
     assert answer.ending is Ending.NO_DIFFERENCE

@@ -12,6 +12,7 @@ from agentbench.runs.places import default_cache_dir
 from agentbench.runs.workshop import Workshop
 from agentbench.scoring.evidence import Severity
 from agentbench.stages.preparation import PreparationCache
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.load import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.audit.conftest import make_run
@@ -57,7 +58,7 @@ SLY = "import pathlib\n\n" + BUGGY.replace(
 def made(factory, text):
     folder = factory.mktemp("compared")
     make_run(folder, files={"basket.py": text}, hidden={"tests/test_hidden.py": ONE_PRICE},
-             listed=LISTED)  # fmt: skip
+             listed=LISTED, controls=ControlLevel.OFF)  # fmt: skip
     return folder
 
 

@@ -12,7 +12,7 @@ from agentbench.errors import SandboxError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.tasks.load import load_task
-from tests.e2e.small_task import BUGGY, SmallTask, patch_of
+from tests.e2e.small_task import BUGGY, FIXED, SmallTask, patch_of
 from tests.fakes.staging import local_provider, mirrors, small_task
 from tests.patience import with_growing_limit
 
@@ -120,18 +120,17 @@ def test_strong_tests_let_no_mutant_pass_and_an_endless_one_dies(tmp_path):
 
 
 def test_weak_tests_let_mutants_pass_that_are_named(tmp_path):
-    strong = measured(with_solution(tmp_path / "strong", SUMMED))
-    assert strong.survivors == ()
     unseen = {**SmallTask().files, "tests/test_basket.py": "def test_nothing():\n    pass\n"}
     weak = measured(with_solution(tmp_path / "weak", SUMMED, hidden=WEAK, files=unseen))
     (passed,) = weak.survivors
     assert (passed.change.path, passed.change.line) == ("basket.py", 5)
     assert (passed.change.removed, passed.change.added) == ("result = 0", "result = 1")
-    assert weak.killed == weak.total - 1 == strong.total - 1
+    assert weak.killed == weak.total - 1
+    assert weak.total == len(weak.mutants) == weak.made
 
 
 def test_a_mutant_that_cannot_be_imported_counts_as_neither(tmp_path):
-    after = SUMMED.replace("def total", "LIMIT = [9][0]\n\n\ndef total")
+    after = FIXED.replace("def total", "LIMIT = [9][0]\n\n\ndef total")
     strength = measured(with_solution(tmp_path / "broken", after))
     (broken,) = strength.of(Outcome.BROKEN)
     assert broken.change.added == "LIMIT = [9][1]"
@@ -252,7 +251,7 @@ def test_a_script_judges_mutants_as_it_judges_attempts(tmp_path):
     (folder / "tests").mkdir()
     (folder / "tests" / "test.sh").write_text(SCRIPT)
     options = RunOptions(sandbox=DockerProvider.connect(), jobs=2, use_cache=False)
-    how = StrengthSettings(options=options, cancel=Event())
+    how = StrengthSettings(options=options, cancel=Event(), most=2)
     strength = measured(load_task(folder, mirrors=mirrors()), how)
     assert strength.why_not == ""
     assert strength.survivors == ()

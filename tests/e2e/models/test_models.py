@@ -12,6 +12,7 @@ from agentbench.agents.model_door import ModelErrorKind
 from agentbench.agents.trajectory.atif import Trajectory
 from agentbench.runs.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.control_level import ControlLevel
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX, SmallTask
@@ -39,8 +40,9 @@ def attempt(bench, tmp_path, monkeypatch):
 
 @pytest.fixture
 def walled_attempt(walled_bench, tmp_path, monkeypatch):
-    """The same on bubblewrap, for what the back end has no part in."""
-    return _maker(walled_bench, tmp_path, monkeypatch)
+    """The same on bubblewrap without controls, for what these have no part in."""
+    options = replace(walled_bench.options, integrity_controls=ControlLevel.OFF)
+    return _maker(replace(walled_bench, options=options), tmp_path, monkeypatch)
 
 
 def _maker(bench, tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ from agentbench.report.html.shown_run import ShownRun
 from tests.hostile_texts import HOSTILE
 from tests.report.html.pages import made, page_of
 
-
 LOOKS = [("light", 1200), ("dark", 1200), ("light", 400), ("dark", 400)]
 
 
@@ -145,7 +144,11 @@ def test_the_page_is_whole_without_its_script(browser, calm_file):
         ("calm_file", "light", 1200),
         ("calm_file", "dark", 400),
         ("file", "light", 400),
-        *(pytest.param("file", *look, marks=pytest.mark.soak) for look in LOOKS if look != LOOKS[2]),
+        *(
+            pytest.param("file", *look, marks=pytest.mark.soak)
+            for look in LOOKS
+            if look != LOOKS[2]
+        ),
         *(pytest.param("calm_file", *look, marks=pytest.mark.soak) for look in LOOKS[1:3]),
     ],
 )
