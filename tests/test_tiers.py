@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.tier_plugin import Guard
+from tests.tier_plugin import Guard, check_that_it_is_imported
 from tests.tiers import (
     CONFORMANCE,
     FIRST_FILES,
@@ -17,6 +17,7 @@ from tests.tiers import (
     Tier,
     UnplacedTestError,
     gate_and_soak,
+    may_exceed_quick,
     place_of,
     proves_installation,
     tier_of,
@@ -80,6 +81,29 @@ class Item:
 )
 def test_the_tier_follows_from_folder_file_fixtures_and_marks(item, tier):
     assert tier_of(item, "docker") is tier
+
+
+@pytest.mark.parametrize(
+    ("file", "may"),
+    [
+        ("test_schema.py", False),
+        ("chaos/test_hostile.py", True),  # by its folder
+        ("view/test_browsing.py", True),  # by a fixture
+        ("test_browser.py", True),  # by a fixture that uses one
+        ("integrity/test_lies.py", True),
+        ("stages/test_setup.py", True),
+    ],
+)
+def test_a_file_says_whether_it_can_have_longer_tests(file, may):
+    assert may_exceed_quick(PurePosixPath(file)) is may
+
+
+def test_a_longer_test_in_a_file_that_does_not_say_so_is_refused():
+    item = Item("test_schema.py", fixtures=("browser",))
+    item.nodeid = "tests/test_schema.py::test_it"
+    check_that_it_is_imported(item, Tier.QUICK)
+    with pytest.raises(UnplacedTestError, match="test_it belongs to the tier full by a fixture"):
+        check_that_it_is_imported(item, Tier.FULL)
 
 
 def test_rows_that_are_not_for_the_gate_are_for_the_soak():

@@ -23,6 +23,7 @@ from tests.tiers import (
     Tier,
     UnplacedTestError,
     chosen_tier,
+    may_exceed_quick,
     place_of,
     proves_installation,
     tier_of,
@@ -52,12 +53,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import a file whose tests all belong to a longer tier."""
+    """Do not even import a file whose tests all belong to a longer tier, or to the one left out."""
     if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None
     path = PurePosixPath(collection_path.relative_to(TESTS).as_posix())
     if proves_installation(path, os.environ[_STRONGEST]):
         return None
+    if config.getoption("--without-tier") == Tier.QUICK and not may_exceed_quick(path):
+        return True
     return place_of(path).rank > chosen_tier(config).rank or None
 
 
@@ -70,6 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = []
     for item in items:
         tier = item.stash[_TIER] = tier_of(item, os.environ[_STRONGEST])
+        check_that_it_is_imported(item, tier)
         if lowest < tier.rank <= chosen_tier(config).rank:
             kept.append((tier, item))
         else:
@@ -81,6 +85,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workeroutput"):
         config.workeroutput[_LEFT_OUT] = dict(left_out)
     config.stash[_COUNTS] = left_out
+
+
+def check_that_it_is_imported(item: pytest.Item, tier: Tier) -> None:
+    """Refuse a longer test in a file that a run without the quick tests would not import.
+
+    Raises:
+        UnplacedTestError: It would never run in the gate.
+    """
+    path = PurePosixPath(item.path.relative_to(TESTS).as_posix())
+    if tier is not Tier.QUICK and not may_exceed_quick(path):
+        raise UnplacedTestError(
+            f"{item.nodeid} belongs to the tier {tier} by a fixture that its file does not name; "
+            "add the fixture that it does name to _ON_FIXTURES in tests/tiers.py"
+        )
 
 
 def _order(placed: tuple[Tier, pytest.Item]) -> tuple[int, bool]:

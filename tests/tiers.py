@@ -5,6 +5,7 @@ file and the fixtures that it uses. A test in an unknown folder stops the collec
 tests/tier_plugin.py selects tests by tier and holds each quick test to its tier.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -219,6 +220,26 @@ def place_of(path: PurePosixPath) -> Tier:
             f"tests/{path}: no tier; add its folder to FOLDERS in tests/tiers.py"
         )
     return Tier.FULL if str(path) in SANDBOXED_FILES | LONG_FILES else FOLDERS[folder]
+
+
+def may_exceed_quick(path: PurePosixPath) -> bool:
+    """Whether a file can have tests of a longer tier, by its folder and its words alone.
+
+    To import the others costs each worker ten seconds and 200 MB, which a run without the quick
+    tests does not need. The plugin checks the answer with each file that it does import.
+    """
+    if place_of(path) is not Tier.QUICK:
+        return True
+    text = (TESTS / path).read_text("utf-8")
+    asked = " ".join(found for groups in _FIXTURES_ASKED.findall(text) for found in groups)
+    names = {*FIXTURES, *_ON_FIXTURES}
+    return not names.isdisjoint(re.findall(r"\w+", asked)) or _LONGER_MARK.search(text) is not None
+
+
+_ON_FIXTURES = ("options", "page", "run_folder", "workshop")
+"""Fixtures that use one of FIXTURES."""
+_FIXTURES_ASKED = re.compile(r"def (\w+)\(([^)]*)\)|(?:usefixtures|getfixturevalue)\(([^)]*)\)")
+_LONGER_MARK = re.compile(r"\bmark\.(docker|soak)\b|\bgate_and_soak\b")
 
 
 def proves_installation(path: PurePosixPath, strongest: str) -> bool:

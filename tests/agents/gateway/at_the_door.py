@@ -4,11 +4,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import httpx2
-import openai
 
 from agentbench.agents.gateway.endpoints import Endpoint, Endpoints
 from agentbench.agents.gateway.gateway import Gateway
@@ -18,6 +16,10 @@ from agentbench.agents.gateway.upstream import Bounds
 from agentbench.agents.model_door import ModelDoor, Wire
 from tests.fakes.scripted_model import ScriptedModel
 from tests.patience import HANG_SECONDS
+
+if TYPE_CHECKING:  # together they take two seconds to import
+    import anthropic
+    import openai
 
 MODEL = "gpt-5"
 SMALL = Bounds(answer_bytes=1 << 20, request_bytes=1 << 20)
@@ -83,16 +85,20 @@ def plain_client(door: ModelDoor, **options) -> Iterator[httpx2.Client]:
 
 
 @contextmanager
-def open_ai(door: ModelDoor, **options) -> Iterator[openai.OpenAI]:
+def open_ai(door: ModelDoor, **options) -> "Iterator[openai.OpenAI]":
     """OpenAI's own client."""
+    import openai
+
     options = {"api_key": door.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
     with httpx2.Client(transport=through(door)) as http:
         yield openai.OpenAI(base_url="http://door/v1", http_client=http, **options)
 
 
 @contextmanager
-def anthropic_ai(door: ModelDoor, **options) -> Iterator[anthropic.Anthropic]:
+def anthropic_ai(door: ModelDoor, **options) -> "Iterator[anthropic.Anthropic]":
     """Anthropic's own client."""
+    import anthropic
+
     options = {"api_key": door.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
     with httpx2.Client(transport=through(door)) as http:
         yield anthropic.Anthropic(base_url="http://door", http_client=http, **options)
