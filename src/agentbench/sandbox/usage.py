@@ -62,7 +62,7 @@ class FolderGauge:
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 yield from _walk(folder, tally)
-        for facts in _nameless(self.processes()):
+        for facts in _nameless(self.processes(), set(_devices_of(self.folders))):
             tally.take(facts)
         yield tally.usage
 
@@ -100,13 +100,23 @@ def _walk(folder: Path, tally: _Tally) -> Iterator[Usage]:
         os.close(root)
 
 
-def _nameless(processes: Iterable[int]) -> Iterator[os.stat_result]:
-    """The regular files on a disk that processes hold open although their names are removed."""
+def _devices_of(folders: Iterable[Path]) -> Iterator[int]:
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            yield folder.stat().st_dev
+
+
+def _nameless(processes: Iterable[int], measured: set[int]) -> Iterator[os.stat_result]:
+    """The regular files that processes hold open although their names are removed.
+
+    Files in memory are left out, since they count as memory, but not on the measured devices:
+    a sandbox whose folders lie in memory writes there what it would write to a disk.
+    """
     in_memory: set[int] | None = None
     for pid in processes:
         with contextlib.suppress(OSError):  # the process ended, or is not ours to look at
             if in_memory is None:
-                in_memory = _devices_in_memory(pid)
+                in_memory = _devices_in_memory(pid) - measured
             for descriptor in os.scandir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
                     facts = descriptor.stat()
