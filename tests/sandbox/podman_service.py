@@ -3,6 +3,7 @@
 It gets its own storage, network and mount namespace: nothing of the machine's Podman is touched.
 """
 
+import os
 import shutil
 import signal
 import subprocess
@@ -42,6 +43,7 @@ class PodmanService:
                 stdout=log,
                 stderr=log,
                 cwd=root,  # its monitors leave a file `oom` where they are
+                env={**os.environ, "TMPDIR": str(root)},  # the tests' own may be hidden from it
             )
 
     def await_engine(self) -> Engine:
