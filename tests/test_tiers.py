@@ -126,6 +126,8 @@ def test_a_quick_test_that_starts_a_sandbox_or_a_browser_is_told_so(guard, progr
         guard.hook("subprocess.Popen", (program, [program], None, None))
     with pytest.raises(UnplacedTestError, match="starts"):
         guard.hook("subprocess.Popen", (None, [program], None, None))
+    with pytest.raises(UnplacedTestError, match="starts"):
+        guard.hook("subprocess.Popen", ("setpriv", ["setpriv", "--", program], None, None))
 
 
 def test_a_quick_test_that_speaks_to_an_engine_is_told_so(guard):

