@@ -135,7 +135,7 @@ def run_tier(tier: Tier, *, without: Tier | None, more: Sequence[str]) -> int:
     with temporary_folder(os.environ) as scratch:
         os.environ["TMPDIR"] = tempfile.tempdir = scratch
         # The workers share what is below it; names are short, since sockets lie there.
-        selection = [f"--basetemp={scratch}/t", f"--tier={tier}", f"--timeout={_HANG[tier]}"]
+        selection = [f"--basetemp={scratch}/ab-t", f"--tier={tier}", f"--timeout={_HANG[tier]}"]
         selection += more
         if without:
             selection.append(f"--without-tier={without}")

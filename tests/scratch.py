@@ -39,8 +39,13 @@ def _is_of_use(memory: Path) -> bool:
         mode = memory.stat().st_mode & 0o7777
     except OSError:
         return False
-    room = min(facts.f_bavail * facts.f_frsize, free)
-    return room >= ROOM_BYTES and mode == _FOR_EVERYBODY and not facts.f_flag & os.ST_NOEXEC
+    return mode == _FOR_EVERYBODY and has_room_for_programs(facts, free)
+
+
+def has_room_for_programs(facts: os.statvfs_result, free_memory_bytes: int) -> bool:
+    """Whether a file system lets programs run, and has room within the free memory."""
+    room = min(facts.f_bavail * facts.f_frsize, free_memory_bytes)
+    return room >= ROOM_BYTES and not facts.f_flag & os.ST_NOEXEC
 
 
 def _free_memory_bytes() -> int:

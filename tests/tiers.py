@@ -8,6 +8,7 @@ tests/tier_plugin.py selects tests by tier and holds each quick test to its tier
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, TypeVar
 
@@ -222,6 +223,13 @@ def place_of(path: PurePosixPath) -> Tier:
     return Tier.FULL if str(path) in SANDBOXED_FILES | LONG_FILES else FOLDERS[folder]
 
 
+_ON_FIXTURES = ("options", "page", "run_folder", "workshop")
+"""Fixtures that use one of FIXTURES."""
+_FIXTURES_ASKED = re.compile(r"def (\w+)\(([^)]*)\)|(?:usefixtures|getfixturevalue)\(([^)]*)\)")
+_LONGER_MARK = re.compile(r"\bmark\.(docker|soak)\b|\bgate_and_soak\b")
+
+
+@cache
 def may_exceed_quick(path: PurePosixPath) -> bool:
     """Whether a file can have tests of a longer tier, by its folder and its words alone.
 
@@ -234,12 +242,6 @@ def may_exceed_quick(path: PurePosixPath) -> bool:
     asked = " ".join(found for groups in _FIXTURES_ASKED.findall(text) for found in groups)
     names = {*FIXTURES, *_ON_FIXTURES}
     return not names.isdisjoint(re.findall(r"\w+", asked)) or _LONGER_MARK.search(text) is not None
-
-
-_ON_FIXTURES = ("options", "page", "run_folder", "workshop")
-"""Fixtures that use one of FIXTURES."""
-_FIXTURES_ASKED = re.compile(r"def (\w+)\(([^)]*)\)|(?:usefixtures|getfixturevalue)\(([^)]*)\)")
-_LONGER_MARK = re.compile(r"\bmark\.(docker|soak)\b|\bgate_and_soak\b")
 
 
 def proves_installation(path: PurePosixPath, strongest: str) -> bool:

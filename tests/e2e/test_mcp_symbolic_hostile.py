@@ -101,7 +101,7 @@ def test_nothing_of_the_host_is_seen(answers, planted):
     told = json.dumps([answer.structured_content for answer, _ in answers.values()])
     assert CANARY not in told
     assert "Traceback" not in told
-    assert str(planted.parent.parent) not in told.replace(str(planted), "")
+    assert planted.parent.parent.name not in told.replace(str(planted), "")
 
 
 def test_nothing_of_the_host_is_changed(answers, planted):

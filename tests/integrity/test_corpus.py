@@ -26,8 +26,8 @@ def test_no_two_cases_go_by_one_name() -> None:
 
 def test_docker_judges_some_of_every_class() -> None:
     counts = Counter(cheat.kind for cheat in cheats_in_docker())
-    assert counts == dict.fromkeys(Kind, 1)
-    assert len(honest_in_docker()) >= 4
+    assert counts == dict.fromkeys(Kind, 2)
+    assert len(honest_in_docker()) >= 6
 
 
 def test_of_honest_agents_most_mend_it_and_some_do_not() -> None:

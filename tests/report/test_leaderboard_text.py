@@ -51,7 +51,7 @@ def test_runs_at_other_tasks_are_said_to_be():
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:30])
 def test_a_hostile_name_of_an_agent_stays_in_its_cell(text):
-    made = board((text, "r"), ("b", "f"), with_groups=False)  # letters are no part of a name
+    made = board((text, "r"), ("b", "f"))
     html = (
         MarkdownIt("commonmark", {"html": True})
         .enable("table")

@@ -249,5 +249,5 @@ def test_numbers_so_large_that_rounding_decides_accuse_nobody(tmp_path: Path) ->
 def test_letters_of_other_scripts_accuse_no_fix_of_code_that_knows_none(tmp_path: Path) -> None:
     left = "def f(text: str) -> str:\n    return text.upper().lower()\n"
     right = "def f(text: str) -> str:\n    return text.lower()\n"
-    answer = Trees(tmp_path, left, right).compare("f", symbolic=True)
+    answer = Trees(tmp_path, left, right).compare("f", symbolic=True, path_seconds=12.0)
     assert answer.ending is Ending.NO_DIFFERENCE

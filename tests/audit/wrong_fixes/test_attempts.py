@@ -100,7 +100,7 @@ def findings_in_time(folder, has_begun):
     return with_growing_limit(
         lambda seconds: findings_of(folder, seconds=int(seconds)),
         lambda found: "differs-from-reference" in rules(found) or has_begun(rules(found)),
-        limits=(24, 60, 240),
+        limits=(60, 240),
     )
 
 
