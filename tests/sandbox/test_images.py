@@ -108,3 +108,20 @@ def test_an_image_with_nothing_of_ours_gives_a_sandbox_too(
             assert sh(sandbox, 'ls; ls "$HOME"; touch y z').stdout == "y\nx\n"
     finally:
         provider.discard(snapshot)
+
+
+GONE = "failed to get digest sha256:74d0: open /var/lib/docker/image: no such file or directory"
+
+
+def test_a_build_that_lost_a_step_to_a_removal_beside_it_is_started_again() -> None:
+    builds = iter([[{"error": GONE}], [{"error": "No such image: sha256:fe07"}], [{"stream": "."}]])
+    images.follow(lambda: next(builds), "it")
+    assert next(builds, None) is None
+
+
+@pytest.mark.parametrize(("error", "starts"), [(GONE, 4), ("went wrong", 1)])
+def test_a_build_that_fails_for_good_says_why(error: str, starts: int) -> None:
+    started = []
+    with pytest.raises(UnavailableError, match=error.split(":", maxsplit=1)[0]):
+        images.follow(lambda: started.append(1) or [{"error": error}], "it")
+    assert len(started) == starts

@@ -21,8 +21,8 @@ from agentbench.sandbox.interface import ImageId
 _RECIPE = "1"  # to be counted up when what is made below changes
 _BUILD_SECONDS = 600
 
-Follow = Callable[[Iterable[Mapping[str, object]], str], None]
-"""Reads what an engine says while it builds; raises UnavailableError where it fails."""
+Follow = Callable[[Callable[[], Iterable[Mapping[str, object]]], str], None]
+"""Starts a build and reads what the engine says; raises UnavailableError where it fails."""
 
 
 def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath, follow: Follow) -> ImageId:
@@ -39,17 +39,19 @@ def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath, follow:
     except NotThereError:
         pass
     with engine.speak(f"give {image} its workspace", moves_files=True) as api:
-        lines = api.build(
-            fileobj=io.BytesIO(_context(image, workdir)),
-            custom_context=True,
-            tag=tag,
-            labels={**labels_of("task-image"), WORKDIR: str(workdir)},
-            rm=True,
-            forcerm=True,
-            decode=True,
-            timeout=_BUILD_SECONDS,
+        follow(
+            lambda: api.build(
+                fileobj=io.BytesIO(_context(image, workdir)),
+                custom_context=True,
+                tag=tag,
+                labels={**labels_of("task-image"), WORKDIR: str(workdir)},
+                rm=True,
+                forcerm=True,
+                decode=True,
+                timeout=_BUILD_SECONDS,
+            ),
+            f"the workspace {workdir} of {image}",
         )
-        follow(lines, f"the workspace {workdir} of {image}")
     try:
         return ImageId(engine.image(tag).id)
     except NotThereError:

@@ -2,7 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from agentbench.sandbox.interface import ImageId
 
 REPOSITORY = "agentbench/python"
 _DEFAULT_PYTHON = "3.12"  # where a registry has them all
+_MOST_RESTARTS = 3
+_STEP_IS_GONE = re.compile(r"No such image: sha256:|failed to get digest sha256:")
 _BUILD_SECONDS = 1800
 
 
@@ -118,17 +121,19 @@ def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
     if (found := _id_of(engine, tag)) is not None:
         return found
     with engine.speak(f"build {dockerfile}", moves_files=True) as api:
-        lines = api.build(
-            path=str(dockerfile.parent),
-            dockerfile=dockerfile.name,
-            tag=tag,
-            labels=labels_of("task-image"),
-            rm=True,
-            forcerm=True,
-            decode=True,
-            timeout=_BUILD_SECONDS,
+        follow(
+            lambda: api.build(
+                path=str(dockerfile.parent),
+                dockerfile=dockerfile.name,
+                tag=tag,
+                labels=labels_of("task-image"),
+                rm=True,
+                forcerm=True,
+                decode=True,
+                timeout=_BUILD_SECONDS,
+            ),
+            str(dockerfile),
         )
-        follow(lines, str(dockerfile))
     if (found := _id_of(engine, tag)) is None:
         raise UnavailableError(f"{dockerfile} was built and its image is not there")
     return found
@@ -137,22 +142,24 @@ def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
 def _build_on(engine: Engine, base: Base, name: str, progress: Progress) -> BaseImage:
     recipe = recipe_hash(base.kind)
     tag = f"{REPOSITORY}:{base.python}"
-    context = io.BytesIO(build_context(base.python))
+    context = build_context(base.python)
     progress(f"building {tag} on {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
     with engine.speak(f"build {tag}", moves_files=True) as api:
-        lines = api.build(
-            fileobj=context,
-            custom_context=True,
-            buildargs={"BASE": name},
-            tag=tag,
-            labels=labels,
-            rm=True,
-            forcerm=True,
-            decode=True,
-            timeout=_BUILD_SECONDS,
+        follow(
+            lambda: api.build(
+                fileobj=io.BytesIO(context),
+                custom_context=True,
+                buildargs={"BASE": name},
+                tag=tag,
+                labels=labels,
+                rm=True,
+                forcerm=True,
+                decode=True,
+                timeout=_BUILD_SECONDS,
+            ),
+            tag,
         )
-        follow(lines, tag)
     for image in list_images(engine):
         if image.name == tag:
             progress(f"{tag} is ready")
@@ -160,12 +167,24 @@ def _build_on(engine: Engine, base: Base, name: str, progress: Progress) -> Base
     raise UnavailableError(f"{tag} was built and is not there")
 
 
-def follow(lines: Iterable[Mapping[str, object]], what: str) -> None:
-    """Read a build to its end.
+def follow(build: Callable[[], Iterable[Mapping[str, object]]], what: str) -> None:
+    """Start a build and read it to its end.
+
+    Who removes an image beside it can take a step from it that both have: it is started again.
 
     Raises:
         UnavailableError: it failed; with what it said last.
     """
+    for _ in range(_MOST_RESTARTS):
+        try:
+            return _read(build(), what)
+        except UnavailableError as fault:
+            if not _STEP_IS_GONE.search(str(fault)):
+                raise
+    return _read(build(), what)
+
+
+def _read(lines: Iterable[Mapping[str, object]], what: str) -> None:
     said = ""
     for line in lines:
         said = (said + str(line.get("stream", "")))[-2000:]
