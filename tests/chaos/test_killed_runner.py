@@ -12,9 +12,8 @@ import pytest
 from agentbench.sandbox.docker import DockerProvider
 from tests.chaos.killing import Disturbing, kill_and_go_on, shares
 
-FEW = ("fixed-slowly", "half", "late")
-FEWER = ("fixed-slowly", "late")
-"""Ends of attempts that the gate tries, the latter in containers."""
+FEW = ("fixed-slowly", "late")
+"""Ends of attempts that the gate tries."""
 
 
 @pytest.mark.usefixtures("bubblewrap")
@@ -36,7 +35,7 @@ def test_a_killed_run_in_containers_goes_on_to_the_same_verdicts(
     chance = random.Random(f"{chaos_seed} docker")
     at = Disturbing(tmp_path, environ, "docker", 4 if whole else 1)
     if not whole:
-        at = at._replace(ends=FEWER, more=("--integrity-controls", "off"))
+        at = at._replace(ends=FEW, more=("--integrity-controls", "off"))
     kill_and_go_on(at, chance, 50 if whole else 1)
 
 

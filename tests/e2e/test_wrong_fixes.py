@@ -1,18 +1,22 @@
-"""Wrong fixes of shipped tasks that weakened tests let through are found by the audit."""
+"""Wrong fixes of shipped tasks that weakened tests let through are found by the audit.
+
+The gate audits smaller ones: tests/audit/wrong_fixes and tests/cli/test_wrong_fixes.py.
+"""
 
 import pytest
 
 from tests.e2e.wrong_fix_audits import findings, of_each_task, run_at_weakened
 from tests.patience import with_growing_limit
-from tests.tiers import chosen_tier
+
+pytestmark = pytest.mark.soak
 
 _SECONDS = (240, 600)
 """Ends for a machine with much to do: the number of inputs and tests ends most before."""
 
 
 @pytest.fixture(scope="module")
-def wrong(tmp_path_factory, pytestconfig):
-    return run_at_weakened("wrong", tmp_path_factory.mktemp("wrong"), chosen_tier(pytestconfig))
+def wrong(tmp_path_factory):
+    return run_at_weakened("wrong", tmp_path_factory.mktemp("wrong"))
 
 
 @pytest.mark.usefixtures("bubblewrap")

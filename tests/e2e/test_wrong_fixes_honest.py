@@ -7,7 +7,6 @@ import pytest
 
 from tests.e2e.wrong_fix_audits import findings, of_each_task, run_at_weakened
 from tests.patience import with_growing_limit
-from tests.tiers import chosen_tier
 
 pytestmark = pytest.mark.soak
 
@@ -15,8 +14,8 @@ _SECONDS = (40, 240)  # the longer one for a machine with much to do
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory, pytestconfig):
-    return run_at_weakened("honest", tmp_path_factory.mktemp("honest"), chosen_tier(pytestconfig))
+def honest(tmp_path_factory):
+    return run_at_weakened("honest", tmp_path_factory.mktemp("honest"))
 
 
 @pytest.mark.usefixtures("bubblewrap")

@@ -10,11 +10,9 @@ import pytest
 from tests.audit.wrong_fixes.cases import CASES
 from tests.audit.wrong_fixes.copies import run_of, weakened
 from tests.e2e.program import run_program
-from tests.tiers import Tier
 
-_IN_THE_GATE = ("csv-dialect-sniffer",)
 _TASKS = (
-    *_IN_THE_GATE,
+    "csv-dialect-sniffer",
     "semver-resolver",
     "toml-writer-escapes",
     "wide-text-wrap",
@@ -24,16 +22,12 @@ _TASKS = (
 )
 """Those whose wrong fixes are found; the last two take two minutes each."""
 
-of_each_task = pytest.mark.parametrize(
-    "task",
-    [pytest.param(name, marks=() if name in _IN_THE_GATE else pytest.mark.soak) for name in _TASKS],
-)
+of_each_task = pytest.mark.parametrize("task", _TASKS)
 
 
-def run_at_weakened(kind: str, folder: Path, tier: Tier) -> Path:
-    """A run of such fixes at all tasks that a tier audits."""
-    names = _TASKS if tier is Tier.SOAK else _IN_THE_GATE
-    tasks = [weakened(CASES[name], folder / "tasks") for name in names]
+def run_at_weakened(kind: str, folder: Path) -> Path:
+    """A run of such fixes at all these tasks."""
+    tasks = [weakened(CASES[name], folder / "tasks") for name in _TASKS]
     return run_of(kind, tasks, folder / "made")
 
 

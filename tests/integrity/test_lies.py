@@ -31,6 +31,12 @@ BEATEN_IN_THE_SAME_WAY = {
     "reports are born passed",  # as a wrapper around reports
     "the running of TestCase",  # as the methods of TestCase
     "the item of TestCase",
+    "the parent leaves, its child goes on",  # as the parent forges, its child runs
+    "pytest leaves with 0 at import",  # as pytest leaves with 0
+    "a signal makes it leave with 0",  # as the process leaves with 0, and the next one
+    "the process leaves with 0 at its end",
+    "the files of the tests are skipped",  # as the tests are skipped
+    "an array that equals all",  # as an object that equals all
     "another pytest.approx",  # as another pytest.raises
 }
 """Cheats of which the gate tries a like one; the soak tries all."""
