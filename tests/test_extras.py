@@ -1,6 +1,7 @@
 import pytest
 
 from agentbench import extras
+from agentbench.distribution import install_command
 from agentbench.errors import UsageError
 from agentbench.extras import Extra, is_there, require
 
@@ -19,5 +20,5 @@ def test_what_is_missing_is_named_with_what_to_install():
     with pytest.raises(UsageError) as told:
         require("agentbench compare", extra)
     assert str(told.value) == (
-        "agentbench compare needs no_such_library, found none: pip install 'agentbench[report]'"
+        "agentbench compare needs no_such_library, found none: " + install_command("report")
     )

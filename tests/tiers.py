@@ -111,6 +111,7 @@ SANDBOXED_FILES = frozenset(
         "curation/test_proving.py",
         "curation/test_swebench_environments.py",
         "curation/test_swebench_names.py",
+        "docs/test_walkthrough.py",
         "mcp/test_tools.py",
         "sandbox/test_bwrap_program.py",
         "sandbox/test_choose.py",
@@ -136,6 +137,7 @@ LONG_FILES = frozenset(
         "stages/verification/mutation/test_shipped_tasks.py",
         "stages/verification/test_suspicious.py",
         "tasks/importers/swebench/test_importing.py",
+        "test_installing.py",
         "test_run.py",
         "view/test_hostile.py",
     }

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from agentbench.distribution import install_command
 from agentbench.errors import UsageError
 
 
@@ -45,7 +46,7 @@ def require(what: str, extra: Extra) -> None:
     missing = _missing(extra)
     if missing:
         said = f"{what} needs {', '.join(missing)}, found none"
-        raise UsageError(f"{said}: pip install 'agentbench[{extra.name}]'")
+        raise UsageError(f"{said}: {install_command(extra.name)}")
 
 
 def _missing(extra: Extra) -> list[str]:

@@ -10,6 +10,7 @@ from agentbench.agents.noop import NoopAgent
 from agentbench.agents.oracle import OracleAgent
 from agentbench.agents.predictions import PredictionsAgent
 from agentbench.agents.presets.agent import PresetAgent
+from agentbench.distribution import install_command
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import AgentEnding
 from tests.agents.presets.minimal import TEXT
@@ -236,5 +237,5 @@ def test_the_built_in_agent_says_how_to_get_what_it_lacks(monkeypatch, library):
     with pytest.raises(UsageError) as caught:
         choose_agent("llm", patches={})
     assert str(caught.value) == (
-        f"--agent llm needs {library}, found none: pip install 'agentbench[llm]'"
+        f"--agent llm needs {library}, found none: {install_command('llm')}"
     )

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from agentbench.distribution import install_command
 from agentbench.runs.store import RunStore
 from tests.runs.records import configuration, failed, lost, resolved
 
@@ -149,6 +150,6 @@ def test_without_its_libraries_it_says_what_to_install(two):
         capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
     assert said.returncode == 2
-    expected = "agentbench compare needs scipy, found none: pip install 'agentbench[report]'"
+    expected = f"agentbench compare needs scipy, found none: {install_command('report')}"
     assert expected in said.stderr
     assert len(said.stderr.splitlines()) == 1

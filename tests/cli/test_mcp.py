@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+from agentbench.distribution import install_command
 from tests.mcp.connection import ENVIRON
 
 
@@ -37,4 +38,4 @@ def test_without_the_extra_it_says_what_installs_it(tmp_path):
         timeout=120,
     )
     assert ended.returncode == 2
-    assert "pip install 'agentbench[mcp]'" in ended.stderr
+    assert install_command("mcp") in ended.stderr

@@ -8,6 +8,7 @@ import sys
 
 from junitparser import JUnitXml
 
+from agentbench.distribution import install_command
 from agentbench.runs.store import RunStore
 from tests.runs.records import resolved
 
@@ -110,7 +111,7 @@ def test_a_base_installation_reports_several_runs_without_groups(runs_dir):
         capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
-    assert "no groups in the leaderboard: pip install 'agentbench[report]'" in said.stderr
+    assert f"no groups in the leaderboard: {install_command('report')}" in said.stderr
     assert "2/4" in said.stderr
     assert "(other)" in said.stdout
 
@@ -195,4 +196,4 @@ def test_html_without_the_extra_says_what_to_install(cli, runs_dir, monkeypatch)
     )
     said = report(cli, runs_dir, "--format", "html")
     assert said.code == 2
-    assert "--format html needs jinja2, found none: pip install 'agentbench[report]'" in said.stderr
+    assert f"--format html needs jinja2, found none: {install_command('report')}" in said.stderr

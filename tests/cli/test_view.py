@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+from agentbench.distribution import install_command
+
 
 def test_its_help_says_how_it_is_used(cli):
     said = cli("view", "--help").stdout
@@ -21,5 +23,5 @@ def test_without_the_extra_it_says_what_installs_it(tmp_path):
     )
     assert ended.returncode == 2
     assert ended.stderr.strip() == (
-        "agentbench: the web page needs starlette, found none: pip install 'agentbench[view]'"
+        "agentbench: the web page needs starlette, found none: " + install_command("view")
     )

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from agentbench.distribution import install_command
 from tests.audit.conftest import make_run
 from tests.audit.wrong_fixes.test_attempts import LISTED, ONE_PRICE, PARTIAL
 from tests.e2e.small_task import BUGGY
@@ -91,5 +92,5 @@ def test_without_the_extra_it_says_what_to_install(wrong):
     assert said.returncode == 2
     assert said.stderr.splitlines() == [
         "agentbench: audit --wrong-fixes needs crosshair, found none: "
-        "pip install 'agentbench[symbolic]'"
+        + install_command("symbolic")
     ]

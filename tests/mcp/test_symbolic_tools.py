@@ -5,6 +5,7 @@ from threading import Event
 import jsonschema
 import pytest
 
+from agentbench.distribution import install_command
 from agentbench.mcp.catalogue import instructions, symbolic_catalogue
 from agentbench.mcp.symbolic_envelopes import ErrorType
 from agentbench.mcp.symbolic_tools import (
@@ -39,7 +40,7 @@ def test_without_the_extra_a_call_is_told_what_to_install(tool, tmp_path):
     bare = without_sandbox(tmp_path, installed=False)
     answer = bare.call(tool, arguments_for(tool), Event())
     assert (answer["status"], answer["error_type"]) == ("error", "ImportError")
-    assert answer["message"] == f"{tool} is not installed: pip install 'agentbench[symbolic]'"
+    assert answer["message"] == f"{tool} is not installed: {install_command('symbolic')}"
 
 
 @pytest.mark.parametrize("tool", SEARCHES)

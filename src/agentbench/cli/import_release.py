@@ -48,7 +48,7 @@ def import_release(
 ) -> None:
     """Make a task of two releases of a package: from OLD's sources to what NEW's tests want.
 
-    Needs agentbench[releases]. What became of each pair is in OUT/releases.jsonl; a pair that makes
+    Needs the extra releases. What became of each pair is in OUT/releases.jsonl; a pair that makes
     no good task leaves nothing else.
 
     Example: agentbench tasks import release humanize 4.11.0 4.12.0

@@ -53,7 +53,7 @@ def mcp(
 ) -> None:
     """Serve tests over the Model Context Protocol: execute_tests, discover_tests, explain_failure.
 
-    With agentbench[symbolic], also symbolic_check, find_path_to_exception, compare_functions and
+    With the extra symbolic, also symbolic_check, find_path_to_exception, compare_functions and
     analyze_branches, on code that a client hands in: it runs in the --sandbox, never here.
 
     With --transport http, clients need the token in AGENTBENCH_MCP_TOKEN, or the one that is

@@ -110,6 +110,7 @@ def _leaderboard(
     runs: "Sequence[ReportedRun]", format_name: FormatName, *, needed: bool
 ) -> "Leaderboard | None":
     """The runs in order, where there are several and what is printed shows them so."""
+    from agentbench.distribution import install_command
     from agentbench.extras import STATISTICS, is_there
     from agentbench.report.leaderboard import leaderboard
 
@@ -117,7 +118,7 @@ def _leaderboard(
         return None
     with_groups = is_there(STATISTICS)
     if not with_groups:
-        typer.echo("no groups in the leaderboard: pip install 'agentbench[report]'", err=True)
+        typer.echo(f"no groups in the leaderboard: {install_command('report')}", err=True)
     return leaderboard([run.entrant for run in runs], with_groups=with_groups)
 
 

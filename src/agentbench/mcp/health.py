@@ -3,6 +3,7 @@
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from agentbench.distribution import install_command
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.extras import SYMBOLIC, is_there
 from agentbench.mcp.symbolic_envelopes import HealthEnvelope
@@ -37,7 +38,7 @@ def health(
 def _message(missing: list[str]) -> str:
     if not missing:
         return "nothing is missing"
-    remedy = "" if is_there(SYMBOLIC) else "; pip install 'agentbench[symbolic]'"
+    remedy = "" if is_there(SYMBOLIC) else f"; {install_command('symbolic')}"
     return f"missing: {', '.join(missing)}{remedy}"
 
 

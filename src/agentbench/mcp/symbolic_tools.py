@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from threading import Event
 
+from agentbench.distribution import install_command
 from agentbench.errors import AgentbenchError
 from agentbench.extras import SYMBOLIC, is_there
 from agentbench.mcp.health import health
@@ -38,9 +39,6 @@ from agentbench.pytest_results.tool_calls.masking import Mask
 from agentbench.symbolic.alike import Likeness, compare
 from agentbench.symbolic.analysis import Aim, Found, Search, search
 from agentbench.symbolic.laboratory import Laboratory
-
-INSTALL = "pip install 'agentbench[symbolic]'"
-"""What brings the tools."""
 
 
 class SymbolicTool(StrEnum):
@@ -95,7 +93,8 @@ class Symbolic:
             KeyboardInterrupt: it was called off; no process of it is left.
         """
         if not self.installed and tool is not SymbolicTool.HEALTH:
-            return refused(tool, ErrorType.IMPORT, f"{tool} is not installed: {INSTALL}")
+            command = install_command("symbolic")
+            return refused(tool, ErrorType.IMPORT, f"{tool} is not installed: {command}")
         try:
             return self._called(arguments, cancel).model_dump(mode="json")
         except AgentbenchError as error:

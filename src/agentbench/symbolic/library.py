@@ -22,6 +22,7 @@ from py_compile import PycInvalidationMode
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from agentbench.distribution import install_command
 from agentbench.errors import UnavailableError
 from agentbench.in_use import Use, making
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
@@ -199,7 +200,7 @@ def _installed(name: str) -> tuple[str | None, list[str]]:
         if name not in _WANTED:
             return None, []  # another Python needs it, ours does not
         raise UnavailableError(
-            f"expected {name}, found none: pip install 'agentbench[symbolic]'"
+            f"expected {name}, found none: {install_command('symbolic')}"
         ) from None
     return ours.version, ours.requires or []
 

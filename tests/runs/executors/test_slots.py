@@ -1,8 +1,10 @@
+import re
 import subprocess
 import sys
 
 import pytest
 
+from agentbench.distribution import install_command
 from agentbench.errors import UsageError
 from agentbench.runs.executor_name import ExecutorName
 from agentbench.runs.executors.slots import slots_elsewhere
@@ -22,5 +24,5 @@ def test_this_machine_has_none_elsewhere_and_ray_is_not_imported():
 
 def test_a_missing_extra_is_one_clear_line(monkeypatch):
     monkeypatch.setattr("agentbench.extras.find_spec", lambda _name: None)
-    with pytest.raises(UsageError, match=r"pip install 'agentbench\[ray\]'"):
+    with pytest.raises(UsageError, match=re.escape(install_command("ray"))):
         slots_elsewhere(ExecutorName.RAY)

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import metadata
 
+from agentbench import __version__
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
 from agentbench.agents.llm import endings
 from agentbench.agents.llm.clients.choose import client_for
@@ -50,7 +50,7 @@ class LlmAgent:
     @property
     def version(self) -> str:
         """That of agentbench."""
-        return metadata.version("agentbench")
+        return __version__
 
     @property
     def needs_model(self) -> bool:

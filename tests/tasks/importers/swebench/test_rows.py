@@ -1,9 +1,11 @@
+import re
 import json
 import subprocess
 import sys
 
 import pytest
 
+from agentbench.distribution import install_command
 from agentbench.errors import InputError, UsageError
 from agentbench.tasks.importers.refusal import Refusal
 from agentbench.tasks.importers.swebench import rows
@@ -146,7 +148,7 @@ def test_without_its_reader_parquet_is_wrong_usage_that_says_what_to_install(tmp
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("agentbench.extras.find_spec", lambda _name: None)
-    with pytest.raises(UsageError, match=r"pip install 'agentbench\[swebench\]'"):
+    with pytest.raises(UsageError, match=re.escape(install_command("swebench"))):
         list(read_rows(tmp_path / "in.parquet"))
 
 
