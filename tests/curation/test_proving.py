@@ -20,7 +20,9 @@ def test_each_task_is_tried_by_the_oracle_and_by_nobody(tmp_path):
     ]
     assert all(one.sandbox == local_provider().name for one in shown.values())
     assert not any(one.undecided for one in shown.values())
-    names = sorted(folder.name for folder in options.runs_dir.iterdir())
+    (validation,) = options.runs_dir.iterdir()
+    assert validation.name == "validation"
+    names = sorted(folder.name for folder in validation.iterdir())
     assert [name.rpartition("-")[2] for name in names] == ["noop", "oracle"]
     assert all(name.startswith("validate-") for name in names)
 

@@ -18,6 +18,8 @@ from agentbench.runs.options import RunOptions, check_options
         ({"attempt_timeout": timedelta(0)}, "--attempt-timeout: 0:00:00 is not above 0"),
         ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
         ({"run_id": "../x"}, "--run-id: '../x' is no plain name"),
+        ({"run_id": "last"}, "--run-id: 'last' has a meaning of its own"),
+        ({"run_id": "validation"}, "--run-id: 'validation' has a meaning of its own"),
     ],
 )
 def test_a_number_that_makes_no_sense_is_refused(wrong, said):

@@ -189,6 +189,15 @@ def test_a_run_is_found_by_path_by_id_and_as_the_last(tmp_path):
     assert find_run("last", tmp_path) == tmp_path / "20260102T130000-abcd"
 
 
+def test_a_run_that_proves_a_task_is_found_by_its_id_and_is_never_the_last(tmp_path):
+    RunStore.create(tmp_path, configuration())
+    later = datetime(2099, 1, 1, tzinfo=UTC)
+    proof = configuration(run_id=RunId("validate-x"), started_at=later)
+    RunStore.create(tmp_path / "validation", proof)
+    assert find_run("validate-x", tmp_path) == tmp_path / "validation" / "validate-x"
+    assert find_run("last", tmp_path) == tmp_path / configuration().run_id
+
+
 @pytest.mark.parametrize("name", ["last", "nothing", ""])
 def test_a_run_that_is_not_there_is_said(tmp_path, name):
     with pytest.raises(InputError, match="no run"):

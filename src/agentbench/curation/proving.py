@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentbench.runs.options import RunOptions
+from agentbench.runs.options import VALIDATION, RunOptions
 from agentbench.runs.record import AttemptRecord
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
@@ -62,13 +62,13 @@ class Made:
 
 
 def run_through(tasks: Sequence[Task], options: RunOptions, follow: Follow) -> Made:
-    """Make a run to its end.
+    """Make a run to its end, apart from the runs that somebody asked for.
 
     Raises:
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    run = start_run(tasks, options)
+    run = start_run(tasks, replace(options, runs_dir=options.runs_dir / VALIDATION))
     follow(run)
     return Made(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
 

@@ -13,6 +13,10 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.stages.shared_preparations import check_place
 from agentbench.tasks.control_level import ControlLevel
 
+VALIDATION = "validation"
+"""The folder below `runs_dir` for runs that prove tasks."""
+_RESERVED = frozenset({"last", VALIDATION})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
@@ -64,8 +68,8 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(f"--attempt-timeout: {options.attempt_timeout} is not above 0")
     if not 0 < options.timeout_scale < float("inf"):
         raise UsageError(f"--timeout-scale: {options.timeout_scale} is not above 0")
-    if options.run_id is not None and not _is_run_id(options.run_id):
-        raise UsageError(f"--run-id: {options.run_id!r} is no plain name of [A-Za-z0-9._-]")
+    if options.run_id is not None:
+        _check_run_id(options.run_id)
     _check_cluster(options)
 
 
@@ -79,6 +83,9 @@ def _check_cluster(options: RunOptions) -> None:
         )
 
 
-def _is_run_id(text: str) -> bool:
+def _check_run_id(text: str) -> None:
     plain = all(c.isascii() and (c.isalnum() or c in "._-") for c in text)
-    return plain and text[:1].isalnum()
+    if not (plain and text[:1].isalnum()):
+        raise UsageError(f"--run-id: {text!r} is no plain name of [A-Za-z0-9._-]")
+    if text in _RESERVED:
+        raise UsageError(f"--run-id: {text!r} has a meaning of its own; choose another")

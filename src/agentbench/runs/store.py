@@ -16,6 +16,7 @@ from agentbench.runs.copies import RECORD
 from agentbench.runs.documents import is_damage, refuse_newer, why_invalid
 from agentbench.runs.headline import Headline
 from agentbench.runs.lines import ATTEMPTS
+from agentbench.runs.options import VALIDATION
 from agentbench.runs.reading import Reading, read_run
 from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.recovery import cut_off
@@ -246,12 +247,14 @@ def _make_durably(folder: Path) -> None:
 def find_run(name: str, runs_dir: Path) -> Path:
     """The folder of a run: a path, an id below `runs_dir`, or `last`.
 
+    Runs that prove tasks are found by their ids, and are never `last`.
+
     Raises:
         InputError: there is no such run.
     """
     if name == "last" and not Path(name).exists():
         return _newest(runs_dir)
-    for folder in (Path(name), runs_dir / name):
+    for folder in (Path(name), runs_dir / name, runs_dir / VALIDATION / name):
         if (folder / _RUN).is_file():
             return folder
     raise InputError(f"{name}: no run of that name; expected a folder with a {_RUN} or an id")
