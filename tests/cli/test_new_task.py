@@ -33,9 +33,21 @@ def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
     assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
     tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
     assert tests["fail_to_pass"] == list(LISTED)
+    # Of a file that the fix does not touch:
+    assert "tests/test_basket.py::test_the_cheapest_is_found" in tests["pass_to_pass"]
     assert json.loads((folder / "proof.json").read_text())["good"]
     listed = cli("tasks", "list", folder)
     assert listed.stdout == "basket  Count every price  [mined]\n"
+
+
+def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):
+    folder = tmp_path / "out" / "basket"
+    said = new(folder, "--touched-files")
+    assert said.code == 1, said.stderr
+    assert f"{folder}  NOT GOOD\n  no regression tests: no test passes both before" in said.stdout
+    audited = cli("audit", folder)
+    assert "no-regression-tests" in audited.stdout
+    assert "0 without a finding" in audited.stderr + audited.stdout
 
 
 def test_json_is_one_document(new, tmp_path):

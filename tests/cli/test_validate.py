@@ -4,6 +4,8 @@ import tomllib
 
 import pytest
 
+from agentbench.runs.store import find_run
+from agentbench.view.places import RunsFolder
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, SmallTask
 
 
@@ -22,6 +24,17 @@ def test_a_task_that_holds_is_valid(validate, tasks):
     said_of_it = "first  valid    2 runs, not flaky, 2 of 2 fail_to_pass tests controlled\n"
     assert said.stdout == said_of_it
     assert said.stderr.endswith("1 of 1 tasks are valid\n")
+
+
+def test_its_runs_are_neither_the_last_nor_in_the_list(validate, cli, tasks, sandbox, tmp_path):
+    runs = tmp_path / "runs"
+    wanted = ("--run-id", "mine", "--sandbox", sandbox, "--runs-dir", runs, "--quiet")
+    assert cli("run", tasks / "first", *wanted).code == 0
+    assert validate(tasks / "first", "--write-ids").code == 0
+    assert find_run("last", runs).name == "mine"
+    assert [folder.name for folder in RunsFolder(runs).runs()] == ["mine"]
+    (proof, *_others) = sorted(folder.name for folder in (runs / "validation").iterdir())
+    assert cli("show", proof, "first", "--runs-dir", runs).code == 0
 
 
 def test_a_task_that_does_not_is_1_and_says_why(validate, tasks):
@@ -70,7 +83,7 @@ def test_ids_are_found_by_running_and_written_down(validate, tmp_path):
         "tests/test_basket.py::test_the_cheapest_is_found",
         "tests/test_basket.py::test_an_empty_basket_costs_nothing",
     ]
-    assert "2 fail_to_pass ids written" in said.stderr
+    assert "2 fail_to_pass and 2 pass_to_pass ids written" in said.stderr
 
 
 def test_a_solution_that_fixes_nothing_leaves_the_file_alone(validate, tasks, tmp_path):

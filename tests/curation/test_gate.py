@@ -7,7 +7,7 @@ import pytest
 from agentbench.curation.gate import GateSettings, prove_folders
 from agentbench.curation.kept_proof import read_proof
 from agentbench.runs.options import RunOptions
-from tests.e2e.small_task import HIDDEN, LISTED, SmallTask
+from tests.e2e.small_task import BUGGY, HIDDEN, LISTED, SmallTask
 from tests.fakes.staging import local_provider
 
 CHANCE = """
@@ -88,6 +88,25 @@ def test_a_good_task_and_bad_ones_are_told_in_the_order_they_came(write, once):
     assert not (good / "proof.json").exists()
 
 
+def test_a_task_without_regression_tests_is_not_good(write, once):
+    unguarded = write("unguarded", tests="pass_to_pass = []")
+    nothing_passes = write("nothing", files={"basket.py": BUGGY, "serial.txt": "1"})
+    test = "tests/test_basket.py::test_the_cheapest_is_found"
+    guarded = write("guarded", tests=f'pass_to_pass = ["{test}"]')
+    said = prove([unguarded, nothing_passes, guarded], once)
+    assert [one.good for one in said] == [False, False, True]
+    for one in said[:2]:
+        (reason,) = one.reasons
+        assert reason.startswith("no regression tests: no test passes both before and after")
+
+
+def test_an_instance_of_swe_bench_may_have_none(write, once):
+    folder = write("instance", tests="pass_to_pass = []")
+    (folder / "swebench.json").write_text("{}")
+    (one,) = prove([folder], once)
+    assert one.good
+
+
 def test_what_was_found_out_is_kept_beside_the_task(proven):
     folder, said, options = proven
     kept = read_proof(folder)
@@ -113,7 +132,8 @@ def test_a_proof_of_something_else_is_none(copied, options, change):
 
 
 def test_flaky_tests_are_set_apart_and_the_rest_is_proven_again(write, options):
-    listed = repr(list(CHANCES)).replace("'", '"')
+    stable = "tests/test_basket.py::test_the_cheapest_is_found"
+    listed = repr([*CHANCES, stable]).replace("'", '"')
     folder = write(hidden=HIDDEN + CHANCE, tests=f"pass_to_pass = {listed}")
     (one,) = prove([folder], options, record=True)
     tests = tomllib.loads((folder / "task.toml").read_text())["tests"]

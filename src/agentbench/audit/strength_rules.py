@@ -34,6 +34,14 @@ def few_tests(facts: TaskFacts) -> Iterator[Seen]:
         yield Seen(Severity.INFO, f"{_TASK_FILE}: tests.fail_to_pass", what)
 
 
+def no_regression_tests(facts: TaskFacts) -> Iterator[Seen]:
+    """A fix that breaks everything that no hidden test looks at is resolved without them."""
+    key = facts.task.answer_key
+    if key.fail_to_pass and not key.pass_to_pass:
+        what = "lists no regression tests: a fix that breaks all other code is resolved"
+        yield Seen(Severity.WARNING, f"{_TASK_FILE}: tests.pass_to_pass", what)
+
+
 def weakly_controlled(facts: TaskFacts) -> Iterator[Seen]:
     """Blind controls change what a test expects; a test without such a value shows less."""
     controlled = controlled_functions(facts)

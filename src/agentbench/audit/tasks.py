@@ -21,6 +21,7 @@ TASK_RULES: Rules[TaskFacts] = MappingProxyType(
         "unpinned-install": setup_rules.unpinned_installs,
         "secret-in-environment": setup_rules.secrets_in_environment,
         "few-tests": strength_rules.few_tests,
+        "no-regression-tests": strength_rules.no_regression_tests,
         "weak-control": strength_rules.weakly_controlled,
         "controls-off": strength_rules.controls_off,
         "asserts-nothing": strength_rules.asserts_nothing,

@@ -52,7 +52,9 @@ PytestCommand = Annotated[
 WholeSuite = Annotated[
     bool,
     typer.Option(
-        "--whole-suite", help="All tests decide, not only those in the files that the fix touches."
+        "--whole-suite/--touched-files",
+        help="Which tests have to go on passing: those of the whole suite, or only those in the "
+        "test files that the fix touches.",
     ),
 ]
 Keep = Annotated[

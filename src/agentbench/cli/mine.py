@@ -29,7 +29,7 @@ def mine(
     image: history_options.Image = None,
     setup: history_options.SetupCommand = None,
     test_command: history_options.PytestCommand = None,
-    whole_suite: history_options.WholeSuite = False,
+    whole_suite: history_options.WholeSuite = True,
     keep: history_options.Keep = history_options.Keeping.AUTO,
     repeat: options.Repeat = 3,
     jobs: options.Jobs = "auto",

@@ -22,7 +22,7 @@ def new_task(
     image: history_options.Image = None,
     setup: history_options.SetupCommand = None,
     test_command: history_options.PytestCommand = None,
-    whole_suite: history_options.WholeSuite = False,
+    whole_suite: history_options.WholeSuite = True,
     keep: history_options.Keep = history_options.Keeping.AUTO,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,

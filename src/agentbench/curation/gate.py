@@ -19,6 +19,7 @@ from agentbench.errors import InputError
 from agentbench.runs.options import RunOptions
 from agentbench.runs.validation import TaskProof
 from agentbench.scoring.evidence import Finding
+from agentbench.tasks.importers.swebench.origin import FILE as ORIGIN
 from agentbench.tasks.load import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
@@ -170,7 +171,7 @@ class _Gate:
     def _said(self, folder: Path, task: Task, shown: Shown) -> Proven:
         leaks = leaks_of(task, self._mirrors)
         flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.proof.flake_rates.items())
-        reasons = (*shown.proof.faults, *flaky)
+        reasons = (*shown.proof.faults, *flaky, *_unguarded(folder, task, shown.proof))
         kept = None
         if self._settings.record and not shown.undecided:
             kept = kept_form(task, shown, reasons, leaks, self._options.attempts)
@@ -183,6 +184,19 @@ class _Gate:
             leaks=leaks,
             kept=kept,
             undecided=shown.undecided,
+        )
+
+
+def _unguarded(folder: Path, task: Task, proof: TaskProof) -> Iterator[str]:
+    """Without regression tests, an agent that breaks everything else is resolved.
+
+    SWE-bench publishes some instances without any, and judges them so.
+    """
+    by_script = task.answer_key.verifier is not None
+    if not (proof.faults or proof.regression_tests or by_script or (folder / ORIGIN).is_file()):
+        yield (
+            "no regression tests: no test passes both before and after the fix; "
+            "list some in tests.pass_to_pass, or find them with --write-ids"
         )
 
 

@@ -31,6 +31,8 @@ class TaskProof:
     to_control: int = 0
     """How many fail_to_pass tests there are."""
     weakly_controlled: tuple[WeakControl, ...] = ()
+    regression_tests: int = 0
+    """How many tests have to pass before the reference solution and after it."""
 
     @property
     def valid(self) -> bool:
@@ -71,6 +73,7 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         controlled=tuple(test for test in fixed if test in by_value),
         to_control=len(fixed),
         weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
+        regression_tests=max((_regression_tests(task, record) for record in oracle), default=0),
     )
 
 
@@ -131,6 +134,16 @@ def _fixed(task: Task, record: AttemptRecord) -> Iterable[NodeId]:
     after = _outcomes(record, StageName.FINAL_TEST)
     passed = CaseOutcome.PASSED
     return [n for n, now in after.items() if now is passed and before.get(n) is not passed]
+
+
+def _regression_tests(task: Task, record: AttemptRecord) -> int:
+    key = task.answer_key
+    if key.fail_to_pass and key.pass_to_pass != "baseline":
+        return len(key.pass_to_pass)
+    before = _outcomes(record, StageName.BASELINE_RUN)
+    after = _outcomes(record, StageName.FINAL_TEST)
+    passed = CaseOutcome.PASSED
+    return sum(now is passed and before.get(n) is passed for n, now in after.items())
 
 
 def _controlled(record: AttemptRecord) -> Iterable[NodeId]:

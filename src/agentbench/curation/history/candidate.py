@@ -40,7 +40,7 @@ def candidate_of(
     task_id: TaskId,
     url: str | None,
     base: Base,
-    whole_suite: bool = False,
+    whole_suite: bool = True,
 ) -> NewTask:
     """The task that a fix makes.
 

@@ -32,7 +32,7 @@ class Mine:
     until: str | None = None
     limit: int | None = None
     """Commits that are tried at most; None: all that are worth it."""
-    whole_suite: bool = False
+    whole_suite: bool = True
     say: Callable[[str], None] = field(default=lambda _line: None)
 
 

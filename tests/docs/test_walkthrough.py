@@ -1,0 +1,101 @@
+"""The pages' first steps, played as they stand: from a clone to a judged task, agent, comparison.
+
+The gate plays those of docs/tasks.md with the installation that runs the tests. The soak begins
+with `git clone`, in a fresh Debian that has what the README asks for and nothing else.
+"""
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, shell_blocks
+from tests.needed import DOCKER
+from tests.patience import HANG_SECONDS
+
+_SECONDS = 60 * HANG_SECONDS
+_PREREQUISITES = ("python3", "python3-venv", "git", "make", "ca-certificates")
+_FRESH = "agentbench-tests/debian:12"
+
+
+def first_task() -> str:
+    """The commands of the page, as one script."""
+    return "".join(shell_blocks("docs/tasks.md", "Your first task"))
+
+
+def assert_compared(said: str) -> None:
+    """What the commands print tells the two agents apart."""
+    assert "1 of 1 tasks are valid" in said
+    hasty, _, rest = said.partition("runs/hasty")
+    careful, _, shown = rest.partition("runs/careful")
+    assert "TESTS_FAILED" in hasty
+    assert "resolved 1/1" in careful
+    assert "test_an_empty_text" in shown
+
+
+def test_the_first_task_is_made_judged_and_compared(tmp_path):
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    said = subprocess.run(
+        ["sh", "-e", "-c", first_task()], cwd=tmp_path, env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_SECONDS, check=False,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stdout
+    assert_compared(said.stdout)
+    tests = tomllib.loads((tmp_path / "mine/first-word/task.toml").read_text())["tests"]
+    assert len(tests["fail_to_pass"]) == 2
+    assert tests["pass_to_pass"] == [
+        "tests/test_words.py::test_the_first_of_two",
+        "tests/test_words.py::test_an_empty_text",
+    ]
+
+
+@pytest.fixture(scope="module")
+def debian() -> Iterator[str]:
+    """An image of Debian 12 with the prerequisites of the README."""
+    packages = " ".join(_PREREQUISITES)
+    dockerfile = (
+        "FROM debian:12\n"
+        f"RUN apt-get update && apt-get install -y --no-install-recommends {packages}\n"
+    )
+    made = subprocess.run(
+        ["docker", "build", "-q", "-t", _FRESH, "-"], input=dockerfile, text=True,
+        capture_output=True, timeout=_SECONDS, check=False,
+    )  # fmt: skip
+    if made.returncode != 0:  # there is no registry: the same from Debian's packages
+        line = (
+            f"mmdebstrap --quiet --variant=minbase --include={','.join(_PREREQUISITES)} bookworm - "
+            f"| docker import - {_FRESH}"
+        )
+        made = subprocess.run(["sh", "-c", line], timeout=_SECONDS, check=False)
+    if made.returncode != 0:
+        DOCKER.refuse("no image of Debian 12 can be made")
+    yield _FRESH
+    subprocess.run(["docker", "rmi", "-f", _FRESH], check=False, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.soak
+@pytest.mark.docker
+def test_a_newcomer_gets_from_the_clone_to_a_comparison(debian):
+    (_demo, activate) = shell_blocks("README.md", "Two commands")
+    script = "\n".join(
+        ["git clone -q /source agentbench", "cd agentbench", "make demo", activate, first_task()]
+    )
+    certificates = Path("/etc/ssl/certs")
+    said = subprocess.run(
+        [
+            "docker", "run", "--rm", "--privileged",  # for bubblewrap: there is no engine inside
+            "-v", f"{ROOT}:/source:ro", "-v", f"{certificates}:{certificates}:ro",
+            "-e", f"PIP_CERT={certificates}/ca-certificates.crt",
+            "-e", "GIT_CONFIG_COUNT=1", "-e", "GIT_CONFIG_KEY_0=safe.directory",
+            "-e", "GIT_CONFIG_VALUE_0=*",  # the clone belongs to somebody else
+            debian, "sh", "-e", "-c", script,
+        ],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_SECONDS, check=False,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stdout
+    assert "resolved 14/14" in said.stdout
+    assert_compared(said.stdout)
