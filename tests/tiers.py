@@ -111,6 +111,7 @@ SANDBOXED_FILES = frozenset(
         "curation/test_proving.py",
         "curation/test_swebench_environments.py",
         "curation/test_swebench_names.py",
+        "docs/test_commands.py",
         "docs/test_walkthrough.py",
         "mcp/test_tools.py",
         "sandbox/test_bwrap_program.py",

@@ -1,21 +1,60 @@
 """The documents of the project, and the commands in them."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))
+_BLOCK = re.compile(
+    r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?^```(?P<kind>sh|console)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_COMMENT = re.compile(r"(?:^|\s+)#\s.*$")
 
 
-def shell_blocks(page: str, heading: str) -> list[str]:
-    """The blocks of shell commands below a heading of a page, up to the next such heading.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellBlock:
+    """A block of shell commands in a page."""
+
+    page: str
+    number: int
+    mark: str
+    """What a comment before the block says of its test; empty without such a comment."""
+    kind: str
+    """`sh`: commands alone; `console`: commands after `$ `, and what they printed."""
+    text: str
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The command lines, without comments."""
+        lines = self.text.splitlines()
+        if self.kind == "console":
+            lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+        return tuple(line for line in (_COMMENT.sub("", each) for each in lines) if line)
+
+
+def shell_blocks(page: Path) -> list[ShellBlock]:
+    """All blocks of shell commands of a page."""
+    return [
+        ShellBlock(
+            page=str(page.relative_to(ROOT)),
+            number=number,
+            mark=found["mark"] or "",
+            kind=found["kind"],
+            text=found["text"],
+        )
+        for number, found in enumerate(_BLOCK.finditer(page.read_text("utf-8")), 1)
+    ]
+
+
+def walkthrough(page: str) -> list[str]:
+    """The blocks of a page that `test_walkthrough.py` plays, as they stand.
 
     Raises:
-        AssertionError: there is no such heading, or no block below it.
+        AssertionError: there is none.
     """
-    text = (ROOT / page).read_text("utf-8")
-    _, found, rest = text.partition(f"\n## {heading}\n")
-    blocks = _BLOCK.findall(rest.partition("\n## ")[0])
-    assert found, f"{page}: no heading {heading!r}"
-    assert blocks, f"{page}: no commands below {heading!r}"
-    return blocks
+    mark = "tested by tests/docs/test_walkthrough.py"
+    found = [block.text for block in shell_blocks(ROOT / page) if block.mark == mark]
+    assert found, f"{page}: no block with the mark {mark!r}"
+    return found

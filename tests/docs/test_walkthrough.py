@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, shell_blocks
+from tests.docs.pages import ROOT, walkthrough
 from tests.needed import DOCKER
 from tests.patience import HANG_SECONDS
 
@@ -24,7 +24,7 @@ _FRESH = "agentbench-tests/debian:12"
 
 def first_task() -> str:
     """The commands of the page, as one script."""
-    return "".join(shell_blocks("docs/tasks.md", "Your first task"))
+    return "".join(walkthrough("docs/tasks.md"))
 
 
 def assert_compared(said: str) -> None:
@@ -46,11 +46,8 @@ def test_the_first_task_is_made_judged_and_compared(tmp_path):
     assert said.returncode == 0, said.stdout
     assert_compared(said.stdout)
     tests = tomllib.loads((tmp_path / "mine/first-word/task.toml").read_text())["tests"]
-    assert len(tests["fail_to_pass"]) == 2
-    assert tests["pass_to_pass"] == [
-        "tests/test_words.py::test_the_first_of_two",
-        "tests/test_words.py::test_an_empty_text",
-    ]
+    assert tests["fail_to_pass"] == ["tests/test_spaces.py::test_leading_spaces_do_not_count"]
+    assert len(tests["pass_to_pass"]) == 3
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +77,7 @@ def debian() -> Iterator[str]:
 @pytest.mark.soak
 @pytest.mark.docker
 def test_a_newcomer_gets_from_the_clone_to_a_comparison(debian):
-    (_demo, activate) = shell_blocks("README.md", "Two commands")
+    (_demo, activate) = walkthrough("README.md")
     script = "\n".join(
         ["git clone -q /source agentbench", "cd agentbench", "make demo", activate, first_task()]
     )

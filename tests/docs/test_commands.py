@@ -1,0 +1,148 @@
+"""Every command line of README and docs is run by a test, or says what it needs.
+
+A comment before its block says which. "played": this file runs the lines one by one, in a folder
+with the tasks and runs that they name. "tested by FILE": that test runs these commands on tasks and
+data of its own. "needs …": nothing here can run them.
+"""
+
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, ShellBlock, shell_blocks
+from tests.e2e.small_task import SmallTask
+from tests.patience import HANG_SECONDS
+
+BLOCKS = [block for page in PAGES for block in shell_blocks(page)]
+PLAYED = [block for block in BLOCKS if block.mark.startswith("played")]
+_NEEDS = re.compile(r"needs (a key|another program)")
+_TESTED = re.compile(r"tested by (tests/[\w/]+\.py)(?:, (tests/[\w/]+\.py))*")
+_PLAYED = re.compile(r"played(?:, exits with (?P<code>\d+))?")
+_SERVERS = ("agentbench view", "agentbench mcp")
+_STAND_INS = {
+    "my-agent --yes {instruction}": "echo {instruction}",
+    "./agent.sh": "true",
+}
+"""What a reader has and we do not."""
+
+
+def _name(block: ShellBlock) -> str:
+    return f"{block.page}-{block.number}"
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=_name)
+def test_each_block_says_how_it_is_tested(block):
+    form = _NEEDS.fullmatch(block.mark) or _PLAYED.fullmatch(block.mark)
+    tested = _TESTED.fullmatch(block.mark)
+    assert form or tested, f"{_name(block)}: {block.mark!r}"
+    for file in re.findall(r"tests/[\w/]+\.py", block.mark):
+        assert (ROOT / file).is_file(), file
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_stand_only_in_blocks_that_say_so(page):
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    others = [text for kind, text in blocks if kind not in {"sh", "console", "yaml"}]
+    found = re.findall(r"^(?:\$ )?(?:agentbench|pip|make|ray) .*", "\n".join(others), re.MULTILINE)
+    assert found == []
+
+
+def test_only_models_need_a_key():
+    lines = [line for block in BLOCKS if block.mark == "needs a key" for line in block.commands]
+    assert lines
+    asking = ("--model ", "--replay ", "pip install ", "export ")
+    assert [line for line in lines if not any(each in line for each in asking)] == []
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tasks and the runs that the pages name."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "tasks").mkdir()
+    shutil.copytree(ROOT / "tasks" / "lru-expiry", folder / "tasks" / "lru-expiry")
+    (folder / "small").mkdir()
+    shutil.move(SmallTask().write(folder / "small"), folder / "tasks" / "my-bug")
+    for run, agent in {
+        "main": "oracle", "claude": "noop", "codex": "noop", "aider": "oracle",
+        "20260102T120000-k3x9": "oracle",
+    }.items():  # fmt: skip
+        _shell(f"agentbench run tasks/my-bug --agent {agent} --run-id {run} --quiet", folder)
+    shutil.copytree(folder / "runs", folder / "results")
+    return folder
+
+
+@pytest.mark.parametrize("block", PLAYED, ids=_name)
+def test_the_commands_of_a_block_work(desk, block):
+    form = _PLAYED.fullmatch(block.mark)
+    assert form is not None
+    for line in block.commands:
+        for theirs, ours in _STAND_INS.items():
+            line = line.replace(theirs, ours)
+        if line.startswith("pip install "):
+            continue  # tests/test_installing.py runs these
+        if line.startswith(_SERVERS):
+            _serve(line, desk)
+        else:
+            _shell(line, desk, code=int(form["code"] or 0))
+
+
+def _env(folder: Path) -> Mapping[str, str]:
+    return {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "BROWSER": "true",  # for --open
+        "XDG_CONFIG_HOME": str(folder),
+    }
+
+
+def _shell(line: str, folder: Path, *, code: int = 0) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", line], cwd=folder, env=_env(folder), stdin=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=10 * HANG_SECONDS, check=False,
+    )  # fmt: skip
+    assert ended.returncode == code, f"{line}\n{ended.stdout}"
+
+
+def _serve(line: str, folder: Path) -> None:
+    """Start a server, wait until it says where it is, and end it as a user does."""
+    is_stdio = line.startswith("agentbench mcp") and "--transport http" not in line
+    if is_stdio:
+        _shell(line, folder)  # it ends with its input
+        return
+    if "--port" not in line:
+        line = f"{line} --port 0"  # the usual one may be taken
+    with subprocess.Popen(
+        ["sh", "-c", f"exec {line}"], cwd=folder, env=_env(folder), stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        try:
+            said = _until(server, b"http://")
+            assert b"http://" in said, said
+            server.send_signal(signal.SIGINT)
+            server.wait(HANG_SECONDS)
+        finally:
+            server.kill()
+    assert server.returncode in {0, 130}, said
+
+
+def _until(server: subprocess.Popen[bytes], wanted: bytes) -> bytes:
+    """What a server says up to some text, or to its end."""
+    assert server.stderr is not None
+    said = b""
+    deadline = time.monotonic() + 2 * HANG_SECONDS
+    while wanted not in said and time.monotonic() < deadline:
+        if select.select([server.stderr], [], [], 1)[0]:
+            chunk = os.read(server.stderr.fileno(), 4096)
+            if not chunk:
+                break
+            said += chunk
+    return said
