@@ -53,6 +53,7 @@ def test_the_request_is_the_tasks_command_with_its_limits(task, provider, desk):
         assert judged_timeout(context) == timedelta(seconds=120) == request.timeout
     assert request.targets == ("tests",)
     assert request.env == {"TZ": "UTC"}
+    assert request.command.options == ("--maxfail=0",)
 
 
 def test_a_record_keeps_the_tests_that_a_rule_asks_for(task):

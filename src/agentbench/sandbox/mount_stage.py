@@ -8,8 +8,8 @@ of the machine see nothing of it, and it is gone with the process.
 """
 
 import ctypes
-import itertools
 import os
+import secrets
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,6 @@ class MountStage:
             OSError: this process may not make one.
         """
         self._folder = folder
-        self._names = map(str, itertools.count())
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="agentbench-mounts")
         self._own: int | None = None
         self._in_thread(self._enter)
@@ -47,7 +46,9 @@ class MountStage:
         Raises:
             OSError: it is not there.
         """
-        return self._in_thread(lambda: self._bind(source, self._folder / next(self._names)))
+        # Random, since a sandbox sees it: numbers would tell in which order sandboxes are made.
+        target = self._folder / secrets.token_hex(8)
+        return self._in_thread(lambda: self._bind(source, target))
 
     def hide(self, shown: Path) -> None:
         """Undo one `show`.

@@ -11,6 +11,7 @@ from agentbench.pytest_results.run import PytestRequest
 from agentbench.pytest_results.tools import PytestRun, execute_tests
 from agentbench.sandbox.interface import Sandbox
 from agentbench.stages.fresh import MadeAhead, filled_sandbox, make_ahead
+from agentbench.stages.hidden_tests import unchanged_tests
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_request
 from agentbench.stages.verification.blind_plan import BlindHalf
@@ -64,13 +65,15 @@ class BlindRuns:
             SandboxError: the sandbox could not be made or is lost.
             KeyboardInterrupt: the run was cancelled, or the controls given up.
         """
-        files = {**change.files, **self.hidden, **self._changed(half)}
+        unchanged = unchanged_tests(self.context)
+        written = {**unchanged, **change.files, **self.hidden}
+        files = {**written, **_rewritten(half, written)}
 
         def fill(sandbox: Sandbox) -> None:
             write_files(sandbox, files, emptied=change.emptied)
 
         with self._slot(), filled_sandbox(self.context, self._next_ahead(), fill) as sandbox:
-            request = _blind_request(self.context, tuple(half.files))
+            request = _blind_request(self.context)
             return execute_tests(sandbox, request, end_sandbox=True, cancel=self.given_up)
 
     def agents_change(self) -> JudgedFiles:
@@ -108,15 +111,6 @@ class BlindRuns:
         self.context.idle_slots.release()
         return ahead
 
-    def _changed(self, half: BlindHalf) -> Files:
-        changed = {}
-        for file, content in half.files.items():
-            path = PurePosixPath(file)
-            written = self.hidden.get(path)
-            executable = written is not None and written.executable
-            changed[path] = PatchedFile(content=content, executable=executable)
-        return changed
-
     @contextmanager
     def _slot(self) -> Iterator[None]:
         slots = self.context.control_slots
@@ -133,8 +127,18 @@ class BlindRuns:
             raise KeyboardInterrupt
 
 
-def _blind_request(context: StageContext, files: tuple[str, ...]) -> PytestRequest:
-    """The judged run, of some files alone, that goes on after tests that fail."""
+def _rewritten(half: BlindHalf, written: Files) -> Files:
+    """The files of a half, executable where the ones that they replace are."""
+    found = {}
+    for file, content in half.files.items():
+        path = PurePosixPath(file)
+        replaced = written.get(path)
+        executable = replaced is not None and replaced.executable
+        found[path] = PatchedFile(content=content, executable=executable)
+    return found
+
+
+def _blind_request(context: StageContext) -> PytestRequest:
+    """The judged run with more time; nothing that the code under test can read is different."""
     request = judged_request(context)
-    command = replace(request.command, options=(*request.command.options, "--maxfail=0"))
-    return replace(request, command=command, targets=files, timeout=_PATIENCE * request.timeout)
+    return replace(request, timeout=_PATIENCE * request.timeout)

@@ -12,7 +12,7 @@ from agentbench.stages.blind_controls import BlindControls, blind_controls
 from agentbench.stages.blind_runs import Files
 from agentbench.stages.expected_tests import expected_tests
 from agentbench.stages.fresh import MadeAhead, filled_sandbox
-from agentbench.stages.hidden_tests import hidden_files
+from agentbench.stages.hidden_tests import hidden_files, unchanged_tests
 from agentbench.stages.interface import StageContext
 from agentbench.stages.selection import judged_evidence, judged_request
 from agentbench.stages.verification.controls import Controls, control_findings
@@ -47,15 +47,16 @@ def final_test(context: StageContext) -> Evidence:
 def _run(context: StageContext, hidden: Files) -> Evidence:
     ahead, context.final_ahead = context.final_ahead, None
     ready = ahead if isinstance(ahead, MadeAhead) else None
+    unchanged = unchanged_tests(context)
     with filled_sandbox(
-        context, ready, lambda made: _write(made, context.change, hidden)
+        context, ready, lambda made: _write(made, unchanged, context.change, hidden)
     ) as sandbox:
         run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     return judged_evidence(context, Evidence(command=run.command, report=run.facts))
 
 
-def _write(sandbox: Sandbox, change: JudgedChange | None, hidden: Files) -> None:
+def _write(sandbox: Sandbox, unchanged: Files, change: JudgedChange | None, hidden: Files) -> None:
     """Write the agent's change, and the hidden tests over it.
 
     Raises:
@@ -65,7 +66,7 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, hidden: Files) -> None
     changed = change.files if change is not None else {}
     emptied = change.emptied if change is not None else ()
     try:
-        write_files(sandbox, {**changed, **hidden}, emptied=emptied)
+        write_files(sandbox, {**unchanged, **changed, **hidden}, emptied=emptied)
     except DoesNotFitError as error:
         if changed:
             error.fault = Fault.AGENT.value

@@ -34,6 +34,7 @@ from agentbench.tasks.task import Task
 from agentbench.tasks.verifier import VERIFIER_FOLDER
 
 _FORMAT = 2  # raised whenever a preparation of an older agentbench must not be used
+_BASELINE_FORMAT = 2  # the same for baseline runs
 ONCE = "once-"
 """How the keys of preparations begin that one attempt alone may use."""
 
@@ -99,6 +100,7 @@ def baseline_key(task: Task, preparation: str) -> str:
     """Names a baseline run: the preparation, the hidden tests, how they run, the limits."""
     key = task.answer_key
     parts = [
+        _BASELINE_FORMAT,
         preparation,
         hashlib.sha256(key.tests_patch).hexdigest(),
         key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass", "verifier"}),

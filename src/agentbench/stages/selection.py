@@ -1,5 +1,6 @@
 """Which tests a judged run runs, and what of its report decides."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from agentbench.pytest_results.run import PytestRequest
@@ -8,12 +9,19 @@ from agentbench.stages.interface import StageContext
 from agentbench.tasks.pytest_command import parse_pytest_command
 from agentbench.tasks.task import Task
 
+_RUN_ALL_TESTS = "--maxfail=0"
+
 
 def judged_request(context: StageContext) -> PytestRequest:
-    """The pytest run that judges a task, the same at baseline and at the end."""
+    """The pytest run that judges a task: the same in the baseline, the final test and controls.
+
+    It runs all tests, whatever the task's command or configuration says: a control run has to go
+    on after a failure, and code under test must not be able to tell it from the final test.
+    """
     problem = context.task.problem
+    command = parse_pytest_command(problem.test_command)
     return PytestRequest(
-        command=parse_pytest_command(problem.test_command),
+        command=replace(command, options=(*command.options, _RUN_ALL_TESTS)),
         targets=judged_targets(context.task),
         timeout=judged_timeout(context),
         env=context.task.environment.env,
