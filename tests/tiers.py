@@ -114,6 +114,7 @@ SANDBOXED_FILES = frozenset(
         "docs/test_commands.py",
         "docs/test_walkthrough.py",
         "mcp/test_tools.py",
+        "runs/test_agent_programs.py",
         "sandbox/test_bwrap_program.py",
         "sandbox/test_choose.py",
         "sandbox/test_docker_checkup.py",

@@ -94,13 +94,18 @@ def test_a_command_that_fails_is_a_tool_error_with_its_last_lines(
 
 
 @pytest.mark.usefixtures("workspace")
-@pytest.mark.parametrize(
-    ("command", "code"), [("no-such-program-here", 127), ("./code.py", 126), ("if", 2)]
-)
+@pytest.mark.parametrize(("command", "code"), [("exit 127", 127), ("./code.py", 126), ("if", 2)])
 def test_a_command_that_cannot_run_exits_as_a_shell_does(command, code, problem, sandbox, budget):
     outcome = solve(command, problem, sandbox, budget)
     assert outcome.ending is AgentEnding.TOOL_ERROR
-    assert outcome.detail.startswith(f"agent exited {code}: ")
+    assert outcome.detail.startswith(f"agent exited {code}")
+
+
+@pytest.mark.parametrize("command", ["my-agent {instruction}", "cat > /dev/null; my-agent"])
+def test_a_program_that_is_missing_is_named(command, problem, sandbox, budget):
+    outcome = solve(command, problem, sandbox, budget)
+    assert outcome.ending is AgentEnding.TOOL_ERROR
+    assert outcome.detail == "Agent command not found: my-agent"
 
 
 def test_a_command_that_goes_on_ends_with_the_budget(problem, sandbox, workspace):

@@ -158,3 +158,34 @@ def test_a_seed_shuffles_and_is_recorded(run, tmp_path):
     run("--shuffle", "7", "--run-id", "shuffled", "--quiet", "--filter", "first")
     kept = json.loads((tmp_path / "runs" / "shuffled" / "run.json").read_text())
     assert kept["shuffle_seed"] == 7
+
+
+def test_a_command_that_does_not_exist_is_found_before_the_first_attempt(run, tmp_path):
+    said = run("-a", "command", "--agent-command", "my-agent {instruction}", "--allow-unsandboxed")
+    assert said.code == 2, said.stderr
+    last = said.stderr.splitlines()[-1]
+    assert last.startswith("agentbench: Agent command not found: my-agent; it has to be in ")
+    assert not (tmp_path / "runs").exists()
+
+
+BROKEN = """
+class Mine:
+    def solve(self, problem, sandbox, budget, model):
+        sandbox.run("ls")
+"""
+
+
+def test_an_agent_that_breaks_every_time_looks_broken(run, cli, tmp_path):
+    (tmp_path / "broken.py").write_text(BROKEN)
+    said = run("-a", "broken:Mine", "--run-id", "mine")
+    assert said.code == 0, said.stderr
+    error = "AttributeError: 'str' object has no attribute 'timeout' (broken.py, line 4)"
+    assert said.stderr.splitlines()[-1] == (
+        f"All 2 attempts ended in the same agent error: {error}"
+    )
+    assert "2 UNKNOWN" in said.stderr
+    log = (tmp_path / "runs/mine/attempts/first/1/stages/agent_run.log").read_text()
+    assert 'broken.py", line 4, in solve' in log
+    shown = cli("show", "mine", "first", "--runs-dir", tmp_path / "runs").stdout
+    assert f"failed: UNKNOWN (fault: agent): {error}" in shown
+    assert 'broken.py", line 4, in solve' in shown

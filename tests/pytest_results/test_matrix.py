@@ -12,7 +12,7 @@ from agentbench.pytest_results.sources import ReportFiles, session_of
 from agentbench.pytest_results.tools import execute_tests
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.pytest_command import PytestCommand
-from tests.patience import with_growing_limit
+from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.pytest_results.interpreters import PYTEST_VERSIONS, find_python, requirements
 from tests.pytest_results.scenarios import SCENARIOS
 
@@ -144,3 +144,43 @@ def test_the_deadline_keeps_what_was_known(open_sandbox):
     assert [case.outcome for case in result.tests] == ["passed", "unfinished"]
     assert result.tests[1].message == "the run ended before this test did"
     assert not result.complete
+
+
+BROKEN_FILES = {
+    "syntax.py": ("x = 1\n\ndef broken(:\n    pass\n", "SyntaxError", 3),
+    "indentation.py": ("x = 1\nif x:\ny = 2\n", "IndentationError", 3),
+    "module.py": ("x = 1\nimport nope_nope\n", "ModuleNotFoundError", 2),
+    "name.py": ("x = 1\n\n\nundefined_name\n", "NameError", 4),
+}
+
+
+def collected(open_sandbox, version, files, *options):
+    """What is known about files that could not be collected, by the file that pytest names."""
+    sandbox = open_sandbox(files, *requirements(version))
+    command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider", *options))
+    request = PytestRequest(command=command, timeout=timedelta(seconds=HANG_SECONDS))
+    facts = execute_tests(sandbox, request).facts
+    assert facts.outcome is PytestOutcome.COLLECTION_ERROR
+    return {fact.file: (fact.error, fact.path, fact.line) for fact in facts.collection_facts}
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        version if version in IN_THE_GATE else pytest.param(version, marks=pytest.mark.soak)
+        for version in PYTEST_VERSIONS
+    ],
+)
+def test_a_file_that_cannot_be_collected_is_put_down_to_the_broken_line(open_sandbox, version):
+    files = {f"code_{name}": text for name, (text, _, _) in BROKEN_FILES.items()}
+    files |= {f"test_{name}": f"import code_{name[:-3]}\n" for name in BROKEN_FILES}
+    known = {
+        f"test_{name}": (error, f"code_{name}", line)
+        for name, (_, error, line) in BROKEN_FILES.items()
+    }
+    assert collected(open_sandbox, version, files) == known
+    assert collected(open_sandbox, version, files, "--tb=no", "-n", "1") == known
+
+    files = {"conftest.py": "import code_syntax\n", "code_syntax.py": BROKEN_FILES["syntax.py"][0]}
+    found = collected(open_sandbox, version, files)
+    assert found == {"conftest.py": ("SyntaxError", "code_syntax.py", 3)}

@@ -9,7 +9,7 @@ from agentbench.runs.record import AgentRecord, PatchRecord, StageRecord, UsageR
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, Severity
 from agentbench.scoring.verdict import CaseChange
 from agentbench.stages.verification.dropped import Dropped
-from tests.runs.records import failed, lost, records, resolved
+from tests.runs.records import crashed, failed, lost, records, resolved
 from tests.scoring.strategies import NOON
 
 NOWHERE = Path("nowhere")
@@ -30,6 +30,20 @@ def patch(**more):
     return PatchRecord(**{**given, **more})
 
 
+def test_an_agent_that_crashed_is_told_with_its_traceback():
+    lines = page(crashed())
+    said = "ZeroDivisionError: an odd <day> (mine.py, line 7)"
+    assert lines[1] == f"failed: UNKNOWN (fault: agent): {said}"
+    why = lines.index("Failure candidates, highest priority first")
+    assert lines[why + 1] == f"  15 UNKNOWN in agent_run: {said}"
+    assert lines[why + 2].startswith("  no TESTS_FAILED in final_test: ")
+    begin = lines.index("traceback of agent_run")
+    assert lines[begin + 1 : begin + 3] == [
+        '  File "mine.py", line 7, in solve',
+        "  ZeroDivisionError: an odd <day>",
+    ]
+
+
 def test_a_resolved_attempt_needs_no_reason():
     lines = page(resolved(task_id="t", attempt=2, agent="me"))
     assert lines[:2] == ["t, attempt 2 of me", "resolved"]
@@ -41,7 +55,7 @@ def test_a_failed_attempt_says_why_in_words():
     lines = page(lost())
     assert lines[1].startswith("failed: SANDBOX_ERROR (")
     assert lines[1].endswith("the engine went away")
-    why = lines.index("why: of these the one with the lowest precedence number is the reason")
+    why = lines.index("Failure candidates, highest priority first")
     assert "SANDBOX_ERROR in setup: " in lines[why + 1]
 
 

@@ -103,6 +103,22 @@ def lost(**more) -> AttemptRecord:
     return record_of((strategies.stage("setup", Evidence(exception=fact)),), **more)
 
 
+def crashed(**more) -> AttemptRecord:
+    """An attempt whose agent, in Python, raised."""
+    from agentbench.scoring.evidence import ExceptionFact
+
+    final = strategies.ran(strategies.case(strategies.A, "failed"), strategies.case(strategies.B))
+    fact = ExceptionFact(
+        type_name="ZeroDivisionError",
+        message="an odd <day>",
+        reason="UNKNOWN",
+        fault="agent",
+        where="mine.py, line 7",
+        traceback='File "mine.py", line 7, in solve\nZeroDivisionError: an odd <day>',
+    )
+    return record_of(strategies.attempt(final, agent_run=Evidence(exception=fact)), **more)
+
+
 def interrupted(**more) -> AttemptRecord:
     """An attempt that our Ctrl-C cut off."""
     from agentbench.scoring.classification import exception_fact

@@ -3,6 +3,7 @@
 import pytest
 
 from agentbench.scoring import FailureReason, Fault
+from agentbench.scoring.evidence import CollectionFact
 from agentbench.scoring.report_failure import last_line, report_failure
 from tests.scoring.strategies import A, B, case, command, report
 
@@ -45,12 +46,26 @@ def test_a_failed_collector_is_an_internal_error_at_any_exit_code(exit_code, out
     seen = report(case(A), outcome=outcome, collection_errors=("tests/test_x.py", "tests/y.py"))
     failure = report_failure(command(exit_code), seen)
     assert failure.reason is FailureReason.INTERNAL_ERROR
-    assert failure.detail == "tests/test_x.py could not be collected"
+    assert failure.detail == (
+        "Tests could not be collected: an error in tests/test_x.py (and 1 more)"
+    )
+
+
+def test_a_failed_collector_is_told_with_the_line_that_is_to_blame():
+    fact = CollectionFact(
+        file="tests/test_x.py", error="SyntaxError", path="model.py", line=42, message="bad input"
+    )
+    seen = report(outcome="collection_error", collection_errors=("tests/test_x.py",))
+    failure = report_failure(command(2), seen.model_copy(update={"collection_facts": (fact,)}))
+    assert (failure.reason, failure.fault) == (FailureReason.INTERNAL_ERROR, Fault.AGENT)
+    assert failure.detail == (
+        "Tests could not be collected: SyntaxError in model.py, line 42: bad input"
+    )
 
 
 def test_a_collector_without_a_name_is_still_one():
     failure = report_failure(command(2), report(outcome="collection_error"))
-    assert failure.detail == "an unnamed file could not be collected"
+    assert failure.detail == "Tests could not be collected: an error in an unnamed file"
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("timeout", "TIMEOUT"), ("crash", "UNKNOWN")])

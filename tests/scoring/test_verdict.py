@@ -5,6 +5,7 @@ import pytest
 from agentbench.scoring import FailureReason, Fault, StageName, Verdict, judge
 from agentbench.scoring.evidence import (
     AgentEnding,
+    CollectionFact,
     Ending,
     Evidence,
     ExceptionFact,
@@ -67,7 +68,7 @@ def test_the_final_test_decides_however_the_agent_stopped(ending):
         ("time_limit", "TIMEOUT", "agent"),
         ("tool_error", "TOOL_ERROR", "agent"),
         ("llm_error", "LLM_ERROR", "infrastructure"),
-        ("crashed", "TESTS_FAILED", "agent"),
+        ("crashed", "UNKNOWN", "agent"),
     ],
 )
 def test_without_a_pass_precedence_picks_the_primary_reason(ending, code, fault):
@@ -309,3 +310,60 @@ def test_lack_of_memory_in_the_final_test_is_the_agents():
     verdict = judge(expecting(), attempt(final))
     assert primary(verdict) == ("SANDBOX_ERROR", "agent")
     assert verdict.detail == "out of memory (limit 256 MiB)"
+
+
+def uncollected(*facts: CollectionFact) -> Evidence:
+    files = tuple(fact.file for fact in facts)
+    return ran(
+        exit_code=2, outcome="collection_error", collection_errors=files, collection_facts=facts
+    )
+
+
+OLD = CollectionFact(file="tests/test_other.py", error="ImportError", path="old.py", line=3)
+NEW = CollectionFact(file="tests/test_it.py", error="SyntaxError", path="model.py", line=42)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault", "detail"),
+    [
+        ([], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),
+        ([OLD], [OLD, NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),
+        ([OLD], [OLD.model_copy(update={"line": 9})], Fault.TASK, "baseline has the same error"),
+        ([OLD], [OLD.model_copy(update={"path": "b.py"})], Fault.AGENT, "ImportError in b.py"),
+        ([NEW], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),  # perhaps the very bug
+    ],
+)  # fmt: skip
+def test_a_collection_error_is_the_tasks_only_where_the_baseline_has_it_beside_the_tests_to_fix(
+    before, after, fault, detail
+):
+    baseline = uncollected(*before) if before else ran(case(A, "failed"), case(B))
+    verdict = judge(expecting(), attempt(uncollected(*after), baseline))
+    assert primary(verdict) == (FailureReason.INTERNAL_ERROR, fault)
+    assert verdict.detail.startswith("Tests could not be collected: ")
+    assert detail in verdict.detail
+
+
+CRASHED = Evidence(
+    exception=ExceptionFact(
+        type_name="ZeroDivisionError", message="odd", reason="UNKNOWN", fault="agent"
+    )
+)
+
+
+@pytest.mark.parametrize("agent_run", [CRASHED, stopped("crashed"), stopped("interrupted")])
+@pytest.mark.parametrize(
+    "final", [STILL_FAILING, uncollected(NEW), Evidence(command=command(None, Ending.TIMED_OUT))]
+)
+def test_an_agents_crash_outranks_what_the_final_test_shows_of_its_work(agent_run, final):
+    verdict = judge(expecting(), attempt(final, agent_run=agent_run))
+    (crash,) = [each for each in verdict.failures if each.terminal]
+    assert (crash.stage, crash.fault) == (StageName.AGENT_RUN, Fault.AGENT)
+    assert primary(verdict) == (crash.reason, Fault.AGENT)
+    assert len(verdict.failures) == 2
+
+
+def test_a_crash_hides_neither_a_fix_nor_a_fault_of_the_harness():
+    assert judge(expecting(), attempt(FIXED, agent_run=CRASHED)).resolved
+    lost = Evidence(command=command(None, Ending.LOST))
+    verdict = judge(expecting(), attempt(lost, agent_run=CRASHED))
+    assert primary(verdict) == (FailureReason.SANDBOX_ERROR, Fault.INFRASTRUCTURE)

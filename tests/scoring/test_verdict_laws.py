@@ -37,7 +37,7 @@ def test_a_verdict_is_consistent_in_itself(expected, stages):
 @settings(max_examples=150)
 def test_the_primary_reason_is_that_of_lowest_precedence(expected, stages):
     verdict = judge(expected, stages)
-    reasons = [failure.reason for failure in verdict.failures]
+    reasons = [failure.reason for failure in verdict.failures if failure.terminal]
     assert verdict.failure_reason is FailureReason.resolve(reasons)
 
 
@@ -92,6 +92,8 @@ UNTESTED = [s for s in StageName if s not in {StageName.BASELINE_RUN, StageName.
 @settings(max_examples=150)
 def test_one_more_failure_never_raises_the_primary_number(expected, stages, name, evidence):
     """A baseline or a final test would change what is expected and seen, not only what failed."""
+    is_crash = evidence.exception is not None or evidence.agent in {"crashed", "interrupted"}
+    assume(name is not StageName.AGENT_RUN or not is_crash)  # it takes the final test's word away
     before = judge(expected, stages)
     assume(not before.resolved and not before.quarantined)
     after = judge(expected, [*stages, stage(name, evidence)])

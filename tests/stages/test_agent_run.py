@@ -4,8 +4,9 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.agents.interface import AgentOutcome, Usage
-from agentbench.errors import LLMError, SandboxError, ToolError
+from agentbench.errors import GitCloneError, LLMError, SandboxError, ToolError
 from agentbench.sandbox.archive import tar_of_file
+from agentbench.sandbox.interface import Command
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import AgentEnding, StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
@@ -121,7 +122,8 @@ def test_an_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
     [
         (LLMError("429 for ever"), FailureReason.LLM_ERROR, Fault.INFRASTRUCTURE),
         (ToolError("broken"), FailureReason.TOOL_ERROR, Fault.AGENT),
-        (SandboxError("lost"), FailureReason.SANDBOX_ERROR, Fault.INFRASTRUCTURE),
+        (SandboxError("it is not"), FailureReason.UNKNOWN, Fault.AGENT),
+        (GitCloneError("none was asked for"), FailureReason.UNKNOWN, Fault.AGENT),
         (ZeroDivisionError("odd"), FailureReason.UNKNOWN, Fault.AGENT),
         (TimeoutError("its own"), FailureReason.UNKNOWN, Fault.AGENT),
         (SystemExit(0), FailureReason.UNKNOWN, Fault.AGENT),
@@ -152,6 +154,58 @@ def test_nonsense_is_the_agents_fault(attempt_by, nonsense):
         evidence = go(context, "agent_run")
         assert context.outcome is None
     assert verdict(evidence) == (FailureReason.UNKNOWN, Fault.AGENT)
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda given: given.sandbox.run("ls"),
+        lambda given: given.sandbox.run(Command(argv=("ls",))),
+        lambda given: given.sandbox.mounted("nothing"),
+        lambda given: next(given.sandbox.read_tree(P("/no/such/folder")).__enter__()),
+        lambda given: given.sandbox.write_tree(P("/no/such/folder"), b"no tar"),
+        lambda given: (given.sandbox.kill(), sh(given.sandbox, "true")),
+        lambda given: given.model.facts(),
+        lambda given: given.budget.remaining,  # returned, not an outcome
+    ],
+)
+def test_a_misuse_of_what_an_agent_is_given_is_its_own_fault(attempt_by, desk, misuse):
+    with attempt_by(misuse) as context:
+        evidence = go(context, "agent_run")
+    assert verdict(evidence) == (FailureReason.UNKNOWN, Fault.AGENT)
+    assert desk.printed.startswith(b"Traceback (most recent call last):\n")
+    assert evidence.exception.type_name.encode() in desk.printed
+
+
+def test_a_sandbox_that_is_lost_while_the_agent_works_is_the_infrastructures(attempt_by):
+    with attempt_by() as context:
+
+        def solve(given):
+            given.sandbox._inner.kill()  # not by the agent's own door
+            sh(given.sandbox, "true")
+
+        context.agent = ScriptedAgent(solve)
+        evidence = go(context, "agent_run")
+    assert verdict(evidence) == (FailureReason.SANDBOX_ERROR, Fault.INFRASTRUCTURE)
+
+
+def test_a_traceback_is_logged_and_kept_without_secrets(attempt_by, desk):
+    key = "canary-0123456789"
+
+    def solve(_given):
+        raise ZeroDivisionError(f"an odd day with {key} and {key[::-1]}")
+
+    with attempt_by(solve) as context:
+        context.secrets = frozenset({key})
+        evidence = go(context, "agent_run")
+    fact = evidence.exception
+    assert fact.message == "an odd day with [removed] and [removed]"
+    assert fact.traceback.endswith("ZeroDivisionError: an odd day with [removed] and [removed]\n")
+    assert fact.where.startswith("test_agent_run.py, line ")
+    assert 'agent_run.py", line' not in fact.traceback.replace("test_agent_run.py", "")
+    assert desk.printed.decode() == fact.traceback
+    failure = classify(StageName.AGENT_RUN, evidence)
+    assert failure.detail == f"ZeroDivisionError: {fact.message} ({fact.where})"
 
 
 def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):

@@ -16,7 +16,7 @@ from agentbench.stages.verification.controls import (
 from agentbench.stages.verification.dropped import Dropped
 from agentbench.stages.verification.mutation.value_kind import ValueKind
 from agentbench.tasks.control_level import ControlLevel
-from tests.runs.records import configuration, failed, lost, resolved
+from tests.runs.records import configuration, crashed, failed, lost, resolved
 from tests.scoring import strategies
 from tests.view.conftest import client_of
 
@@ -25,7 +25,8 @@ def page_of(tmp_path, record, **files):
     store = RunStore.create(tmp_path, configuration())
     folder, _ = store.attempt_folder(record.task_id, record.attempt)
     for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text)
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / (name if "." in name else name.replace("_", "."))).write_text(text)
     store.append(record, folder)
     return client_of(tmp_path).get(f"/runs/{store.folder.name}/attempts/one/1").text
 
@@ -56,6 +57,15 @@ def test_stages_are_told_with_times_and_exit(tmp_path):
 
 def test_a_stage_that_raised_is_told_with_what_it_raised(tmp_path):
     assert "SandboxError: the engine went away" in page_of(tmp_path, lost())
+
+
+def test_an_agent_that_crashed_is_told_with_its_traceback(tmp_path):
+    text = page_of(tmp_path, crashed(), **{"stages/agent_run.log": "Traceback"})
+    assert "ZeroDivisionError: an odd &lt;day&gt; (mine.py, line 7)" in text
+    assert "in solve\nZeroDivisionError: an odd &lt;day&gt;</pre>" in text
+    assert "a consequence: the agent had crashed" in text
+    assert "UNKNOWN is the only reason that ended the attempt." in text
+    assert '<details id="log-agent_run" open>' in text
 
 
 def test_a_stage_that_a_signal_ended_says_which(tmp_path):

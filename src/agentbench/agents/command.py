@@ -1,7 +1,10 @@
 """The agent that is a command line, run in the sandbox."""
 
+import re
 import shlex
+from collections.abc import Sequence
 
+from agentbench.agents.command_programs import programs_of
 from agentbench.agents.gateway.behind_relay import behind_relay
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
 from agentbench.sandbox.archive import tar_of_file
@@ -10,6 +13,8 @@ from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from agentbench.tasks.problem import Problem
 
 _LAST_LINES = 5
+_NOT_FOUND = 127  # as a shell exits
+_MISSING = re.compile(r"(?:.*: )?(?P<name>[^:]+): (?:command )?not found")  # as shells say it
 
 
 class CommandAgent:
@@ -24,6 +29,11 @@ class CommandAgent:
 
     def __init__(self, command: str) -> None:
         self._command = command
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Those that the command starts, as far as its words tell."""
+        return programs_of(self._command)
 
     def solve(
         self,
@@ -45,6 +55,11 @@ class CommandAgent:
         return outcome_of(run_with_model(command, sandbox, model), budget)
 
 
+def not_found(programs: Sequence[str]) -> str:
+    """What is said about programs that are missing where an agent is to work."""
+    return f"Agent command not found: {', '.join(programs)}"
+
+
 def run_with_model(command: Command, sandbox: Sandbox, model: ModelDoor | None) -> CommandResult:
     """Run a command, behind the relay if there is a model; the result names the command alone."""
     if model is None:
@@ -60,8 +75,15 @@ def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
     if result.ending is Ending.TIMED_OUT:
         detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
         return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=result, steps=1)
-    detail = f"agent {_how(result)}{_last_lines(result)}"
+    missing = _missing(result)
+    detail = not_found((missing,)) if missing else f"agent {_how(result)}{_last_lines(result)}"
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
+
+
+def _missing(result: CommandResult) -> str | None:
+    last = (result.stderr.strip().splitlines() or [""])[-1]
+    found = _MISSING.fullmatch(last) if result.exit_code == _NOT_FOUND else None
+    return found["name"] if found else None
 
 
 def _how(result: CommandResult) -> str:

@@ -93,6 +93,15 @@ class UsesModel(Protocol):
 
 
 @runtime_checkable
+class NeedsPrograms(Protocol):
+    """An agent that is started as programs which have to be where it works."""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Their names or paths; none where they are not known before."""
+
+
+@runtime_checkable
 class HasVersion(Protocol):
     """An agent that knows which one of its kind it is."""
 

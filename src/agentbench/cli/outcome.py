@@ -10,6 +10,7 @@ from agentbench.cli.exit_codes import ExitCode
 from agentbench.cli.progress import follow
 
 if TYPE_CHECKING:
+    from agentbench.runs.headline import Headline
     from agentbench.runs.run import Run
 
 
@@ -47,9 +48,19 @@ def carry_out(
     _check_complete(run, len(attempts))
     if summary.infrastructure:
         raise typer.Exit(ExitCode.INFRASTRUCTURE)
-    if fail_under is not None and summary.overall.share < fail_under:
-        share = f"{summary.overall.share:.3f}"
-        typer.echo(f"the resolved rate {share} is below --fail-under {fail_under}", err=True)
+    _check_rate(summary.overall.share, fail_under, attempts)
+
+
+def _check_rate(share: float, fail_under: float | None, attempts: "list[Headline]") -> None:
+    from agentbench.report.agent_errors import common_agent_error
+
+    is_below = fail_under is not None and share < fail_under
+    if is_below:
+        typer.echo(f"the resolved rate {share:.3f} is below --fail-under {fail_under}", err=True)
+    error = common_agent_error(attempts)
+    if error is not None:
+        typer.echo(error, err=True)
+    if is_below:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 

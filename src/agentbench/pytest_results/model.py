@@ -6,7 +6,13 @@ from typing import Annotated
 from pydantic import Field, SkipValidation
 
 from agentbench.schema import Schema
-from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
+from agentbench.scoring.evidence import (
+    CaseOutcome,
+    CollectionFact,
+    NodeId,
+    PytestOutcome,
+    ReportSource,
+)
 
 JsonObject = dict[str, object]
 """A JSON object as some reporter wrote it; nothing of ours rests on its content."""
@@ -49,6 +55,7 @@ class CollectionError(Schema):
     file: str
     message: str
     traceback: str = ""
+    fact: Annotated[CollectionFact | None, Field(exclude=True)] = None
 
 
 class Versions(Schema):

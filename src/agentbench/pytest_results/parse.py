@@ -4,15 +4,19 @@ from collections import Counter
 from collections.abc import Collection
 
 from agentbench.pytest_results.cases import cases_of, passed
-from agentbench.pytest_results.model import CaseResult, PytestResult, Summary
+from agentbench.pytest_results.collection_cause import collection_fact
+from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult, Summary
 from agentbench.pytest_results.outcome import Ended, decide
 from agentbench.pytest_results.session import Session
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
+    CollectionFact,
     PytestOutcome,
     ReportFacts,
 )
+
+_FACTS = 100  # files that could not be collected and are described on a record
 
 
 def result_of(session: Session, ended: Ended, *, text_output: str = "") -> PytestResult:
@@ -74,8 +78,14 @@ def facts_of(result: PytestResult) -> ReportFacts:
             for case in result.tests
         ),
         collection_errors=tuple(error.file for error in result.collection_errors),
+        collection_facts=tuple(map(_fact_of, result.collection_errors[:_FACTS])),
         internals_changed=result.internals_changed,
     )
+
+
+def _fact_of(error: CollectionError) -> CollectionFact:
+    """What the stream told; of another reporter's word only the message is used."""
+    return error.fact or collection_fact(error.file, error.message, "", "")
 
 
 def _summary(session: Session, cases: Collection[CaseResult]) -> Summary:

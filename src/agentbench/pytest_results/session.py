@@ -75,6 +75,7 @@ class Session:
     spawn_error: str | None = None
     detail: str | None = None
     versions: Versions | None = None
+    root: str = ""  # the folder that the tests run in
     internals_changed: list[str] = field(default_factory=list)
     json_report: JsonObject = field(default_factory=dict)
     report_left_out: bool = False  # it was there, and too large to be kept

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from agentbench.pytest_results import untrusted
+from agentbench.pytest_results.collection_cause import collection_fact
 from agentbench.pytest_results.model import CollectionError, JsonObject, Versions
 from agentbench.pytest_results.session import PASSED, Phase, PhaseOutcome, Session, phase_words
 from agentbench.scoring.evidence import NodeId, ReportSource
@@ -39,6 +40,7 @@ def read_stream(lines: Iterable[str]) -> Session:
 
 def _start(session: Session, record: Record) -> None:
     session.started = True
+    session.root = untrusted.text(record.get("root"), 4096)
     session.versions = Versions(
         pytest=untrusted.text(record.get("pytest"), 100),
         python=untrusted.text(record.get("python"), 100),
@@ -52,11 +54,15 @@ def _spawn(session: Session, record: Record) -> None:
 
 
 def _collect_error(session: Session, record: Record) -> None:
+    file, message = _file(record), untrusted.text(record.get("message"))
+    traceback = untrusted.text(record.get("traceback"))
+    frames = f"{traceback}\n{untrusted.text(record.get('where'))}"  # --tb=no shows no other one
     session.add_collection_error(
         CollectionError(
-            file=_file(record),
-            message=untrusted.text(record.get("message")),
-            traceback=untrusted.text(record.get("traceback")),
+            file=file,
+            message=message,
+            traceback=traceback,
+            fact=collection_fact(file, message, frames, session.root),
         )
     )
 

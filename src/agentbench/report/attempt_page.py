@@ -11,6 +11,7 @@ from agentbench.scoring.evidence import CaseOutcome
 
 _LISTED = 40  # tests of one kind that are named
 _PATCH_LINES = 200
+_TRACEBACK_LINES = 40
 
 
 def render_attempt(record: AttemptRecord, folder: Path) -> str:
@@ -24,6 +25,7 @@ def _lines(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield ""
     yield from _stages(record)
     yield from _candidates(record)
+    yield from _traceback(record)
     yield from _agent(record)
     yield from _model(record)
     yield from transcript(folder)
@@ -38,7 +40,9 @@ def _because(record: AttemptRecord) -> str:
     if record.failure_reason is None:
         return ""
     reason = record.failure_reason
-    return f": {reason} ({reason.description}; fault: {record.fault}): {harmless(record.detail)}"
+    if not record.detail:
+        return f": {reason} (fault: {record.fault}): {reason.description}"
+    return f": {reason} (fault: {record.fault}): {harmless(record.detail)}"
 
 
 def _stages(record: AttemptRecord) -> Iterator[str]:
@@ -69,11 +73,22 @@ def _how(stage: StageRecord) -> str:
 def _candidates(record: AttemptRecord) -> Iterator[str]:
     if not record.failures:
         return
-    yield "why: of these the one with the lowest precedence number is the reason"
-    for failure in sorted(record.failures, key=lambda f: f.reason.precedence):
+    yield "Failure candidates, highest priority first"
+    for failure in sorted(record.failures, key=lambda f: (not f.terminal, f.reason.precedence)):
         detail = harmless(failure.detail, limit=200)
-        yield f"  {failure.reason.precedence:>2} {failure.reason} in {failure.stage}: {detail}"
+        number = f"{failure.reason.precedence:>2}" if failure.terminal else "no"
+        yield f"  {number} {failure.reason} in {failure.stage}: {detail}"
     yield ""
+
+
+def _traceback(record: AttemptRecord) -> Iterator[str]:
+    for stage in record.stages:
+        fact = stage.evidence.exception
+        if fact is not None and fact.traceback:
+            yield f"traceback of {stage.name}"
+            lines = fact.traceback.splitlines()[-_TRACEBACK_LINES:]
+            yield from (f"  {harmless(line, limit=300, newlines=True)}" for line in lines)
+            yield ""
 
 
 def _agent(record: AttemptRecord) -> Iterator[str]:

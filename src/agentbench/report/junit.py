@@ -106,8 +106,7 @@ def _explained(attempt: Headline) -> str:
     reason = attempt.failure_reason
     lines = [
         f"{verdict_word(attempt)}, fault: {attempt.fault}",
-        f"{reason}: {reason.description}" if reason else "",
-        attempt.detail,
+        f"{reason}: {attempt.detail or reason.description}" if reason else attempt.detail,
         f"files: attempts/{attempt.place}",
     ]
     return "\n".join(filter(None, lines))

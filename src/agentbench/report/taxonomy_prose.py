@@ -116,8 +116,10 @@ open.
    which. *Why:* the same number stands for too slow and too big, which have different remedies.
 3. **pytest's exit code 2 is not only Ctrl+C.** A file that cannot be collected exits 2, 4 or 1,
    depending on how it was asked for. A failed collector in the report is `INTERNAL_ERROR` at any
-   exit code and names the first file; exit code 2 without one is `INTERRUPTED`. *Why:* a broken
-   import is no user at the keyboard.
+   exit code, and the detail names the error, the file and the line that the project is to blame
+   for; exit code 2 without one is `INTERRUPTED`. It is the agent's fault, unless the baseline has
+   the same error in a file without a test to fix: then it is the task's. *Why:* a broken import is
+   no user at the keyboard, and an import that fails before and after may be the very bug.
 4. **A baseline may fail for the wrong reason.** Any non-zero exit is a valid baseline to the table.
    The attempt carries a warning when the exit code is not 1, or when no listed test ran or some
    were skipped; `agentbench validate` fails such a task. A baseline in which every listed test
@@ -126,8 +128,10 @@ open.
 5. **The final test decides.** It runs on whatever the agent left, however the agent stopped. If it
    passes by evidence, the attempt is resolved and has no reason. If not, every terminal failure of
    every stage is a candidate and precedence picks the primary one; a tool or model call that was
-   recovered from is none. A failure in a stage before the agent's ends the attempt. *Why:* a fix
-   that was written before the step limit is a fix, and no agent should be paid for a broken task.
+   recovered from is none. After an agent that crashed (`UNKNOWN`, or an interrupt of its own) what
+   the final test shows of its work is a consequence and no candidate. A failure in a stage before
+   the agent's ends the attempt. *Why:* a fix that was written before the step limit is a fix, a
+   broken agent should not look like one that tried, and no agent should be paid for a broken task.
 6. **Errors of the MCP server hold both shapes.** The structured answer that leaks nothing is the
    outer one; the JSON-RPC code with its diagnostics rides inside. *Why:* two documents ask for one
    each, and clients of both exist. It changes no reason here: a failed collector is a successful

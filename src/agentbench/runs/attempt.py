@@ -24,7 +24,7 @@ from agentbench.sandbox.interface import ImageId, SandboxProvider, Stream
 from agentbench.scoring.classification import classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageName, StageResult
 from agentbench.scoring.failure import Failure
-from agentbench.scoring.taxonomy import Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import baseline_failure, judge
 from agentbench.stages.expected_tests import expected_tests
 from agentbench.stages.interface import Stage, StageContext
@@ -94,6 +94,7 @@ def prepare(task: Task, agent: Agent, workshop: Workshop, folder: Path) -> Prepa
 
     Raises:
         UnavailableError: a stage failed; says which, and why.
+        KeyboardInterrupt: the run was cancelled.
     """
     walker = _Walker(
         task, agent, workshop, Place(folder=folder, run_id=RunId("prepare"), attempt=1)
@@ -102,6 +103,8 @@ def prepare(task: Task, agent: Agent, workshop: Workshop, folder: Path) -> Prepa
     prepared = walker.context.prepared
     if not ready or prepared is None:
         failure = walker.last_failure()
+        if failure is not None and failure.reason is FailureReason.INTERRUPTED:
+            raise KeyboardInterrupt
         why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
         raise UnavailableError(f"{task.id} cannot be prepared: {why}")
     return prepared
@@ -129,6 +132,7 @@ class _Walker:
             sink=_nowhere,
             save=self._save,
             keep_snapshot=self._keep_snapshot,
+            secrets=workshop.secrets,
             control_level=workshop.control_level or task.controls,
             control_slots=workshop.control_slots,
             idle_slots=workshop.idle_slots,
@@ -386,7 +390,10 @@ def _compact(evidence: Evidence) -> Evidence:
         command = command.model_copy(update=tails)
     if exception is not None:
         text = exception.message.encode("utf-8", "replace").decode()
-        exception = exception.model_copy(update={"message": text[:_KEPT_OUTPUT]})
+        traceback = exception.traceback[-_KEPT_OUTPUT:]
+        exception = exception.model_copy(
+            update={"message": text[:_KEPT_OUTPUT], "traceback": traceback}
+        )
     return evidence.model_copy(update={"command": command, "exception": exception})
 
 

@@ -1,9 +1,11 @@
 """The parts of a run, made of its options: agent, model, sandbox, workshop, plan."""
 
+import os
 from collections.abc import Sequence
 from threading import Event
 
 from agentbench.agents.choose import choose_agent
+from agentbench.agents.gateway.redaction import secrets_in
 from agentbench.agents.interface import Agent
 from agentbench.errors import UsageError
 from agentbench.runs.configuration import RunConfiguration
@@ -102,6 +104,7 @@ def workshop_of(options: RunOptions, provider: SandboxProvider) -> Workshop:
         cancel=cancel,
         timeout_scale=options.timeout_scale,
         use_cache=options.use_cache,
+        secrets=secrets_in(os.environ),
         shared=None if place is None else SharedPreparations(place, cache, provider),
         control_level=options.integrity_controls,
         attempt_timeout=options.attempt_timeout,

@@ -8,6 +8,7 @@ from agentbench import __version__
 from agentbench.agents.interface import Agent, NeedsMounts
 from agentbench.agents.prediction_name import PredictionName
 from agentbench.errors import UnavailableError, UsageError
+from agentbench.runs.agent_programs import check_agent_programs
 from agentbench.runs.attempt import resolve_image
 from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.configuration import RunConfiguration, TaskEntry
@@ -38,7 +39,8 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     """Check everything that can be checked before the first attempt, and make the run's folder.
 
     Raises:
-        UsageError: an option or the agent is wrong, or the runs folder cannot be written.
+        UsageError: an option or the agent is wrong, a program of its command is missing, or the
+            runs folder cannot be written.
         UnavailableError: the sandbox is not available, or an image is not there.
     """
     check_options(options)
@@ -53,6 +55,8 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     _check_images(tasks, chosen.provider)
     _install(agent, tasks, chosen.provider)
     workshop = workshop_of(options, chosen.provider)
+    if slots is None:  # else attempts are made on other machines
+        check_agent_programs(agent, tasks, workshop, say=options.say)
     configuration = _configuration(tasks, options, agent, chosen, slots)
     store = RunStore.create(options.runs_dir, configuration)
     durations = durations_of(options, configuration)

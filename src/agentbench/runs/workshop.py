@@ -30,6 +30,7 @@ class Workshop:
     use_cache: bool = True
     shared: SharedPreparations | None = None  # by way of a registry
     gateway: ModelGateway | None = None
+    secrets: frozenset[str] = frozenset()  # of this machine, which no log may hold
     control_level: ControlLevel | None = None  # None: the task's own
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))

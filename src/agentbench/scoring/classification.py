@@ -84,6 +84,7 @@ def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
     else:
         fault = reason.fault
     detail = f"{fact.type_name}: {fact.message}" if fact.message else fact.type_name
+    detail += f" ({fact.where})" if fact.where else ""
     return Failure(stage=stage, reason=reason, fault=fault, detail=detail)
 
 

@@ -103,6 +103,16 @@ class CaseFact(Schema):
     duration: float = 0.0  # seconds
 
 
+class CollectionFact(Schema):
+    """A file that could not be collected, and the line of the project that is to blame."""
+
+    file: str  # the one that pytest was collecting
+    error: str = ""  # the exception's class
+    path: str = ""  # where it was raised, or the syntax is wrong; empty: unknown
+    line: int | None = None
+    message: str = ""
+
+
 class ReportFacts(Schema):
     """What a pytest run showed, reduced to what a judgement needs."""
 
@@ -114,6 +124,7 @@ class ReportFacts(Schema):
     failed: int = 0  # failed and errored
     cases: tuple[CaseFact, ...] = ()
     collection_errors: tuple[str, ...] = ()  # the files, first one first
+    collection_facts: tuple[CollectionFact, ...] = ()  # one for each; none in old records
     internals_changed: tuple[str, ...] = ()  # pytest functions that are not what they were
 
 
@@ -154,6 +165,8 @@ class ExceptionFact(Schema):
     message: str
     reason: str  # the code of the FailureReason that the pure mapping gives it
     fault: str | None = None  # overrides the reason's default fault
+    where: str = ""  # of an agent's: the file and line of its own code
+    traceback: str = ""  # of an agent's
 
 
 class Evidence(Schema):

@@ -34,6 +34,20 @@ def report_failure(command: CommandResult, report: ReportFacts) -> Failure | Non
     )
 
 
+def uncollected(report: ReportFacts) -> str:
+    """Why tests could not be collected: the first error, and the line that it comes from."""
+    more = len(report.collection_errors) - 1
+    others = f" (and {more} more)" if more > 0 else ""
+    if not report.collection_facts:
+        file = next(iter(report.collection_errors), "an unnamed file")
+        return f"Tests could not be collected: an error in {file}{others}"
+    fact = report.collection_facts[0]
+    line = f", line {fact.line}" if fact.line is not None else ""
+    message = f": {fact.message}" if fact.message else ""
+    where = f"{fact.path or fact.file}{line}"
+    return f"Tests could not be collected: {fact.error or 'an error'} in {where}{message}{others}"
+
+
 def last_line(command: CommandResult) -> str:
     """The last thing a command said, in brackets; empty when it said nothing."""
     for text in (command.stderr, command.stdout):
@@ -68,11 +82,10 @@ def _reason(outcome: PytestOutcome, command: CommandResult, report: ReportFacts)
 
 def _detail(outcome: PytestOutcome, command: CommandResult, report: ReportFacts) -> str:
     code = command.exit_code
-    first = next(iter(report.collection_errors), "an unnamed file")
     said = {
         PytestOutcome.FAILED: f"{report.failed} of {report.collected} tests failed",
         PytestOutcome.NO_TESTS: "pytest collected no tests",
-        PytestOutcome.COLLECTION_ERROR: f"{first} could not be collected",
+        PytestOutcome.COLLECTION_ERROR: uncollected(report),
         PytestOutcome.INTERRUPTED: "the test session was interrupted from within",
         PytestOutcome.UNVERIFIED: f"exit code {code} without a whole report behind it",
     }

@@ -6,7 +6,9 @@ from typing import Literal
 from agentbench.schema import Schema
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import (
+    AgentEnding,
     CaseOutcome,
+    CollectionFact,
     Ending,
     Evidence,
     NodeId,
@@ -26,6 +28,8 @@ from agentbench.scoring.expectation import (
 from agentbench.scoring.failure import Failure
 from agentbench.scoring.reward import lack_of_reward
 from agentbench.scoring.taxonomy import FailureReason, Fault
+
+_CRASHES = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
 
 
 class CaseChange(Schema):
@@ -76,6 +80,8 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
         return _passed(tests, baseline, stages)
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _tests_failed(shortfall))
+    if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
+        failures = tuple(map(_as_consequence, failures))
     return _failed(failures, tests)
 
 
@@ -144,16 +150,68 @@ def _unfit_to_fix(expected: ExpectedTests, evidence: Evidence) -> list[str]:
 def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> tuple[Failure, ...]:
     found = []
     never_started = False
+    baseline = Evidence()
     for result in stages:
         if result.stage is StageName.BASELINE_RUN:
-            failure = baseline_failure(expected, result.evidence)
-            never_started = _could_not_start(result.evidence)
+            baseline = result.evidence
+            failure = baseline_failure(expected, baseline)
+            never_started = _could_not_start(baseline)
+        elif result.stage is StageName.FINAL_TEST:
+            failure = _final_failure(expected, baseline, result.evidence)
         else:
             failure = classify(result.stage, result.evidence)
         if failure and never_started and _could_not_start(result.evidence):
             failure = failure.model_copy(update={"fault": Fault.TASK})
         found.append(failure)
     return tuple(failure for failure in found if failure is not None)
+
+
+def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence) -> Failure | None:
+    """What the final test shows against the attempt.
+
+    A collection error that the baseline has, too, is the task's, unless it is in a file with tests
+    to fix: there it may be what is to be fixed.
+    """
+    report = final.report
+    if report is None or not report.collection_facts or not expected.fail_to_pass:
+        return classify(StageName.FINAL_TEST, final)
+    all_known = len(report.collection_facts) == len(report.collection_errors)
+    to_fix = {node_id.partition("::")[0] for node_id in expected.fail_to_pass}
+    before = baseline.report.collection_facts if baseline.report else ()
+    known = {_error_of(fact) for fact in before if fact.file not in to_fix}
+    new = tuple(fact for fact in report.collection_facts if _error_of(fact) not in known)
+    if new or not all_known:  # the first of these is named
+        report = report.model_copy(update={"collection_facts": new or report.collection_facts})
+        return classify(StageName.FINAL_TEST, final.model_copy(update={"report": report}))
+    failure = classify(StageName.FINAL_TEST, final)
+    if failure is None or failure.reason is not FailureReason.INTERNAL_ERROR:
+        return failure
+    detail = f"{failure.detail}; the baseline has the same error"
+    return failure.model_copy(update={"fault": Fault.TASK, "detail": detail})
+
+
+def _error_of(fact: CollectionFact) -> CollectionFact:
+    """The error without its line, which an edit above it moves."""
+    return fact.model_copy(update={"line": None})
+
+
+def _crashed(agent_run: Evidence) -> bool:
+    """Whether the agent ended in an error of its own program, without an answer to the task."""
+    failure = classify(StageName.AGENT_RUN, agent_run)
+    own_reasons = {FailureReason.UNKNOWN, FailureReason.INTERRUPTED}
+    by_itself = agent_run.exception is not None or agent_run.agent in _CRASHES
+    return (
+        by_itself
+        and failure is not None
+        and failure.reason in own_reasons
+        and failure.fault is Fault.AGENT
+    )
+
+
+def _as_consequence(failure: Failure) -> Failure:
+    """A failure after an agent's crash: of the final test, only what is not its doing counts."""
+    follows = failure.stage is StageName.FINAL_TEST and failure.fault is Fault.AGENT
+    return failure.model_copy(update={"terminal": False}) if follows else failure
 
 
 def _could_not_start(evidence: Evidence) -> bool:

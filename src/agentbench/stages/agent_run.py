@@ -12,9 +12,9 @@ from threading import Thread
 from agentbench.agents.interface import AgentOutcome, Budget, NeedsMounts
 from agentbench.agents.model_door import ModelDoor
 from agentbench.pytest_results.run import reporter_mounts
-from agentbench.sandbox.interface import Sandbox
-from agentbench.scoring.classification import exception_fact
-from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, StageName
+from agentbench.sandbox.interface import Sandbox, Stream
+from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
+from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.stages.agent_outcome import checked_outcome
 from agentbench.stages.agent_sandbox import AgentSandbox
 from agentbench.stages.fresh import MadeAhead, make_ahead
@@ -112,7 +112,8 @@ def _in_thread(
     context: StageContext, sandbox: AgentSandbox, budget: Budget, door: ModelDoor | None
 ) -> AgentOutcome | ExceptionFact:
     """Call the agent in a thread of its own: Python code that hangs cannot be ended otherwise."""
-    future: Future[AgentOutcome] = Future()
+    future: Future[AgentOutcome | ExceptionFact] = Future()
+    sink = context.sink  # that of this stage: an agent that was given up may end in a later one
 
     def work() -> None:
         try:
@@ -120,7 +121,9 @@ def _in_thread(
             outcome = agent.solve(context.task.problem, sandbox, budget, door)
             future.set_result(_in_time(checked_outcome(outcome), budget))
         except BaseException as error:  # noqa: BLE001 - somebody's agent may raise anything
-            future.set_exception(error)
+            fact = _exception_of(error, context, sandbox, door)
+            sink(Stream.STDERR, fact.traceback.encode("utf-8", "replace"))
+            future.set_result(fact)
 
     Thread(target=work, name=f"agent-{context.task.id}", daemon=True).start()
     import_module("agentbench.stages.final_test")  # which comes next, while the agent works
@@ -130,8 +133,7 @@ def _in_thread(
         if context.cancel.is_set():
             raise KeyboardInterrupt  # also where the agent swallowed it
         if future.done():
-            error = future.exception()
-            return _exception_of(error) if error is not None else future.result()
+            return future.result()
     detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
     return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail)
 
@@ -147,8 +149,22 @@ def _in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
     return replace(outcome, ending=AgentEnding.TIME_LIMIT, detail=detail)
 
 
-def _exception_of(error: BaseException) -> ExceptionFact:
-    fact = exception_fact(StageName.AGENT_RUN, error)
-    if isinstance(error, KeyboardInterrupt):
-        return fact.model_copy(update={"fault": "agent"})  # not our Ctrl-C: its own doing
-    return fact
+def _exception_of(
+    error: BaseException, context: StageContext, sandbox: AgentSandbox, door: ModelDoor | None
+) -> ExceptionFact:
+    """What an agent raised; where it cannot even be shown, its name."""
+    from agentbench.agents.gateway.redaction import Redactor
+    from agentbench.stages.agent_error import agent_error
+
+    secrets = context.secrets if door is None else {*context.secrets, door.token}
+    try:
+        return agent_error(error, sandbox, Redactor(secrets))
+    except BaseException:  # noqa: BLE001 - its own methods may raise, too
+        name = type(error).__name__
+        return ExceptionFact(
+            type_name=name,
+            message="",
+            reason=FailureReason.UNKNOWN.value,
+            fault=Fault.AGENT.value,
+            traceback=f"{name}: an exception that cannot be shown\n",
+        )

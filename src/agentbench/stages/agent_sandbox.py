@@ -7,9 +7,11 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.agents.interface import Budget
+from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, SnapshotId, Stream
 from agentbench.scoring.evidence import CommandResult
 
+_ANSWERS_WITHIN = timedelta(seconds=60)
 _LEAST = timedelta(seconds=0.05)
 
 
@@ -26,6 +28,7 @@ class AgentSandbox:
         self._budget = budget
         self._sink = sink
         self._env = env
+        self._is_killed = False
 
     @property
     def workspace(self) -> PurePosixPath:
@@ -56,7 +59,17 @@ class AgentSandbox:
 
     def kill(self) -> None:
         """End every process of the sandbox."""
+        self._is_killed = True
         self._inner.kill()
+
+    def is_lost(self) -> bool:
+        """Whether it runs no command any more, although the agent did not end it."""
+        if self._is_killed:
+            return False
+        try:
+            return not self._inner.run(Command(argv=("true",), timeout=_ANSWERS_WITHIN)).ok
+        except SandboxError:
+            return True
 
     def read_tree(self, path: PurePosixPath) -> AbstractContextManager[Iterator[bytes]]:
         """A tree as a tar stream."""

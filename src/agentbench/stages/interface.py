@@ -59,6 +59,7 @@ class StageContext:
     open_door: Callable[[], AbstractContextManager[ModelDoor]] | None = None  # where a model is
     aside: Aside = field(default_factory=Aside)
     resources: ExitStack = field(default_factory=ExitStack)
+    secrets: frozenset[str] = frozenset()  # of this machine, which no log may hold
     control_level: ControlLevel = ControlLevel.FULL
     control_memory: ControlMemory = field(default_factory=ControlMemory)
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_BLIND_RUNS))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agentbench.runs.record import AttemptRecord
+from agentbench.scoring.evidence import StageName
 from agentbench.scoring.failure import Failure
 from agentbench.scoring.taxonomy import FailureReason
 
@@ -61,7 +62,10 @@ def in_one_sentence(record: AttemptRecord) -> str:
             f"{record.detail.removeprefix('quarantined: ')}"
         )
     primary = record.failure_reason
-    lower = sorted({f.reason for f in record.failures} - {primary}, key=lambda r: r.precedence)
+    ended_it = {failure.reason for failure in record.failures if failure.terminal}
+    lower = sorted(ended_it - {primary}, key=lambda reason: reason.precedence)
+    if len(ended_it) < len({failure.reason for failure in record.failures}) and not lower:
+        return f"{primary} is the only reason that ended the attempt."
     if primary is None or not lower:
         return f"{primary} is the only reason that a stage's evidence shows."
     names = ", ".join(f"{reason} ({reason.precedence})" for reason in lower)
@@ -75,7 +79,10 @@ def _candidates(record: AttemptRecord) -> Iterator[Considered]:
     decided = False
     for failure in sorted(record.failures, key=lambda each: each.reason.precedence):
         if not failure.terminal:
-            standing, why = Standing.NOT_TERMINAL, "the attempt went on after it"
+            standing = Standing.NOT_TERMINAL
+            why = "the attempt went on after it"
+            if failure.stage is StageName.FINAL_TEST:
+                why = "a consequence: the agent had crashed"
         elif failure.reason is record.failure_reason and not decided:
             decided, standing = True, Standing.DECIDED
             why = f"the lowest precedence number: {failure.reason.rationale.lower()}"

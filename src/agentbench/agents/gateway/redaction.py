@@ -5,7 +5,7 @@ import codecs
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import quote
 
@@ -14,6 +14,14 @@ REMOVED = b"[removed]"
 _LEAST = 8  # characters; local servers take `none` or `x` for a key, which hides nothing
 _PACKED = re.compile(rb"H4sI[A-Za-z0-9+/_-]{12,}={0,2}")  # gzip, in base64
 _UNPACKED_LIMIT = 1 << 20  # bytes
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
+
+
+def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
+    """The values of the variables that hold secrets, by their names."""
+    return frozenset(
+        value for name, value in environ.items() if value and _SECRET_VARIABLE.search(name)
+    )
 
 
 class Redactor:

@@ -104,6 +104,7 @@ def main() -> int:
         pytest=pytest.__version__,
         python="{}.{}.{}".format(*sys.version_info[:3]),
         in_project=_in_project(pytest.__file__),
+        root=str(Path.cwd()),
     )
     _restore_paths(pytest, as_module=options.as_module)
     sys.argv[1:] = options.args

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import time
+from traceback import format_exception
 
 import pytest
 
@@ -127,12 +128,15 @@ class Reporter:
             cause = getattr(error, "cause", None) or error.excinfo[1]
             message = f"{type(cause).__name__}: {cause}"
             file = os.path.relpath(str(error.path))
-            self._put("collect_error", file=file, message=_cut(message))
+            text = "".join(format_exception(type(cause), cause, cause.__traceback__))
+            self._put("collect_error", file=file, message=_cut(message), traceback=_cut(text))
 
     def pytest_collectreport(self, report: object) -> None:
         """Record collectors that failed or were skipped as a whole."""
         if report.failed:
-            self._put("collect_error", file=report.nodeid, **_texts(report))
+            crash = getattr(report.longrepr, "reprcrash", None)
+            where = "" if crash is None else f"{crash.path}:{crash.lineno}: "
+            self._put("collect_error", file=report.nodeid, where=where, **_texts(report))
         elif report.skipped:
             self._put("collect_skip", file=report.nodeid, **_texts(report))
 
