@@ -9,6 +9,7 @@ from agentbench.runs.record import AgentRecord, PatchRecord, StageRecord, UsageR
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, Severity
 from agentbench.scoring.verdict import CaseChange
 from agentbench.stages.verification.dropped import Dropped
+from agentbench.stages.verification.tool_caches import ToolCache
 from tests.runs.records import crashed, failed, lost, records, resolved
 from tests.scoring.strategies import NOON
 
@@ -124,6 +125,17 @@ def test_the_patch_is_shown_with_tabs_and_without_escapes(tmp_path):
         "  -red",
         "  +\ufffd",
     ]
+
+
+def test_caches_of_tools_are_told_apart_from_the_patch():
+    caches = (
+        ToolCache(path=".pytest_cache", files=3, size=1024),
+        ToolCache(path="a\x1b[1mb/__pycache__", files=1, size=512),
+    )
+    lines = page(failed(patch=patch(tool_caches=caches)))
+    start = lines.index("patch: 1 files, +2 -3")
+    said = "  tool caches, not counted: 4 files, 1.5 KiB: .pytest_cache, ab/__pycache__"
+    assert lines[start + 1] == said
 
 
 def test_a_long_patch_is_cut_and_says_where_the_rest_is(tmp_path):

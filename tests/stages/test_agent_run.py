@@ -11,9 +11,9 @@ from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import AgentEnding, StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import AgentLimits
-from tests.e2e.small_task import FIX
+from tests.e2e.small_task import BUGGY, FIX, VISIBLE
 from tests.fakes.scripted_agent import ScriptedAgent
-from tests.fakes.staging import go
+from tests.fakes.staging import go, prepare, small_task, staged
 from tests.fakes.unreadable_provider import UnreadableProvider
 from tests.patience import with_growing_limit
 from tests.sandbox.conformance_base import sh
@@ -292,3 +292,39 @@ def test_a_workspace_that_cannot_be_read_is_the_agents_doing_where_the_engine_li
             go(context, "agent_run")
         assert caught.value.fault == fault
         assert context.change is None
+
+
+TOOLS = (
+    "python -m pytest -q; python -m compileall -q basket.py; "
+    "mkdir .mypy_cache htmlcov; echo '{}' > .mypy_cache/a.json; echo > htmlcov/index.html; "
+    "echo data > .coverage; echo 'assert 0' > .mypy_cache/conftest.py"
+)
+
+
+def test_what_tools_left_behind_is_neither_judged_nor_counted(attempt_by, desk):
+    with attempt_by(doing(f"{FIX}; {TOOLS}")) as context:
+        go(context, "agent_run")
+        change = context.change
+    assert set(change.files) == {P("basket.py")}
+    assert [each.path for each in change.dropped] == [".mypy_cache/conftest.py"]
+    caches = {cache.path: cache.files for cache in change.tool_caches}
+    assert caches.keys() >= {".coverage", ".mypy_cache", ".pytest_cache", "__pycache__", "htmlcov"}
+    assert (caches[".mypy_cache"], caches["__pycache__"]) == (1, 1)
+    assert desk.read("patch.diff").count("diff --git") == 1
+    assert "htmlcov/index.html" in desk.read("patch.raw.diff")
+
+
+def test_a_tracked_file_in_the_folder_of_a_cache_is_work(provider, desk, tmp_path):
+    files = {
+        "basket.py": BUGGY,
+        "tests/test_basket.py": VISIBLE,
+        "htmlcov/index.html": "tracked",
+    }
+    setup = 'commands = ["mkdir .pytest_cache", "echo > .pytest_cache/x"]'
+    task = small_task(tmp_path / "small", files=files, setup=setup)
+    agent = ScriptedAgent(doing("echo > htmlcov/index.html; echo 1 > .pytest_cache/x"))
+    with staged(task, provider, desk, agent=agent) as context:
+        prepare(context)
+        go(context, "agent_run")
+        assert set(context.change.files) == {P("htmlcov/index.html")}
+        assert [cache.path for cache in context.change.tool_caches] == [".pytest_cache"]

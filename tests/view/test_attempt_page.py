@@ -15,6 +15,7 @@ from agentbench.stages.verification.controls import (
 )
 from agentbench.stages.verification.dropped import Dropped
 from agentbench.stages.verification.mutation.value_kind import ValueKind
+from agentbench.stages.verification.tool_caches import ToolCache
 from agentbench.tasks.control_level import ControlLevel
 from tests.runs.records import configuration, crashed, failed, lost, resolved
 from tests.scoring import strategies
@@ -109,6 +110,7 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
     patch = PatchRecord(
         path="../../../secret", sha256="0", files=1, insertions=1, deletions=2,
         dropped=(Dropped(path="conftest.py", why="protected"),),
+        tool_caches=(ToolCache(path=".mypy_cache", files=2, size=2048),),
     )  # fmt: skip
     record = resolved(controls=controls, patch=patch, warnings=("odd <i>thing</i>",))
     (tmp_path / "secret").write_text("nobody reads this")
@@ -117,6 +119,7 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
     assert "2 tries" in text
     assert "t.py::test_w" in text
     assert "<code>conftest.py</code>: protected" in text
+    assert "<code>.mypy_cache</code>: 2 files, 2.0 KiB" in text
     assert "odd &lt;i&gt;thing&lt;/i&gt;" in text
     assert '<span class="hl-gi">+mended &lt;b&gt;' in text
     assert "nobody reads this" not in text

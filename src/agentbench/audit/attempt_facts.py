@@ -46,7 +46,8 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
 
     text = optional("patch.diff", _PATCH_BYTES)
     patch = parse_patch(text)
-    raw = optional("patch.raw.diff", _PATCH_BYTES) if record.patch and record.patch.dropped else b""
+    has_raw = record.patch is not None and bool(record.patch.dropped or record.patch.tool_caches)
+    raw = optional("patch.raw.diff", _PATCH_BYTES) if has_raw else b""
     return AttemptFacts(
         record=record,
         place=place,

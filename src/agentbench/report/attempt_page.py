@@ -6,7 +6,7 @@ from pathlib import Path
 from agentbench.report.harmless import harmless
 from agentbench.report.rows import verdict_word
 from agentbench.report.transcript import transcript
-from agentbench.runs.record import AttemptRecord, StageRecord
+from agentbench.runs.record import AttemptRecord, PatchRecord, StageRecord
 from agentbench.scoring.evidence import CaseOutcome
 
 _LISTED = 40  # tests of one kind that are named
@@ -180,6 +180,17 @@ def _notes(record: AttemptRecord) -> Iterator[str]:
         yield ""
 
 
+def _tool_caches(patch: PatchRecord) -> Iterator[str]:
+    caches = patch.tool_caches
+    if not caches:
+        return
+    files, size = sum(each.files for each in caches), sum(each.size for each in caches)
+    names = ", ".join(harmless(each.path) for each in caches[:_LISTED])
+    more = f" and {len(caches) - _LISTED} more" if len(caches) > _LISTED else ""
+    noun = "file" if files == 1 else "files"
+    yield f"  tool caches, not counted: {files} {noun}, {size / 1024:.1f} KiB: {names}{more}"
+
+
 def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
     patch = record.patch
     if patch is None:
@@ -187,6 +198,7 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield f"patch: {patch.files} files, +{patch.insertions} -{patch.deletions}"
     for dropped in patch.dropped:
         yield f"  not judged: {harmless(dropped.path)}: {harmless(dropped.why)}"
+    yield from _tool_caches(patch)
     path = folder / patch.path
     if not path.is_file():
         return

@@ -15,6 +15,7 @@ from agentbench.scoring.verdict import CaseChange, ChangeCounts
 from agentbench.seals.document import Sealed
 from agentbench.stages.verification.controls import Controls
 from agentbench.stages.verification.dropped import Dropped
+from agentbench.stages.verification.tool_caches import ToolCache
 from agentbench.tasks.problem import TaskId
 
 RunId = NewType("RunId", str)
@@ -52,6 +53,9 @@ class PatchRecord(Schema):
     insertions: int
     deletions: int
     dropped: tuple[Dropped, ...] = ()
+    tool_caches: tuple[ToolCache, ...] = Field(
+        default=(), description="what tools left behind; neither judged nor counted above"
+    )
 
 
 class AgentRecord(Schema):

@@ -121,6 +121,7 @@ def _patch_record(context: StageContext, folder: Path) -> PatchRecord | None:
         insertions=_count(lines, b"+", b"+++ "),
         deletions=_count(lines, b"-", b"--- "),
         dropped=context.change.dropped,
+        tool_caches=context.change.tool_caches,
     )
 
 

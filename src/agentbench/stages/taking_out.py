@@ -1,9 +1,12 @@
 """Taking the agent's work out of its sandbox, and what of it is judged."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import PurePosixPath
 
-from agentbench.errors import SandboxError
+from agentbench.errors import GitCloneError, SandboxError
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import Finding
 from agentbench.scoring.taxonomy import Fault
@@ -13,6 +16,8 @@ from agentbench.stages.verification.extraction import Change, ExtractionLimits, 
 from agentbench.stages.verification.patch_text import render_patch
 from agentbench.stages.verification.protection import JudgedChange, Protection, protect
 from agentbench.stages.verification.suspicious import suspicious_code
+from agentbench.stages.verification.tool_caches import ToolCache, separate
+from agentbench.tasks.mirror import tracked_files
 
 _GRACE = timedelta(seconds=10)  # for a fresh sandbox to answer
 
@@ -73,8 +78,24 @@ def judged_change(context: StageContext, change: Change) -> JudgedChange:
         hidden=frozenset(hidden_files(context)),
         a_script_judges=task.answer_key.verifier is not None,
     )
-    judged = protect(change, protection, prepared.base, prepared.content)
+    work, caches = change, tuple[ToolCache, ...]()
+    if not protection.a_script_judges:  # its tests may be about any of these files
+        separated = separate(change.files, prepared.base, lambda: _tracked(context))
+        work, caches = replace(change, files=separated.files), separated.caches
+    judged = protect(work, protection, prepared.base, prepared.content)
+    judged = replace(judged, tool_caches=caches)
     context.save("patch.diff", render_patch(judged.files, prepared.content))
-    if judged.dropped:
+    if judged.dropped or caches:
         context.save("patch.raw.diff", render_patch(change.files, prepared.content))
     return judged
+
+
+def _tracked(context: StageContext) -> AbstractSet[PurePosixPath]:
+    """The files of the repository; where git cannot tell, all of the base."""
+    assert context.prepared is not None
+    try:
+        if context.task.source.workdir is None:
+            return tracked_files(context.mirrors.of(context.task.source))
+    except GitCloneError:
+        pass
+    return context.prepared.base.entries.keys()

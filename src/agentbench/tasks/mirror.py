@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Set
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Event
 
 from pydantic import ValidationError
@@ -155,6 +155,22 @@ class Mirrors:
             cwd=path, env=_repository(path), sealed=False,
             timeout=self._timeout, cancel=self._cancel,
         )  # fmt: skip
+
+
+def tracked_files(mirror: Mirror) -> frozenset[PurePosixPath]:
+    """The files of a mirror's commit.
+
+    Raises:
+        GitCloneError: the mirror is damaged.
+    """
+    answer = git(
+        "ls-tree", "-r", "--name-only", "-z", mirror.commit,
+        cwd=mirror.path, env=_repository(mirror.path),
+    )  # fmt: skip
+    if not answer.ok:
+        raise GitCloneError(f"{mirror.path}: the mirror is damaged: {answer.complaint}; remove it")
+    names = answer.stdout.split(b"\0")
+    return frozenset(PurePosixPath(os.fsdecode(name)) for name in names if name)
 
 
 def tree_digest(folder: Path, *, without: Set[str] = frozenset()) -> str:

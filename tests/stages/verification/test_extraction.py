@@ -359,3 +359,18 @@ def test_hard_links_to_one_large_file_cost_no_more_than_what_is_taken_over(monke
     taken = {path.as_posix() for path, file in change.files.items() if file is not None}
     assert taken == {"big", "l0", "l1"}
     assert sum(hashed) <= 400
+
+
+def test_caches_of_tools_displace_no_work():
+    limits = ExtractionLimits(total_bytes=10, files=2)
+    left = {f".pytest_cache/{number}": b"1234567" for number in range(9)}
+    change = change_of(
+        tree_tar({**left, "a": b"12345678", "b": b"1", "c": b""}), tree_tar({}), limits
+    )
+    assert {path for path in change.files if path.parts[0] != ".pytest_cache"} == {
+        P("a"),
+        P("b"),
+        P("c"),
+    }
+    assert len(change.files) == 4
+    assert {rule for rule, _ in rules(change)} == {"extraction-limit"}

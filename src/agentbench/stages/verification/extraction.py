@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agentbench.scoring.evidence import Finding, Severity
+from agentbench.stages.verification.tool_caches import cache_of
 from agentbench.stages.verification.tree import (
     BaseContent,
     Entry,
@@ -94,13 +95,15 @@ class _Reader:
         self._files: dict[PurePosixPath, PatchedFile | None] = {}
         self._findings: list[Finding] = []
         self._members = 0
-        self._bytes = 0
+        self._bytes = {False: 0, True: 0}  # of the caches of tools apart: they displace no work
+        self._cache_files = 0
         self._whole = True
 
     def take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
         """Look at one member; false when the limits are used up."""
         self._members += 1
-        if self._members > self._limits.members or len(self._files) > self._limits.files:
+        work = len(self._files) - self._cache_files
+        if self._members > self._limits.members or work > self._limits.files:
             self.give_up("extraction-limit", "too many files")
             return False
         path = member_path(member)
@@ -188,7 +191,7 @@ class _Reader:
         base = self._base.get(path)
         if member.isdir():
             self._seen[path] = Entry(kind=Kind.FOLDER)
-            self._files.pop(path, None)
+            self._forget(path)
             return
         if member.islnk():
             self._compare_link(member, path, base)
@@ -208,7 +211,8 @@ class _Reader:
     ) -> None:
         target = PurePosixPath(member.linkname)
         entry = self._seen[target]
-        if entry == base or self._bytes + entry.size > self._limits.total_bytes:
+        taken = self._bytes[cache_of(path) is not None]
+        if entry == base or taken + entry.size > self._limits.total_bytes:
             self._note(path, entry, base, None)  # whatever it holds, nobody will look at it
             return
         kept = self._files.get(target)
@@ -224,14 +228,22 @@ class _Reader:
     ) -> None:
         """Remember what a path is now; of a path that comes twice, the last word counts."""
         self._seen[path] = entry
-        self._files.pop(path, None)
+        self._forget(path)
         if entry == base:
             return
-        self._bytes += entry.size
-        if content is None or self._bytes > self._limits.total_bytes:
+        is_cache = cache_of(path) is not None
+        self._bytes[is_cache] += entry.size
+        too_many = is_cache and self._cache_files >= self._limits.files
+        if content is None or too_many or self._bytes[is_cache] > self._limits.total_bytes:
             self.refuse("extraction-limit", _shown(path), "the change is too large, left out")
         else:
             self._files[path] = PatchedFile(content=content, executable=entry.executable)
+            self._cache_files += is_cache
+
+    def _forget(self, path: PurePosixPath) -> None:
+        if path in self._files:
+            del self._files[path]
+            self._cache_files -= cache_of(path) is not None
 
 
 def _shown(path: PurePosixPath) -> str:

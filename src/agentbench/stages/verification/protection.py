@@ -17,6 +17,7 @@ from agentbench.stages.verification.pytest_tables import (
     may_hold_tables,
     restored,
 )
+from agentbench.stages.verification.tool_caches import ToolCache
 from agentbench.stages.verification.tree import BaseContent, Tree
 from agentbench.tasks.patched_file import PatchedFile
 
@@ -54,6 +55,7 @@ class JudgedChange:
     files: dict[PurePosixPath, PatchedFile | None]
     emptied: tuple[PurePosixPath, ...]
     dropped: tuple[Dropped, ...]
+    tool_caches: tuple[ToolCache, ...] = ()  # of the change, and in none of these
 
 
 def protect(
