@@ -157,12 +157,12 @@ def test_an_engine_that_is_down_is_69(tmp_path: Path, environ: dict[str, str]) -
 def test_an_image_that_is_missing_is_69_before_any_attempt(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    task = SmallTask(environment='image = "agentbench/python:3.99"').write(tmp_path / "small")
+    task = SmallTask(environment='image = "agentbench/python:3.8"').write(tmp_path / "small")
 
     ended = run_program("run", task, "--sandbox", "docker", env=environ, cwd=tmp_path)
 
     assert ended.returncode == 69
-    assert "small: there is no image agentbench/python:3.99" in ended.stderr
+    assert "small: the base image agentbench/python:3.8 is not built" in ended.stderr
     assert "agentbench images build" in ended.stderr
     assert _is_plain(ended)
     assert not (tmp_path / "runs").exists()

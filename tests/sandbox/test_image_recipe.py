@@ -3,18 +3,37 @@
 import io
 import tarfile
 
+import pytest
+
+from agentbench.errors import UsageError
 from agentbench.sandbox.image_recipe import build_context, recipe_hash
+from agentbench.sandbox.pytest_stack import STACKS, stack_for
+
+_IN_THE_GATE = ("3.9", "3.11")
 
 
-def test_the_hash_depends_on_what_is_built_on() -> None:
-    assert recipe_hash("slim-3.11") == recipe_hash("slim-3.11")
-    assert recipe_hash("slim-3.11") != recipe_hash("slim-3.12")
+def test_the_hash_depends_on_what_is_built_on_and_on_what_is_installed() -> None:
+    assert recipe_hash("slim-3.11", "3.11") == recipe_hash("slim-3.11", "3.11")
+    assert recipe_hash("slim-3.11", "3.11") != recipe_hash("debian-bookworm", "3.11")
+    assert recipe_hash("slim-3.9", "3.9") != recipe_hash("slim-3.9", "3.11")
 
 
-def test_the_context_holds_the_dockerfile_and_pure_wheels() -> None:
-    with tarfile.open(fileobj=io.BytesIO(build_context("3.11"))) as tar:
+@pytest.mark.parametrize(
+    "python",
+    [pytest.param(each, marks=() if each in _IN_THE_GATE else pytest.mark.soak) for each in STACKS],
+)
+def test_the_context_holds_the_dockerfile_and_the_wheels_of_a_python(python: str) -> None:
+    with tarfile.open(fileobj=io.BytesIO(build_context(python))) as tar:
         names = tar.getnames()
+    wheels = {name.removeprefix("wheels/") for name in names if name != "Dockerfile"}
     assert "Dockerfile" in names
-    wheels = [name for name in names if name != "Dockerfile"]
-    assert any(name.startswith("wheels/pytest-") for name in wheels)
     assert all(name.endswith("-none-any.whl") for name in wheels)
+    pins = {
+        "==".join(name.replace("_", "-").split("-none")[0].rsplit("-", 2)[:2]) for name in wheels
+    }
+    assert pins == set(stack_for(python))
+
+
+def test_a_python_without_a_recipe_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no base image has Python '3\.7'"):
+        build_context("3.7")

@@ -46,7 +46,7 @@ def test_an_image_that_is_up_to_date_is_not_built_again(engine: Engine, image: I
 def test_the_base_image_is_listed_and_is_the_default(engine: Engine, image: ImageId) -> None:
     listed = images.list_images(engine)
     assert image in {found.id for found in listed}
-    assert listed[0].id == images.resolve(engine, None)
+    assert images.resolve(engine, None) == images.resolve(engine, "agentbench/python:3.11") == image
     assert all(found.name == f"agentbench/python:{found.python}" for found in listed)
     assert all(found.size_bytes > 0 for found in listed)
 
@@ -58,18 +58,13 @@ def test_an_image_is_found_by_its_name(engine: Engine, image: ImageId) -> None:
 
 @pytest.mark.usefixtures("image")
 def test_a_python_that_was_not_made_is_refused_with_the_command_to_run(engine: Engine) -> None:
-    with pytest.raises(UnavailableError, match=r"agentbench images build --python 3\.1"):
-        images.resolve(engine, "agentbench/python:3.1")
+    with pytest.raises(UnavailableError, match=r"agentbench images build --python 3\.8"):
+        images.resolve(engine, "agentbench/python:3.8")
 
 
 def test_an_image_that_nobody_has_is_refused_with_a_remedy(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match="docker load"):
         images.resolve(engine, "localhost:1/no/such:image")
-
-
-def test_a_python_that_no_way_leads_to_names_all_that_was_tried(engine: Engine) -> None:
-    with pytest.raises(UnavailableError, match=r"Python 2\.6 can be made. Tried:\n  slim-2\.6: "):
-        images.build(engine, "2.6")
 
 
 def test_a_dockerfile_is_built_once_for_each_content(

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.sandbox.pytest_stack import DEFAULT_PYTHON, STACKS, stack_for
 
 images = typer.Typer(
     help="The base images that Docker sandboxes start from.",
@@ -18,8 +19,8 @@ images = typer.Typer(
 @images.command("build")
 def build_images(
     python: Annotated[
-        str | None, typer.Option("--python", help="A Python version like 3.12; default: any.")
-    ] = None,
+        str, typer.Option("--python", help=f"Its Python version: {', '.join(STACKS)}.")
+    ] = DEFAULT_PYTHON,
     debug: options.Debug = False,
 ) -> None:
     """Build the base image, from a registry where one answers, else from Debian's packages.
@@ -30,6 +31,7 @@ def build_images(
     from agentbench.sandbox.images import build
 
     del debug  # read by the program itself
+    stack_for(python)  # a version that is never built is refused without an engine, too
     image = build(Engine.connect(), python, progress=lambda line: typer.echo(line, err=True))
     typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
 

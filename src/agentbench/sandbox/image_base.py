@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -38,19 +37,12 @@ class Base:
     """Makes it be there and returns its name; raises SandboxError or OSError with the reason."""
 
 
-def bases_for(python: str | None, default: str) -> tuple[Base, ...]:
-    """The ways to a base with this Python, best one first; None: with whatever can be had."""
-    slim = python or default
-    suite = SUITES.get(python) if python else _suite_of_host()
-    ways = [Base(kind=f"slim-{slim}", python=slim, fetch=lambda e, p: _slim(e, p, slim))]
-    if suite is not None:
-        version = next(version for version, name in SUITES.items() if name == suite)
+def bases_for(python: str) -> tuple[Base, ...]:
+    """The ways to a base with this Python, best one first."""
+    ways = [Base(kind=f"slim-{python}", python=python, fetch=lambda e, p: _slim(e, p, python))]
+    if (suite := SUITES.get(python)) is not None:
         ways.append(
-            Base(
-                kind=f"debian-{suite}",
-                python=version,
-                fetch=lambda e, p: _debian(e, p, suite),
-            )
+            Base(kind=f"debian-{suite}", python=python, fetch=lambda e, p: _debian(e, p, suite))
         )
     return tuple(ways)
 
@@ -120,11 +112,3 @@ def _call(command: list[str]) -> None:
     except (subprocess.SubprocessError, OSError) as fault:
         said = getattr(fault, "stderr", "") or str(fault)
         raise SandboxError(f"{Path(command[0]).name} failed: {said[-500:]}") from fault
-
-
-def _suite_of_host() -> str:
-    try:
-        codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
-    except OSError:
-        codename = ""
-    return codename if codename in SUITES.values() else "bookworm"

@@ -10,16 +10,21 @@ from pathlib import Path
 
 from agentbench.errors import UnavailableError
 from agentbench.owned_folder import owned_folder
+from agentbench.sandbox.pytest_stack import stack_for
 
 _FOLDER = files("agentbench.sandbox") / "image"
 _DOWNLOAD_SECONDS = 300
 
 
-def recipe_hash(base: str) -> str:
-    """Names what an image made by this recipe from a kind of base holds."""
+def recipe_hash(base: str, python: str) -> str:
+    """Names what an image made by this recipe from a kind of base holds.
+
+    Raises:
+        UsageError: there is no recipe for this Python.
+    """
     digest = hashlib.sha256(base.encode())
-    for name in ("Dockerfile", "requirements.txt"):
-        digest.update(b"\0" + (_FOLDER / name).read_bytes())
+    digest.update(b"\0" + (_FOLDER / "Dockerfile").read_bytes())
+    digest.update(b"\0" + "\n".join(stack_for(python)).encode())
     return digest.hexdigest()[:16]
 
 
@@ -28,6 +33,7 @@ def build_context(python: str) -> bytes:
 
     Raises:
         UnavailableError: pip is missing, or gets no package index.
+        UsageError: there is no recipe for this Python.
     """
     buffer = io.BytesIO()
     with (
@@ -44,13 +50,11 @@ def build_context(python: str) -> bytes:
 
 
 def _download(python: str, folder: Path) -> None:
-    requirements = folder / "requirements.txt"
-    requirements.write_bytes((_FOLDER / "requirements.txt").read_bytes())
     command = [
         *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
         *("--only-binary", ":all:", "--implementation", "py", "--abi", "none"),
         *("--platform", "any", "--python-version", python),
-        *("--requirement", str(requirements), "--dest", str(folder)),
+        *("--dest", str(folder), *stack_for(python)),
     ]
     try:
         subprocess.run(
@@ -61,7 +65,6 @@ def _download(python: str, folder: Path) -> None:
         raise UnavailableError(
             f"the base image's wheels cannot be had by `python -m pip download`: {said[-500:]}"
         ) from fault
-    requirements.unlink()
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:

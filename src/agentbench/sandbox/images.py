@@ -3,19 +3,19 @@
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker_engine import Engine, NotThereError
 from agentbench.sandbox.docker_labels import KIND, PYTHON, RECIPE, labels_of
-from agentbench.sandbox.image_base import Base, Progress, bases_for, pull
+from agentbench.sandbox.image_base import SUITES, Base, Progress, bases_for, pull
 from agentbench.sandbox.image_recipe import build_context, recipe_hash
 from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.pytest_stack import DEFAULT_PYTHON, STACKS
 
 REPOSITORY = "agentbench/python"
-_DEFAULT_PYTHON = "3.12"  # where a registry has them all
 _MOST_RESTARTS = 3
 _STEP_IS_GONE = re.compile(r"No such image: sha256:|failed to get digest sha256:")
 _BUILD_SECONDS = 1800
@@ -45,20 +45,19 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
 
 
 def build(
-    engine: Engine, python: str | None = None, *, progress: Progress = lambda _line: None
+    engine: Engine, python: str = DEFAULT_PYTHON, *, progress: Progress = lambda _line: None
 ) -> BaseImage:
-    """Make the base image, unless it is there as the recipe has it.
-
-    Without a version it gets whatever Python this machine can come by.
+    """Make the base image with a Python, unless it is there as the recipe has it.
 
     Raises:
+        UsageError: no base image has this Python.
         UnavailableError: it cannot be made; names what was tried, in this order.
         SandboxError: the engine is lost.
     """
-    bases = bases_for(python, _DEFAULT_PYTHON)
+    bases = bases_for(python)
     there = {image.recipe: image for image in list_images(engine)}
     for base in bases:
-        if (image := there.get(recipe_hash(base.kind))) is not None:
+        if (image := there.get(recipe_hash(base.kind, base.python))) is not None:
             progress(f"{image.name} is there and up to date")
             return image
     faults: list[str] = []
@@ -69,12 +68,16 @@ def build(
             faults.append(f"{base.kind}: {fault}")
             continue
         return _build_on(engine, base, name, progress)
-    wanted = f"Python {python}" if python else "any Python"
     tried = "\n  ".join(faults)
     raise UnavailableError(
-        f"no base image with {wanted} can be made. Tried:\n  {tried}\n"
-        "Let the engine reach a registry, or install mmdebstrap."
+        f"no base image with Python {python} can be made. Tried:\n  {tried}\n{_remedy(python)}"
     )
+
+
+def _remedy(python: str) -> str:
+    if python in SUITES:
+        return "Let the engine reach a registry, or install mmdebstrap."
+    return f"Let the engine reach a registry; Debian's packages have Python {', '.join(SUITES)}."
 
 
 def resolve(engine: Engine, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
@@ -86,17 +89,11 @@ def resolve(engine: Engine, image: str | None, *, dockerfile: Path | None = None
     """
     if dockerfile is not None:
         return _of_dockerfile(engine, dockerfile)
-    if image is None:
-        return _default(engine)
+    image = image or name_of(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
         return found
     if image.startswith(f"{REPOSITORY}:"):
-        version = image.rpartition(":")[2]
-        there = ", ".join(known.python for known in list_images(engine)) or "none yet"
-        raise UnavailableError(
-            f"there is no image {image} (Python versions that are there: {there}): "
-            f"run `agentbench images build --python {version}`"
-        )
+        raise UnavailableError(_how_to_get(image, list_images(engine)))
     try:
         pull(engine, image, lambda _line: None)
     except SandboxError as fault:
@@ -109,11 +106,21 @@ def resolve(engine: Engine, image: str | None, *, dockerfile: Path | None = None
     return found
 
 
-def _default(engine: Engine) -> ImageId:
-    images = list_images(engine)
-    if not images:
-        raise UnavailableError("there is no base image yet: run `agentbench images build`")
-    return images[0].id
+def name_of(python: str) -> str:
+    """What the base image with a Python is called."""
+    return f"{REPOSITORY}:{python}"
+
+
+def _how_to_get(image: str, present: Sequence[BaseImage]) -> str:
+    """Why a base image of ours cannot be used, and the command that helps."""
+    version = image.rpartition(":")[2]
+    if version not in STACKS:
+        return f"there is no image {image}: base images exist for Python {', '.join(STACKS)}"
+    built = ", ".join(known.python for known in present) or "none"
+    return (
+        f"the base image {image} is not built (built: {built}): "
+        f"run `agentbench images build --python {version}`"
+    )
 
 
 def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
@@ -140,8 +147,8 @@ def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
 
 
 def _build_on(engine: Engine, base: Base, name: str, progress: Progress) -> BaseImage:
-    recipe = recipe_hash(base.kind)
-    tag = f"{REPOSITORY}:{base.python}"
+    recipe = recipe_hash(base.kind, base.python)
+    tag = name_of(base.python)
     context = build_context(base.python)
     progress(f"building {tag} on {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
