@@ -2,8 +2,8 @@ from datetime import date
 
 import pytest
 
-from agentbench.curation.detection.declaration import Declaration
 from agentbench.curation.detection.python_version import wanted_python
+from agentbench.tasks.project.declaration import Declaration
 from tests.curation.detection.trees import write_tree
 
 NOTHING = Declaration()

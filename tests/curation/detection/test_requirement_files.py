@@ -1,9 +1,9 @@
-from agentbench.curation.detection.declaration import Purpose
 from agentbench.curation.detection.requirement_files import (
     bundle_of_file,
     requirement_bundles,
     requirements_in,
 )
+from agentbench.tasks.project.declaration import Purpose
 from tests.curation.detection.trees import write_tree
 
 

@@ -1,5 +1,5 @@
-from agentbench.curation.detection.setup_cfg import parse_ini
 from agentbench.curation.detection.tox import nox_bundles, tox_bundles, tox_environment
+from agentbench.tasks.project.setup_cfg import parse_ini
 from tests.curation.detection.trees import write_tree
 
 TOX = """\

@@ -1,7 +1,7 @@
-from agentbench.curation.detection.declaration import Bundle, Declaration, Purpose
 from agentbench.curation.detection.pytest_settings import PytestSettings
 from agentbench.curation.detection.test_files import FoundTests
 from agentbench.curation.detection.ways import read_declaration, ways_to_install
+from agentbench.tasks.project.declaration import Bundle, Declaration, Purpose
 from tests.curation.detection.trees import write_tree
 
 NO_SETTINGS, NO_TESTS = PytestSettings(), FoundTests()

@@ -16,12 +16,12 @@ from agentbench.curation.detection.pytest_settings import (
     read_pytest_settings,
 )
 from agentbench.curation.detection.python_version import WantedPython, wanted_python
-from agentbench.curation.detection.setup_cfg import parse_ini
 from agentbench.curation.detection.test_files import FoundTests, find_tests
 from agentbench.curation.detection.tox import tox_environment
-from agentbench.curation.detection.tree_text import text_of
 from agentbench.curation.detection.ways import read_declaration, ways_to_install
 from agentbench.sandbox.images import REPOSITORY
+from agentbench.tasks.project.setup_cfg import parse_ini
+from agentbench.tasks.project.tree_text import text_of
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
 
 _MOST = 12

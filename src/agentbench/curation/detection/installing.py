@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from packaging.metadata import parse_email
 
-from agentbench.curation.detection.tree_text import text_of
+from agentbench.tasks.project.tree_text import text_of
 
 _PIP = "python -m pip install"
 DATED_PIP = "26.0"

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentbench.curation.detection.loose import Table, lines, table_in, texts
-from agentbench.curation.detection.pyproject import parse_toml
-from agentbench.curation.detection.setup_cfg import parse_ini
-from agentbench.curation.detection.tree_text import text_of
+from agentbench.tasks.project.loose import Table, lines, table_in, texts
+from agentbench.tasks.project.pyproject import parse_toml
+from agentbench.tasks.project.setup_cfg import parse_ini
+from agentbench.tasks.project.tree_text import text_of
 from agentbench.tasks.pytest_command import parse_pytest_command
 
 PLAIN_COMMAND = "python -m pytest"

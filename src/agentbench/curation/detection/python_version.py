@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from agentbench.curation.detection.declaration import Declaration
-from agentbench.curation.detection.tree_text import text_of
+from agentbench.tasks.project.declaration import Declaration
+from agentbench.tasks.project.tree_text import text_of
 
 # First releases; https://devguide.python.org/versions/
 _RELEASED: Mapping[str, date] = MappingProxyType(

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from agentbench.curation.detection.declaration import Bundle, Purpose, purpose_of, usable
-from agentbench.curation.detection.loose import lines
-from agentbench.curation.detection.tree_text import text_of
+from agentbench.tasks.project.declaration import Bundle, Purpose, purpose_of, usable
+from agentbench.tasks.project.loose import lines
+from agentbench.tasks.project.tree_text import text_of
 
 _PATTERNS = (
     "*requirements*.txt",

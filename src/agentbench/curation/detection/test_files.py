@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from agentbench.curation.detection.setup_py import parse_python
-from agentbench.curation.detection.tree_text import python_files, text_of
 from agentbench.tasks.history.file_kind import bears_tests
+from agentbench.tasks.project.setup_py import parse_python
+from agentbench.tasks.project.tree_text import python_files, text_of
 
 _FOLDERS = frozenset({"test", "tests", "testing"})
 _NAMED = frozenset({"conftest.py", "test.py", "tests.py"})

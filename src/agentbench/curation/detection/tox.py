@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from configparser import ConfigParser
 from pathlib import Path, PurePosixPath
 
-from agentbench.curation.detection.declaration import Bundle, Purpose, usable
-from agentbench.curation.detection.loose import lines
 from agentbench.curation.detection.requirement_files import requirements_in
-from agentbench.curation.detection.setup_py import parse_python
-from agentbench.curation.detection.tree_text import text_of
+from agentbench.tasks.project.declaration import Bundle, Purpose, usable
+from agentbench.tasks.project.loose import lines
+from agentbench.tasks.project.setup_py import parse_python
+from agentbench.tasks.project.tree_text import text_of
 
 _FILE = re.compile(r"-r\s*(?:\{(?:toxinidir|tox_root)\}/|\./)?([^\s{}]+)$")
 _CONDITION = re.compile(r"^[\w!{},.-]+:\s")

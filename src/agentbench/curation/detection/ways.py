@@ -5,13 +5,6 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from agentbench.curation.detection.declaration import (
-    Bundle,
-    Declaration,
-    Purpose,
-    distribution_of,
-    usable,
-)
 from agentbench.curation.detection.import_names import (
     BROUGHT_BY,
     PLUGINS_BY_FIXTURE,
@@ -19,14 +12,21 @@ from agentbench.curation.detection.import_names import (
     PLUGINS_BY_SETTING,
 )
 from agentbench.curation.detection.installing import Installation
-from agentbench.curation.detection.pyproject import parse_toml, read_pyproject
 from agentbench.curation.detection.pytest_settings import PytestSettings
 from agentbench.curation.detection.requirement_files import requirement_bundles
-from agentbench.curation.detection.setup_cfg import parse_ini, read_setup_cfg
-from agentbench.curation.detection.setup_py import read_setup_py
 from agentbench.curation.detection.test_files import FoundTests
 from agentbench.curation.detection.tox import nox_bundles, tox_bundles
-from agentbench.curation.detection.tree_text import text_of
+from agentbench.tasks.project.declaration import (
+    Bundle,
+    Declaration,
+    Purpose,
+    distribution_of,
+    usable,
+)
+from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
+from agentbench.tasks.project.setup_cfg import parse_ini, read_setup_cfg
+from agentbench.tasks.project.setup_py import read_setup_py
+from agentbench.tasks.project.tree_text import text_of
 
 _ALREADY_THERE = frozenset({"pytest", "_pytest", "pluggy", "py"})  # modules that pytest brings
 _MOST_BUNDLES = 3

@@ -6,10 +6,10 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from agentbench.curation.detection.loose import table_in, text_in, texts
-from agentbench.curation.detection.pyproject import parse_toml
-from agentbench.curation.detection.setup_py import parse_python
-from agentbench.curation.detection.tree_text import text_of
+from agentbench.tasks.project.loose import table_in, text_in, texts
+from agentbench.tasks.project.pyproject import parse_toml
+from agentbench.tasks.project.setup_py import parse_python
+from agentbench.tasks.project.tree_text import text_of
 
 _COMPILING = frozenset(
     {"cffi", "cython", "maturin", "meson-python", "mypy", "mypyc", "nanobind", "numpy", "pybind11",

@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.curation.detection.declaration import Purpose
-from agentbench.curation.detection.poetry import read_poetry, specifier_of
+from agentbench.tasks.project.declaration import Purpose
+from agentbench.tasks.project.poetry import read_poetry, specifier_of
 
 
 @pytest.mark.parametrize(

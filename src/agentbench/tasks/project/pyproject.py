@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from packaging.dependency_groups import resolve_dependency_groups
 from packaging.errors import ExceptionGroup
 
-from agentbench.curation.detection.declaration import (
+from agentbench.tasks.project.declaration import (
     Bundle,
     Declaration,
     purpose_of,
     pythons_of,
     usable,
 )
-from agentbench.curation.detection.loose import Table, table_in, text_in, texts
-from agentbench.curation.detection.poetry import read_poetry
+from agentbench.tasks.project.loose import Table, table_in, text_in, texts
+from agentbench.tasks.project.poetry import read_poetry
 
 _FILE = "pyproject.toml"
 

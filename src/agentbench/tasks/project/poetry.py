@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
 
-from agentbench.curation.detection.declaration import Bundle, Declaration, Purpose, purpose_of
-from agentbench.curation.detection.loose import Table, table_in, text_in, texts
+from agentbench.tasks.project.declaration import Bundle, Declaration, Purpose, purpose_of
+from agentbench.tasks.project.loose import Table, table_in, text_in, texts
 
 _COMPARED = re.compile(r"[<>=!]")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.curation.detection.declaration import (
+from agentbench.tasks.project.declaration import (
     Bundle,
     Declaration,
     Purpose,

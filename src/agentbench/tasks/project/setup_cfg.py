@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from configparser import ConfigParser, Error
 
-from agentbench.curation.detection.declaration import (
+from agentbench.tasks.project.declaration import (
     Bundle,
     Declaration,
     Purpose,
@@ -11,7 +11,7 @@ from agentbench.curation.detection.declaration import (
     pythons_of,
     usable,
 )
-from agentbench.curation.detection.loose import lines
+from agentbench.tasks.project.loose import lines
 
 
 def parse_ini(text: str | None) -> ConfigParser:

@@ -1,4 +1,4 @@
-from agentbench.curation.detection.setup_cfg import parse_ini, read_setup_cfg
+from agentbench.tasks.project.setup_cfg import parse_ini, read_setup_cfg
 
 TEXT = """\
 [metadata]

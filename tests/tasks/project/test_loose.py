@@ -1,4 +1,4 @@
-from agentbench.curation.detection.loose import lines, table_in, text_in, texts
+from agentbench.tasks.project.loose import lines, table_in, text_in, texts
 
 
 def test_a_table_that_is_not_there_or_is_none_is_empty():

@@ -1,4 +1,4 @@
-from agentbench.curation.detection.tree_text import python_files, text_of
+from agentbench.tasks.project.tree_text import python_files, text_of
 from tests.curation.detection.trees import write_tree
 
 

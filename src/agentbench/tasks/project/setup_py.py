@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
-from agentbench.curation.detection.declaration import (
+from agentbench.tasks.project.declaration import (
     Bundle,
     Declaration,
     Purpose,
@@ -11,7 +11,7 @@ from agentbench.curation.detection.declaration import (
     pythons_of,
     usable,
 )
-from agentbench.curation.detection.loose import texts
+from agentbench.tasks.project.loose import texts
 from agentbench.syntax import parse
 
 _DEEPEST = 20

@@ -1,0 +1,1 @@
+"""What a project's own files say of it: read and never run."""
