@@ -6,7 +6,7 @@ import pytest
 
 from agentbench.distribution import install_command
 from agentbench.runs.store import RunStore
-from tests.runs.records import configuration, failed, lost, resolved
+from tests.runs.records import ENVIRONMENT, configuration, failed, lost, resolved
 
 
 def made(runs_dir, name, makers, **more):
@@ -122,6 +122,34 @@ def test_a_task_that_was_changed_is_a_warning(cli, tmp_path):
     page.write_text(record.sealed_json(indent=1))
     said = compare(cli, tmp_path, "before", "after")
     assert said.stderr == "warning: not the same task in both runs, by its digest: task-0\n"
+
+
+def ran_with(python, image=None):
+    environment = ENVIRONMENT.model_copy(update={"python": python, "image_name": image})
+    return lambda **more: resolved(environment=environment, **more)
+
+
+def test_another_python_or_image_is_a_warning_in_one_line(cli, tmp_path):
+    old, new = "agentbench/python:3.11", "agentbench/python:3.13"
+    made(
+        tmp_path, "before", [ran_with("3.11.2", old), ran_with("3.11.2"), ran_with("3.9.2", "a:1")]
+    )
+    made(tmp_path, "after", [ran_with("3.13.5", new), ran_with("3.11.9"), ran_with("3.9.2", "a:2")])
+    said = compare(cli, tmp_path, "before", "after")
+    assert said.stderr == (
+        "warning: not the same Python or image in both runs: "
+        "task-0 (Python 3.11 → Python 3.13), task-2 (a:1 → a:2)\n"
+    )
+    document = json.loads(compare(cli, tmp_path, "before", "after", "--json").stdout)
+    assert document["changed_interpreters"][1] == {
+        "task_id": "task-2", "first": "a:1", "second": "a:2",
+    }  # fmt: skip
+
+
+def test_records_that_name_no_python_are_not_said_to_differ(cli, tmp_path):
+    made(tmp_path, "before", [resolved, ran_with("3.11.2")])
+    made(tmp_path, "after", [ran_with("3.13.5", "agentbench/python:3.13"), ran_with(None)])
+    assert compare(cli, tmp_path, "before", "after").stderr == ""
 
 
 def test_a_torn_line_is_a_warning(cli, two):

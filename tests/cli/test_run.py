@@ -1,4 +1,5 @@
 import json
+import platform
 
 import jsonschema
 import pytest
@@ -23,8 +24,9 @@ def test_a_run_prints_its_table_on_stdout_and_all_else_on_stderr(run, sandbox, t
         "first",
         "second",
     ]
-    first, second, *_, last = said.stderr.splitlines()
+    first, python, second, *_, last = said.stderr.splitlines()
     assert first == f"sandbox: {sandbox} (asked for by name)"
+    assert python == f"python: {platform.python_version()} of this machine"
     assert second == "agent: oracle (the reference solution, not an agent)"
     assert last.startswith("resolved 1/2 (50.0 %, 95 % CI 9.5\u201390.5) · 1 TOOL_ERROR · ")
     assert last.endswith(f" · $0.00 · {tmp_path}/runs/mine")

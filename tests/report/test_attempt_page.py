@@ -10,7 +10,7 @@ from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, 
 from agentbench.scoring.verdict import CaseChange
 from agentbench.stages.verification.dropped import Dropped
 from agentbench.stages.verification.tool_caches import ToolCache
-from tests.runs.records import crashed, failed, lost, records, resolved
+from tests.runs.records import ENVIRONMENT, crashed, failed, lost, records, resolved
 from tests.scoring.strategies import NOON
 
 NOWHERE = Path("nowhere")
@@ -50,6 +50,22 @@ def test_a_resolved_attempt_needs_no_reason():
     assert lines[:2] == ["t, attempt 2 of me", "resolved"]
     assert not [line for line in lines if line.startswith("why:")]
     assert lines[-1] == "files: nowhere"
+
+
+@pytest.mark.parametrize(
+    ("known", "line"),
+    [
+        ({"python": "3.11.2"}, "ran with Python 3.11.2, sandbox process"),
+        ({"image_name": "own:1"}, "ran with Python unknown of own:1, sandbox process"),
+        (
+            {"python": "3.9.2", "image_name": "agentbench/python:3.9"},
+            "ran with Python 3.9.2 of agentbench/python:3.9, sandbox process",
+        ),
+        ({}, "ran with Python unknown, sandbox process"),
+    ],
+)
+def test_the_python_and_its_image_are_named(known, line):
+    assert page(resolved(environment=ENVIRONMENT.model_copy(update=known)))[2] == line
 
 
 def test_a_failed_attempt_says_why_in_words():

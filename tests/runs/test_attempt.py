@@ -1,4 +1,5 @@
 import json
+import platform
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -72,6 +73,8 @@ def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, 
         "events.jsonl", "stages", "baseline.json", "final.json", "patch.diff",
         "control-1.json", "control-2.json",
     }  # fmt: skip
+    assert record.environment.python == platform.python_version()
+    assert record.environment.image_name is None
     timing = record.timing
     own = timing.agent_s + timing.tests_s + timing.setup_s + timing.controls_s
     assert timing.overhead_s == pytest.approx(timing.total_s - own)

@@ -24,6 +24,9 @@ def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, option
     assert kept.sandbox == provider.name
     assert kept.sandbox_facts == dict(provider.describe())
     assert [(entry.id, entry.digest) for entry in kept.tasks] == [(task.id, task.digest)]
+    assert [(entry.image, entry.python) for entry in kept.tasks] == [
+        (None, provider.describe()["python"])
+    ]
     assert kept.ending is None
     assert [item.attempt for item in run.planned] == [1, 2]
 
@@ -58,6 +61,17 @@ def test_an_image_that_is_not_there_is_said_before_a_folder_is_made(task, option
     with pytest.raises(UnavailableError, match=f"{task.id}: .*no/such:image"):
         start_run([task, odd], options)
     assert not options.runs_dir.exists()
+
+
+def test_a_run_in_containers_names_each_tasks_image_and_python(task, options):
+    own = task.model_copy(update={"environment": Environment(image="own:1")})
+    run = start_run([task, own], replace(options, sandbox=UnreliableProvider()))
+    kept = RunStore.open(run.store.folder).configuration()
+    assert [(entry.image, entry.python) for entry in kept.tasks] == [
+        ("agentbench/python:3.11", "3.11"),
+        ("own:1", None),
+    ]
+    assert run.planned.tasks[0].environment.image == "agentbench/python:3.11"
 
 
 def test_an_agent_that_is_not_trusted_needs_a_word_to_run_unsandboxed(task, options, tmp_path):

@@ -84,6 +84,7 @@ def compare(
     one, other = _read(first, second, runs_dir)
     comparison = compared(one.attempts, other.attempts)
     _warn_of_changed(comparison)
+    _warn_of_other_interpreters(comparison)
     names = Names(*label_runs([one.entrant, other.entrant]))
     _print(comparison, names, FormatName.JSON if as_json else format_name, alpha)
     if github_summary:
@@ -114,6 +115,19 @@ def _warn_of_changed(comparison: "Comparison") -> None:
         more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
         named = harmless(", ".join(changed[:_NAMED])) + more
         typer.echo(f"warning: not the same task in both runs, by its digest: {named}", err=True)
+
+
+def _warn_of_other_interpreters(comparison: "Comparison") -> None:
+    from agentbench.report.harmless import harmless
+
+    changes = comparison.interpreters
+    if changes:
+        more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+        named = ", ".join(
+            f"{each.task_id} ({each.first} → {each.second})" for each in changes[:_NAMED]
+        )
+        line = f"not the same Python or image in both runs: {harmless(named)}{more}"
+        typer.echo(f"warning: {line}", err=True)
 
 
 def _print(comparison: "Comparison", names: "Names", format_name: FormatName, alpha: float) -> None:

@@ -90,8 +90,11 @@ def _silent(_line: str) -> None:
 
 
 def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
+    from agentbench.cli.interpreters import interpreter_line
+
     if quiet:
         return
     typer.echo(f"sandbox: {configuration.sandbox} ({configuration.sandbox_reason})", err=True)
+    typer.echo(interpreter_line(configuration.tasks), err=True)
     if configuration.agent == "oracle":
         typer.echo("agent: oracle (the reference solution, not an agent)", err=True)

@@ -80,6 +80,7 @@ def facts_of(result: PytestResult) -> ReportFacts:
         collection_errors=tuple(error.file for error in result.collection_errors),
         collection_facts=tuple(map(_fact_of, result.collection_errors[:_FACTS])),
         internals_changed=result.internals_changed,
+        python=result.versions.python if result.versions is not None else None,
     )
 
 

@@ -22,6 +22,7 @@ def render_attempt(record: AttemptRecord, folder: Path) -> str:
 def _lines(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield f"{record.task_id}, attempt {record.attempt} of {harmless(record.agent)}"
     yield f"{verdict_word(record)}{_because(record)}"
+    yield harmless(_where(record))
     yield ""
     yield from _stages(record)
     yield from _candidates(record)
@@ -43,6 +44,13 @@ def _because(record: AttemptRecord) -> str:
     if not record.detail:
         return f": {reason} (fault: {record.fault}): {reason.description}"
     return f": {reason} (fault: {record.fault}): {harmless(record.detail)}"
+
+
+def _where(record: AttemptRecord) -> str:
+    environment = record.environment
+    python = f"Python {environment.python or 'unknown'}"
+    image = f" of {environment.image_name}" if environment.image_name else ""
+    return f"ran with {python}{image}, sandbox {environment.sandbox}"
 
 
 def _stages(record: AttemptRecord) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Two runs at the same tasks, side by side."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,6 +29,15 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterpreterChange:
+    """A task that ran with another Python, or in another image, in the second run."""
+
+    task_id: TaskId
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What two runs made of the tasks that both have."""
 
@@ -37,6 +46,7 @@ class Comparison:
     only_first: tuple[TaskId, ...]  # tasks that the other run has not
     only_second: tuple[TaskId, ...]
     changed: tuple[TaskId, ...]  # shared by id, yet not the same task: their digests differ
+    interpreters: tuple[InterpreterChange, ...]  # as far as both runs' records name theirs
     gained: tuple[Flip, ...]  # the second run resolved a larger share
     lost: tuple[Flip, ...]
     overall: Difference  # over all attempts
@@ -95,6 +105,7 @@ def compare(first: Sequence[Headline], second: Sequence[Headline]) -> Comparison
         only_first=tuple(sorted(ours.keys() - theirs.keys())),
         only_second=tuple(sorted(theirs.keys() - ours.keys())),
         changed=_changed(first, second),
+        interpreters=tuple(_interpreter_changes(shared, first, second)),
         gained=tuple(flip for flip in flips if flip.second.share > flip.first.share),
         lost=tuple(flip for flip in flips if flip.second.share < flip.first.share),
         overall=paired_difference(overall_pairs(both)),
@@ -122,3 +133,39 @@ def _changed(first: Sequence[Headline], second: Sequence[Headline]) -> tuple[Tas
     ours = {attempt.task_id: attempt.task_digest for attempt in first}
     theirs = {attempt.task_id: attempt.task_digest for attempt in second}
     return tuple(sorted(t for t in ours.keys() & theirs.keys() if ours[t] != theirs[t]))
+
+
+def _interpreter_changes(
+    shared: Iterable[TaskId], first: Sequence[Headline], second: Sequence[Headline]
+) -> Iterator[InterpreterChange]:
+    for what in (_python_of, _image_of):
+        ours, theirs = _by_task(first, what), _by_task(second, what)
+        changed = [task for task in shared if _differ(ours.get(task), theirs.get(task))]
+        for task in changed:
+            before, after = (", ".join(sorted(known[task])) for known in (ours, theirs))
+            yield InterpreterChange(task_id=task, first=before, second=after)
+        shared = [task for task in shared if task not in changed]
+
+
+def _by_task(
+    attempts: Sequence[Headline], what: Callable[[Headline], str | None]
+) -> dict[TaskId, set[str]]:
+    found: dict[TaskId, set[str]] = {}
+    for attempt in attempts:
+        if (value := what(attempt)) is not None:
+            found.setdefault(attempt.task_id, set()).add(value)
+    return found
+
+
+def _differ(first: set[str] | None, second: set[str] | None) -> bool:
+    """Whether two runs are known to differ: older records name neither Python nor image."""
+    return first is not None and second is not None and first != second
+
+
+def _python_of(attempt: Headline) -> str | None:
+    """Without the last number: a base image that is made anew has the newest patch release."""
+    return attempt.python and f"Python {'.'.join(attempt.python.split('.')[:2])}"
+
+
+def _image_of(attempt: Headline) -> str | None:
+    return attempt.image_name

@@ -74,6 +74,10 @@ def comparison_document(comparison: Comparison, names: tuple[str, str]) -> dict[
         "only_first": list(comparison.only_first),
         "only_second": list(comparison.only_second),
         "changed_tasks": list(comparison.changed),
+        "changed_interpreters": [
+            {"task_id": change.task_id, "first": change.first, "second": change.second}
+            for change in comparison.interpreters
+        ],
     }
 
 

@@ -9,7 +9,13 @@ from uuid import uuid4
 
 from agentbench.agents.interface import Agent
 from agentbench.agents.model_door import ModelDoor
-from agentbench.errors import AttemptTimeoutError, SandboxError, StorageError, UnavailableError
+from agentbench.errors import (
+    AttemptTimeoutError,
+    GitCloneError,
+    SandboxError,
+    StorageError,
+    UnavailableError,
+)
 from agentbench.file_lock import FileLock, LockHeldError
 from agentbench.runs.afterwards import left_to_the_next_start, made_again_later, removed_or_left
 from agentbench.runs.cutoff import Cutoff
@@ -18,6 +24,7 @@ from agentbench.runs.record import AttemptRecord, RunId
 from agentbench.runs.recording import AttemptIdentity, make_record
 from agentbench.runs.stage_log import StageLog
 from agentbench.runs.storage import writing_into
+from agentbench.runs.task_image import with_image
 from agentbench.runs.trajectory import LOG, leave_trajectory
 from agentbench.runs.workshop import Place, Workshop
 from agentbench.sandbox.interface import ImageId, SandboxProvider, Stream
@@ -239,15 +246,21 @@ class _Walker:
 
     def _resolve_image(self) -> None:
         if self.context.image is None:
-            self.context.image = _image_of(self._task, self._workshop)
+            workshop = self._workshop
+            self.context.task = with_image(self._task, workshop.provider, workshop.mirrors)
+            self.context.image = _image_of(self.context.task, workshop)
 
     @contextmanager
     def _prepared(self) -> Iterator[None]:
         """Hold the preparation's lock; whoever comes second finds it made."""
         with ExitStack() as held:
             # git_clone will meet what goes wrong here as well, and record it.
-            with suppress(UnavailableError, SandboxError, OSError):
-                self._recall_preparation(held)
+            with suppress(UnavailableError, SandboxError, GitCloneError, OSError):
+                try:
+                    self._recall_preparation(held)
+                except KeyboardInterrupt:
+                    if not self._cutoff.is_set():
+                        raise
             yield
 
     def _recall_preparation(self, held: ExitStack) -> None:

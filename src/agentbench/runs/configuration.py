@@ -27,6 +27,8 @@ class TaskEntry(Schema):
     id: TaskId
     folder: str
     digest: str
+    image: str | None = None  # None: of a Dockerfile, no image at all, or not known at the start
+    python: str | None = None  # None: not known before its tests run
 
 
 class RunConfiguration(Sealed):

@@ -44,6 +44,8 @@ class Headline(msgspec.Struct, frozen=True, gc=False, array_like=True):
     model: str | None
     task_digest: str
     rewards: str = ""  # of a script that judged: 'reward 1', names and numbers
+    image_name: str | None = None
+    python: str | None = None
 
     @classmethod
     def of(cls, record: "AttemptRecord | Headline") -> "Headline":
@@ -71,6 +73,8 @@ class Headline(msgspec.Struct, frozen=True, gc=False, array_like=True):
             record.model,
             record.task_digest,
             _told(record.rewards),
+            record.environment.image_name,
+            record.environment.python,
         )
 
     @property
@@ -106,6 +110,11 @@ class _Timing(msgspec.Struct, gc=False):
     total_s: float
 
 
+class _Environment(msgspec.Struct, gc=False):
+    image_name: str | None = None
+    python: str | None = None
+
+
 class _Failure(msgspec.Struct, gc=False):
     reason: FailureReason
     fault: Fault
@@ -125,6 +134,7 @@ class _Line(msgspec.Struct, gc=False):
     fault: Fault | None
     task_digest: str
     timing: _Timing
+    environment: _Environment
     model: str | None = None
     retry_of: int | None = None
     detail: str = ""
@@ -134,7 +144,7 @@ class _Line(msgspec.Struct, gc=False):
     rewards: dict[str, float] | None = None
 
 
-_SHARED = ("run_id", "task_id", "agent", "model", "task_digest")
+_SHARED = ("run_id", "task_id", "agent", "model", "task_digest", "image_name", "python")
 _DECODER: Final = msgspec.json.Decoder(_Line)
 
 
@@ -171,6 +181,7 @@ class Headlines:
 
     def _shared(self, told: _Line) -> Headline:
         one, usage = self._texts.setdefault, told.usage
+        image, python = told.environment.image_name, told.environment.python
         return Headline(
             RunId(one(told.run_id, told.run_id)),
             TaskId(one(told.task_id, told.task_id)),
@@ -191,6 +202,8 @@ class Headlines:
             one(told.model, told.model) if told.model is not None else None,
             one(told.task_digest, told.task_digest),
             _told(told.rewards),
+            None if image is None else one(image, image),
+            None if python is None else one(python, python),
         )
 
 

@@ -110,7 +110,9 @@ class EnvironmentRecord(Schema):
     sandbox: str
     facts: dict[str, str] = Field(default_factory=dict)
     lacks: tuple[str, ...] = ()  # promises that this back end does not keep here
-    image: str | None = None
+    image: str | None = None  # its id
+    image_name: str | None = None  # None: of a Dockerfile, or no image at all
+    python: str | None = None  # None: no test ran, and the image's name does not say it
     snapshot: str | None = None
     cpus: float
     memory_mib: int

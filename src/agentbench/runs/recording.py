@@ -17,6 +17,7 @@ from agentbench.runs.record import (
     TimingRecord,
     UsageRecord,
 )
+from agentbench.runs.task_image import image_of
 from agentbench.sandbox.interface import Promise
 from agentbench.scoring.evidence import StageName, StageResult
 from agentbench.scoring.verdict import Verdict
@@ -76,7 +77,7 @@ def make_record(
         agent_run=AgentRecord.of(outcome) if outcome else None,
         usage=_usage_record(context),
         timing=_timing(identity, context, results),
-        environment=_environment(context),
+        environment=_environment(context, results),
     )
 
 
@@ -168,13 +169,16 @@ def _timing(
     )
 
 
-def _environment(context: StageContext) -> EnvironmentRecord:
+def _environment(context: StageContext, results: Sequence[StageResult]) -> EnvironmentRecord:
     provider, limits = context.provider, context.limits
+    image = image_of(context.task, provider)
     return EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),
         lacks=tuple(promise.value for promise in Promise if promise not in provider.promises),
         image=context.image,
+        image_name=image.name,
+        python=_python_that_ran(results) or image.python,
         snapshot=context.prepared.snapshot if context.prepared else None,
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
@@ -182,3 +186,9 @@ def _environment(context: StageContext) -> EnvironmentRecord:
         disk_mib=limits.disk_mib,
         files=limits.files,
     )
+
+
+def _python_that_ran(results: Sequence[StageResult]) -> str | None:
+    """The Python of the baseline run: no agent had a say in what that told."""
+    told = (r.evidence.report for r in results if r.stage is StageName.BASELINE_RUN)
+    return next((report.python for report in told if report is not None), None)

@@ -1,6 +1,6 @@
 """Going on with a run that was interrupted, killed, or left without its engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from math import inf
 from pathlib import Path
@@ -25,6 +25,8 @@ from agentbench.runs.remaining import not_done
 from agentbench.runs.run import Run
 from agentbench.runs.run_lock import alone
 from agentbench.runs.store import RunStore
+from agentbench.runs.task_image import with_images
+from agentbench.runs.workshop import Workshop
 from agentbench.tasks.load import load_tasks
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
@@ -75,7 +77,10 @@ def resume_run(
         cache_dir=cache_dir if cache_dir is not None else default_cache_dir(),
         say=say,
     )
-    tasks = _reloaded(configuration, options)
+    given = _reloaded(configuration, options)
+    chosen = chosen_sandbox(options)
+    workshop = workshop_of(options, chosen.provider)
+    tasks = _with_images_of_the_run(given, configuration, workshop)
     tries = store.reading()
     retries = inf if retry_lost else configuration.retries
     durations = durations_of(options, configuration)
@@ -85,7 +90,6 @@ def resume_run(
     model = model_of(options)
     model.check(chosen_agent)
     slots_elsewhere(options.executor)
-    chosen = chosen_sandbox(options)
     clear_up(options, chosen.provider)
     if planned:
         ask_model(model, chosen_agent, probe=True)
@@ -94,10 +98,15 @@ def resume_run(
         store=store,
         planned=planned,
         agent=chosen_agent,
-        workshop=workshop_of(options, chosen.provider),
+        workshop=workshop,
         model=model,
         durations=durations,
-        warnings=(*recovered, *tries.warnings(), *chosen.warnings),
+        warnings=(
+            *recovered,
+            *tries.warnings(),
+            *chosen.warnings,
+            *_image_warnings(given, tasks, configuration),
+        ),
         retry_lost=retry_lost,
         say=say,
     )
@@ -114,6 +123,36 @@ def _reloaded(configuration: RunConfiguration, options: RunOptions) -> tuple[Tas
             "back, or start a new run"
         )
     return tasks
+
+
+def _with_images_of_the_run(
+    tasks: Sequence[Task], configuration: RunConfiguration, workshop: Workshop
+) -> list[Task]:
+    """The tasks with the images that the run began with, whatever would be chosen today."""
+    images = {entry.id: entry.image for entry in configuration.tasks}
+    known = [task if images[task.id] is None else _named(task, images[task.id]) for task in tasks]
+    return with_images(known, workshop.provider, workshop.mirrors)
+
+
+def _named(task: Task, image: str | None) -> Task:
+    environment = task.environment.model_copy(update={"image": image})
+    return task.model_copy(update={"environment": environment})
+
+
+def _image_warnings(
+    given: Sequence[Task], tasks: Sequence[Task], configuration: RunConfiguration
+) -> tuple[str, ...]:
+    """A line for a run of an older agentbench, which did not write down its images."""
+    recorded = {entry.id for entry in configuration.tasks if entry.image is not None}
+    chosen = {
+        task.environment.image: None
+        for before, task in zip(given, tasks, strict=True)
+        if before.environment.image != task.environment.image and task.id not in recorded
+    }
+    if not chosen:
+        return ()
+    names = ", ".join(map(str, chosen))
+    return (f"{configuration.run_id}: its images were not recorded; the rest runs in {names}",)
 
 
 def _same_agent(configuration: RunConfiguration, agent: Agent) -> Agent:

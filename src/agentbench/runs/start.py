@@ -28,6 +28,8 @@ from agentbench.runs.parts import (
 from agentbench.runs.record import RunId
 from agentbench.runs.run import Run
 from agentbench.runs.store import RunStore, new_run_id
+from agentbench.runs.task_image import image_of, python_warnings, why_python, with_images
+from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.choose import Chosen
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.tasks.task import Task
@@ -52,9 +54,10 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     _refuse_unsandboxed(options, chosen)
     clear_up(options, chosen.provider)
     ask_model(model, agent, probe=options.probe)
-    _check_images(tasks, chosen.provider)
-    _install(agent, tasks, chosen.provider)
     workshop = workshop_of(options, chosen.provider)
+    given, tasks = tasks, with_images(tasks, chosen.provider, workshop.mirrors)
+    _check_images(given, tasks, workshop)
+    _install(agent, tasks, chosen.provider)
     if slots is None:  # else attempts are made on other machines
         check_agent_programs(agent, tasks, workshop, say=options.say)
     configuration = _configuration(tasks, options, agent, chosen, slots)
@@ -68,7 +71,10 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
         workshop=workshop,
         model=model,
         durations=durations,
-        warnings=chosen.warnings,
+        warnings=(
+            *chosen.warnings,
+            *python_warnings(tasks, chosen.provider, workshop.mirrors),
+        ),
         say=options.say,
     )
 
@@ -84,18 +90,19 @@ def _refuse_unsandboxed(options: RunOptions, chosen: Chosen) -> None:
         )
 
 
-def _check_images(tasks: Sequence[Task], provider: SandboxProvider) -> None:
+def _check_images(given: Sequence[Task], tasks: Sequence[Task], workshop: Workshop) -> None:
     """Find missing images before any attempt; what a Dockerfile makes is made in its attempt."""
     seen: set[str | None] = set()
-    for task in tasks:
+    for original, task in zip(given, tasks, strict=True):
         image = task.environment.image
         if task.environment.dockerfile is not None or (image in seen and task.workdir is None):
             continue
         seen.add(image)
         try:
-            resolve_image(task, provider)
+            resolve_image(task, workshop.provider)
         except UnavailableError as error:
-            raise UnavailableError(f"{task.id}: {error}") from error
+            why = "" if image is None else why_python(original, workshop.mirrors)
+            raise UnavailableError(f"{task.id}: {why}{error}") from error
 
 
 def _install(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> None:
@@ -143,14 +150,22 @@ def _configuration(
         max_cost_usd=options.max_cost_usd,
         integrity_controls=options.integrity_controls,
         shuffle_seed=options.shuffle_seed,
-        tasks=tuple(
-            TaskEntry(id=task.id, folder=str(task.folder.resolve()), digest=task.digest)
-            for task in tasks
-        ),
+        tasks=tuple(_entry(task, provider) for task in tasks),
         catalogue_commit=commit,
         catalogue_dirty=dirty,
         host=host_facts(),
         started_at=now,
+    )
+
+
+def _entry(task: Task, provider: SandboxProvider) -> TaskEntry:
+    image = image_of(task, provider)
+    return TaskEntry(
+        id=task.id,
+        folder=str(task.folder.resolve()),
+        digest=task.digest,
+        image=image.name,
+        python=image.python,
     )
 
 

@@ -111,6 +111,12 @@ def name_of(python: str) -> str:
     return f"{REPOSITORY}:{python}"
 
 
+def python_in(name: str) -> str | None:
+    """The Python of a base image by its name; None for any other image."""
+    version = name.removeprefix(f"{REPOSITORY}:")
+    return version if version in STACKS else None
+
+
 def _how_to_get(image: str, present: Sequence[BaseImage]) -> str:
     """Why a base image of ours cannot be used, and the command that helps."""
     version = image.rpartition(":")[2]

@@ -184,7 +184,10 @@ class SandboxProvider(Protocol):
         """What this back end keeps on this machine, as far as could be found out."""
 
     def describe(self) -> Mapping[str, str]:
-        """Engine, version, isolation facts for the record; keys are stable words."""
+        """Engine, version, isolation facts for the record; keys are stable words.
+
+        `python` is there where all sandboxes have that one Python, whatever their image is called.
+        """
 
     @property
     def places(self) -> tuple[Path, ...]:

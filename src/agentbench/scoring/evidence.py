@@ -126,6 +126,7 @@ class ReportFacts(Schema):
     collection_errors: tuple[str, ...] = ()  # the files, first one first
     collection_facts: tuple[CollectionFact, ...] = ()  # one for each; none in old records
     internals_changed: tuple[str, ...] = ()  # pytest functions that are not what they were
+    python: str | None = None  # the version that ran it, as far as the reporter got to say it
 
 
 class AgentEnding(StrEnum):

@@ -24,6 +24,11 @@ def text_of(tree: Path, name: str) -> str | None:
         content = path.read_bytes()
     except (OSError, ValueError, RuntimeError):  # a loop of links, a NUL in a name
         return None
+    return decoded(content)
+
+
+def decoded(content: bytes) -> str:
+    """A file's text; a byte order mark is left out, and what is no UTF-8 is read as Latin-1."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
