@@ -52,6 +52,38 @@ def test_the_good_rest_is_written_and_the_program_says_65(take, project, tmp_pat
     ]
 
 
+@pytest.mark.docker
+def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cli, tmp_path):
+    mirrors = tmp_path / "repos"
+    good, foreign, old = (Project(mirrors, f"acme/{name}") for name in ("good", "foreign", "old"))
+    (tmp_path / "recipes.toml").write_text(
+        '[[recipe]]\nrepo = "acme/good"\ninstall = ""\n'
+        '[[recipe]]\nrepo = "acme/old"\npython = "3.7"\ninstall = ""\n'
+    )
+    entries = [
+        project.instance(instance_id=f"acme__{name}-1")
+        for name, project in (("foreign", foreign), ("old", old), ("good", good))
+    ]
+    said = cli(
+        *("tasks", "import", "swebench", write_lines(tmp_path / "in.jsonl", *entries)),
+        *("--out", tmp_path / "tasks", "--repos", mirrors, "--recipes", tmp_path / "recipes.toml"),
+        *("--image-template", "localhost:1/none/{instance_id}", "--sandbox", "docker"),
+        *("--repeat", "1", "--runs-dir", tmp_path / "runs", "--quiet"),
+    )
+    assert said.code == 65, said.stderr
+    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__good-1  good"
+    assert said.stderr.endswith("1 task written, 1 of 1 proven good, 2 refused\n")
+    refused = [line for line in said.stderr.splitlines() if line.startswith("refused: ")]
+    assert [line.split(": ")[2:4] for line in refused] == [
+        ["acme__foreign-1", "image"],
+        ["acme__old-1", "image"],
+    ]
+    assert "localhost:1/none/acme__foreign-1" in refused[0]
+    assert "base images exist for Python 3.8, " in refused[1]
+    assert all("--image-template" in line for line in refused)
+    assert [folder.name for folder in (tmp_path / "tasks").iterdir()] == ["acme__good-1"]
+
+
 def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
     said = take(project.instance(FAIL_TO_PASS=[f"{FILE}::test_last[two"]))
     assert said.code == 0, said.stderr

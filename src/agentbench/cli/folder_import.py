@@ -31,12 +31,15 @@ def conclude(
         UsageError: an option is wrong.
     """
     from agentbench.cli.gating import gate_settings, prove_made, tell
+    from agentbench.curation.image_check import refuse_without_images
     from agentbench.report.harmless import harmless
 
     for note in () if quiet else imported.notes:
         typer.echo(f"note: {harmless(note, limit=500)}", err=True)
-    proven = None
-    if prove and imported.written:
+    proven, refused, written = None, list(imported.refused), list(imported.written)
+    if prove and written:
         settings = gate_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
-        proven = prove_made(imported.written, settings, quiet=quiet, verbose=verbose)
-    tell(imported.refused, imported.written, proven, as_json=as_json)
+        refused += refuse_without_images(written, settings.options)
+        written = [folder for folder in written if folder.exists()]
+        proven = prove_made(written, settings, quiet=quiet, verbose=verbose)
+    tell(refused, written, proven, as_json=as_json)

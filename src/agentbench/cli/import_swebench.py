@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from agentbench.tasks.importers.swebench.surroundings import Detect, Sources
     from agentbench.tasks.mirror import Mirrors
 
+_REMEDY = "or give an image with --image-template, or a recipe with another Python with --recipes"
+
 
 def import_swebench(
     file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
@@ -59,6 +61,7 @@ def import_swebench(
     Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
     """
     from agentbench.cli.gating import gate_settings, prove_made, tell
+    from agentbench.curation.image_check import refuse_without_images
     from agentbench.runs.places import usable_cache_dir
     from agentbench.tasks.importers.swebench.importing import Choice, import_file
     from agentbench.tasks.mirror import Mirrors
@@ -79,7 +82,10 @@ def import_swebench(
         ),
     )
     imported = import_file(file, choice, mirrors)
-    refused = [*imported.refused, *_named(imported, settings, prove=not no_prove, quiet=quiet)]
+    refused = [*imported.refused]
+    if not no_prove:
+        refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
+    refused += _named(imported, settings, prove=not no_prove, quiet=quiet)
     made = [folder for folder in imported.written if folder.exists()]
     proven = None
     if not no_prove and made:
@@ -126,6 +132,7 @@ def _named(
 
     if not prove:
         return refuse_unnamed(imported.unnamed)
-    if not imported.unnamed:
+    unnamed = [folder for folder in imported.unnamed if folder.exists()]
+    if not unnamed:
         return []
-    return name_tests(imported.unnamed, settings.options, showing(quiet=quiet, verbose=False))
+    return name_tests(unnamed, settings.options, showing(quiet=quiet, verbose=False))

@@ -1,7 +1,7 @@
 """The Docker back end: a container for each sandbox."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -135,6 +135,18 @@ class DockerProvider:
         if workdir is None:
             return found
         return with_workdir(self._engine, found, workdir, images.follow)
+
+    def build_base_image(
+        self, python: str, *, progress: Callable[[str], None] = lambda _line: None
+    ) -> None:
+        """Make the base image with a Python, unless it is there.
+
+        Raises:
+            UsageError: no base image has this Python.
+            UnavailableError: it cannot be made.
+            SandboxError: the engine is lost.
+        """
+        images.build(self._engine, python, progress=progress)
 
     @contextmanager
     def open(

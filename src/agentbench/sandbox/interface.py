@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from socket import socket
 from threading import Event
 from types import MappingProxyType
-from typing import NewType, Protocol
+from typing import NewType, Protocol, runtime_checkable
 
 from agentbench.scoring.evidence import CommandResult
 
@@ -169,6 +169,22 @@ class Sandbox(Protocol):
 
         Raises:
             SandboxError: the sandbox is lost.
+        """
+
+
+@runtime_checkable
+class BuildsBaseImages(Protocol):
+    """A provider that makes base images."""
+
+    def build_base_image(
+        self, python: str, *, progress: Callable[[str], None] = lambda _line: None
+    ) -> None:
+        """Make the base image with a Python, unless it is there.
+
+        Raises:
+            UsageError: no base image has this Python.
+            UnavailableError: it cannot be made.
+            SandboxError: the engine is lost.
         """
 
 
