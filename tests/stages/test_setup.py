@@ -5,9 +5,12 @@ import pytest
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.tasks.mirror import Mirror
+from agentbench.stages.setup import version_settings
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.source import RepoSource
 from tests.fakes.staging import go, prepare, small_task, staged
 from tests.patience import with_growing_limit
+from tests.tasks.origins import Origin
 
 
 def commands(*lines: str, timeout_s: float = 60) -> str:
@@ -74,30 +77,39 @@ def test_all_commands_share_one_time_limit(provider, desk, tmp_path):
     assert evidence.command.timeout < limit  # what the first has left
 
 
-DESCRIBED = {
-    "v1.2.3": "1.2.3",
-    "1.2.3": "1.2.3",
-    "v1.2.3-4-gabcdef012345": "1.2.3.post4",
-    "release-2.0rc1": "2.0rc1",
-    "shop/v3": "3",
-    "nightly": "",
-    "v1.2-beta-x": "",
-    "123456789012": "",  # no tag: the first digits of the commit itself
-    "a12345678901": "",
-    None: "",
-}
-
-
 def test_projects_that_ask_git_for_their_version_are_told_it(provider, desk, tmp_path):
-    setup = commands("echo =$SETUPTOOLS_SCM_PRETEND_VERSION=$PBR_VERSION=", "false")
-    with staged(small_task(tmp_path / "small", setup=setup), provider, desk) as context:
-        go(context, "git_clone", "git_checkout")
-        assert context.mirror is not None
-        path, printed = context.mirror.path, []
-        for described in DESCRIBED:
-            desk.printed = b""
-            digits = described if described and len(described) == 12 else "0" * 12
-            context.mirror = Mirror(path=path, commit=digits + "0" * 28, described=described)
-            go(context, "setup")
-            printed.append(desk.printed.decode().strip())
-    assert printed == [f"={version}={version}=" for version in DESCRIBED.values()]
+    origin = Origin(tmp_path / "origin")
+    origin.write("basket.py", "")
+    origin.commit()
+    origin.git("tag", "8.0.0.dev0")
+    commit = origin.commit()
+    told = 'echo "=$SETUPTOOLS_SCM_PRETEND_VERSION=$PBR_VERSION="'
+    repo = f'url = "{origin.url}"\ncommit = "{commit}"'
+    task = small_task(tmp_path / "small", setup=commands(told, "false"), repo=repo, files={})
+    with staged(task, provider, desk) as context:
+        go(context, "git_clone", "git_checkout", "setup")
+    assert desk.printed.decode().splitlines() == [f"=8.0.0.dev1+g{commit[:9]}=8.0.0.dev1="]
+
+
+@pytest.mark.parametrize(
+    ("tag", "settings"),
+    [
+        ("1.2", {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.2", "PBR_VERSION": "1.2"}),
+        ("1.2+deb1", {"SETUPTOOLS_SCM_PRETEND_VERSION": "1.2+deb1", "PBR_VERSION": "1.2"}),
+        ("1!2.0", {"SETUPTOOLS_SCM_PRETEND_VERSION": "1!2.0"}),
+        ("nightly", {}),
+    ],
+)
+def test_pbr_is_told_what_it_can_read(tmp_path, tag, settings):
+    origin = Origin(tmp_path / "origin")
+    source = RepoSource(url=origin.url, commit=origin.commit())
+    origin.git("tag", tag)
+    assert version_settings(Mirrors(tmp_path / "mirrors").of(source)) == settings
+
+
+def test_files_without_a_history_have_no_version_to_tell(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.py").write_text("")
+    source = RepoSource(files=tmp_path / "files")
+    assert version_settings(Mirrors(tmp_path / "mirrors").of(source)) == {}
+    assert version_settings(None) == {}

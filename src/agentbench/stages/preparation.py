@@ -33,7 +33,7 @@ from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import Task
 from agentbench.tasks.verifier import VERIFIER_FOLDER
 
-_FORMAT = 2  # raised whenever a preparation of an older agentbench must not be used
+_FORMAT = 3  # raised whenever a preparation of an older agentbench must not be used
 _BASELINE_FORMAT = 2  # the same for baseline runs
 ONCE = "once-"
 """How the keys of preparations begin that one attempt alone may use."""

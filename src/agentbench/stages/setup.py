@@ -1,14 +1,14 @@
 """setup: run the task's set-up commands, and remember the state they leave."""
 
-import re
 from datetime import timedelta
+
+from packaging.version import Version
 
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.stages.interface import StageContext
 from agentbench.tasks.mirror import Mirror
-
-_VERSION = re.compile(r"^\D*?(\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?)(?:-(\d+)-g[0-9a-f]+)?$")
+from agentbench.tasks.project.scm_version import scm_version
 
 
 def setup(context: StageContext) -> Evidence:
@@ -22,12 +22,14 @@ def setup(context: StageContext) -> Evidence:
     left = context.scaled(context.task.setup.timeout_s)
     spent = timedelta(0)
     result: CommandResult | None = None
-    for line in context.task.setup.commands:
+    commands = context.task.setup.commands
+    told = version_settings(context.mirror) if commands else {}
+    for line in commands:
         result = sandbox.run(
             Command(
                 argv=("sh", "-c", line),
                 timeout=max(left - spent, timedelta(seconds=0.1)),
-                env={**version_settings(context.mirror), **context.task.environment.env},
+                env={**told, **context.task.environment.env},
                 sink=context.sink,
             )
         )
@@ -45,15 +47,14 @@ def setup(context: StageContext) -> Evidence:
 
 
 def version_settings(mirror: Mirror | None) -> dict[str, str]:
-    """The version that `git describe` gave, for projects that would ask the history we cut off.
+    """The version of the commit, for projects that would ask the history that we cut off.
 
-    The variables are those of setuptools-scm (also used by hatch-vcs) and pbr.
+    The variables are those of setuptools-scm (hatch-vcs reads it, too) and pbr, which knows neither
+    epochs nor local versions.
     """
-    described = mirror.described if mirror is not None else None
-    found = _VERSION.match(described) if described else None
-    # Without a tag git gives the commit's first digits, and those may all be decimal.
-    if found is None or (mirror is not None and mirror.commit.startswith(described or "")):
+    text = scm_version(mirror) if mirror is not None else None
+    if text is None:
         return {}
-    version, distance = found.groups()
-    text = f"{version}.post{distance}" if distance else version
-    return {"SETUPTOOLS_SCM_PRETEND_VERSION": text, "PBR_VERSION": text}
+    version = Version(text)
+    pbr = {} if version.epoch else {"PBR_VERSION": version.public}
+    return {"SETUPTOOLS_SCM_PRETEND_VERSION": text, **pbr}

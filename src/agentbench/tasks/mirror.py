@@ -59,7 +59,6 @@ class Mirror:
     path: Path
     commit: str
     has_commit: bool = True  # false: the origin answered and has no such commit
-    described: str | None = None  # what `git describe --tags` says, for projects that ask git
     use: Use | None = field(default=None, compare=False, repr=False)  # against eviction
 
 
@@ -116,17 +115,7 @@ class Mirrors:
                     self._fetch(url, path, commit)
                 finally:
                     _seal(path)
-        answer = git(
-            "describe", "--tags", "--always", "--abbrev=12", commit, cwd=path, env=_repository(path)
-        )
-        described = answer.stdout.decode().strip() if answer.ok else None
-        return Mirror(
-            path=path,
-            commit=commit,
-            has_commit=_has(path, commit),
-            described=described,
-            use=use,
-        )
+        return Mirror(path=path, commit=commit, has_commit=_has(path, commit), use=use)
 
     def _clone(self, url: str, path: Path) -> None:
         with owned_folder("clone-", self._folder) as scratch:
