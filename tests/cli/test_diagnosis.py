@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.cli.diagnosis import diagnose
+from agentbench.cli.diagnosis import base_image_finding, diagnose
 from agentbench.owned_folder import OWNER
 from agentbench.sandbox.choose import NAMES
 
@@ -67,3 +67,21 @@ def test_what_dead_runs_left_comes_with_its_remedy(tmp_path):
     (finding,) = (each for each in diagnose(tmp_path) if each.what == "leftovers")
     assert not finding.ok
     assert finding.detail.endswith("remove them: agentbench clean")
+
+
+@pytest.mark.parametrize(
+    ("names", "ok", "detail"),
+    [
+        ([], False, "none; make it: agentbench images build"),
+        (["agentbench/python:3.13", "agentbench/python:3.11"], True, None),
+        (
+            ["agentbench/python:3.13"],
+            False,
+            "agentbench/python:3.13; the default one, agentbench/python:3.11, is missing; "
+            "make it: agentbench images build",
+        ),
+    ],
+)
+def test_the_default_base_image_is_what_is_needed(names, ok, detail):
+    found = base_image_finding(names)
+    assert (found.ok, found.detail) == (ok, detail or ", ".join(names))

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,9 +70,20 @@ def _base_image() -> Finding:
         found = list_images(Engine.connect())
     except (UnavailableError, SandboxError):
         return Finding(what="base image", ok=False, detail="needs a container engine")
-    if not found:
-        return Finding(what="base image", ok=False, detail="none; make it: agentbench images build")
-    return Finding(what="base image", ok=True, detail=", ".join(image.name for image in found))
+    return base_image_finding([image.name for image in found])
+
+
+def base_image_finding(names: Sequence[str]) -> Finding:
+    """Whether the image is there that tasks without one of their own start from as a rule."""
+    from agentbench.sandbox.images import name_of
+    from agentbench.sandbox.pytest_stack import DEFAULT_PYTHON
+
+    there = name_of(DEFAULT_PYTHON) in names
+    shown = ", ".join(names) or "none"
+    if not there and names:
+        shown += f"; the default one, {name_of(DEFAULT_PYTHON)}, is missing"
+    remedy = "" if there else "; make it: agentbench images build"
+    return Finding(what="base image", ok=there, detail=f"{shown}{remedy}")
 
 
 def _disk(cache_dir: Path) -> Finding:
