@@ -68,7 +68,7 @@ def test_a_sandbox_without_images_has_the_python_of_its_machine(task, tmp_path):
 def test_a_task_that_asks_for_another_python_than_the_machines_is_named(task, tmp_path):
     old = asking(task, "<3.10", tmp_path)
     assert python_warnings([task, old], Borrowing(), mirrors()) == (
-        f"process has Python 3.11.4 only, which these tasks do not ask for: {old.id}",
+        f"process has Python 3.11.4 only; these tasks ask for another one: {old.id}",
     )
     assert python_warnings([task], Borrowing(), mirrors()) == ()
     assert python_warnings([old], CONTAINERS, mirrors()) == ()
@@ -92,5 +92,6 @@ def test_a_repository_that_cannot_be_cloned_is_left_to_the_attempts(task):
 
 def test_why_a_task_has_its_python_can_be_said(task, tmp_path):
     assert why_python(task, mirrors()) == ""
+    assert why_python(asking(task, ">=3.8", tmp_path / "new"), mirrors()) == ""
     old = asking(task, "<3.10", tmp_path)
     assert why_python(old, mirrors()) == "needs Python 3.9 (Requires-Python is <3.10); "

@@ -9,7 +9,6 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.pytest_stack import DEFAULT_PYTHON, STACKS
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.project.interpreter import (
-    NOT_ASKED,
     Interpreter,
     NoInterpreterError,
     ReadText,
@@ -41,11 +40,10 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
         GitCloneError: the repository that says which Python it needs cannot be had.
         UnavailableError: the project admits no Python that base images have.
     """
-    environment = task.environment
-    if environment.image is not None or environment.dockerfile is not None or _own(provider):
+    if _brings_an_image(task) or _own(provider) is not None:
         return task
     asked = _asked(task, mirrors, default=DEFAULT_PYTHON)
-    named = environment.model_copy(update={"image": name_of(asked.version)})
+    named = task.environment.model_copy(update={"image": name_of(asked.version)})
     return task.model_copy(update={"environment": named})
 
 
@@ -85,16 +83,20 @@ def python_warnings(
     if not unfit:
         return ()
     named = ", ".join(unfit[:_NAMED]) + (f" and {len(unfit) - _NAMED} more" * (len(unfit) > _NAMED))
-    return (f"{provider.name} has Python {own} only, which these tasks do not ask for: {named}",)
+    return (f"{provider.name} has Python {own} only; these tasks ask for another one: {named}",)
 
 
 def why_python(task: Task, mirrors: Mirrors) -> str:
     """Why a task without an image gets its Python, to be read before what is wrong with that."""
-    environment = task.environment
-    if environment.image is not None or environment.dockerfile is not None:
+    if _brings_an_image(task):
         return ""
     asked = _asked(task, mirrors, default=DEFAULT_PYTHON)
-    return "" if asked.why == NOT_ASKED else f"needs Python {asked.version} ({asked.why}); "
+    is_default = asked.version == DEFAULT_PYTHON
+    return "" if is_default else f"needs Python {asked.version} ({asked.why}); "
+
+
+def _brings_an_image(task: Task) -> bool:
+    return task.environment.image is not None or task.environment.dockerfile is not None
 
 
 def _own(provider: SandboxProvider) -> str | None:
@@ -103,8 +105,7 @@ def _own(provider: SandboxProvider) -> str | None:
 
 
 def _admits(task: Task, mirrors: Mirrors, here: str) -> bool:
-    environment = task.environment
-    if environment.image is not None or environment.dockerfile is not None:
+    if _brings_an_image(task):
         return True  # resolving the image has its own say
     supported = sorted({*STACKS, here}, key=lambda version: int(version.split(".")[1]))
     try:
