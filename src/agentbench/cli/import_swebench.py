@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentbench.tasks.importers.swebench.surroundings import Detect, Sources
     from agentbench.tasks.mirror import Mirrors
 
-_REMEDY = "or give an image with --image-template, or a recipe with another Python with --recipes"
+_REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
 
 def import_swebench(
