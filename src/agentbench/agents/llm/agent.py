@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import metadata
 
-from agentbench import __version__
 from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
 from agentbench.agents.llm import endings
 from agentbench.agents.llm.clients.choose import client_for
@@ -18,6 +18,7 @@ from agentbench.agents.llm.telling import note_on, opening
 from agentbench.agents.llm.tools.tool import Desk, Effect
 from agentbench.agents.llm.tools.workbench import EFFECTS, specs, use
 from agentbench.agents.model_door import ModelErrorKind
+from agentbench.distribution import DISTRIBUTION
 from agentbench.errors import LLMError
 from agentbench.pytest_results.tool_calls.project import project_in
 from agentbench.sandbox.interface import Sandbox
@@ -50,7 +51,7 @@ class LlmAgent:
     @property
     def version(self) -> str:
         """That of agentbench."""
-        return __version__
+        return metadata.version(DISTRIBUTION)
 
     @property
     def needs_model(self) -> bool:
