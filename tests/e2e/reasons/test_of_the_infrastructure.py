@@ -17,7 +17,7 @@ from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
 from agentbench.runs.rescore import rescore
 from agentbench.sandbox.docker import DockerProvider
 from agentbench.sandbox.docker_engine import Engine
-from agentbench.sandbox.images import list_images
+from agentbench.sandbox.images import build
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
@@ -112,7 +112,7 @@ def _while_it_works(
 
 def _bring_base_image(second: SecondEngine) -> None:
     """Copy the base image from the first engine."""
-    name = list_images(Engine.connect())[0].name
+    name = build(Engine.connect()).name
     with subprocess.Popen(["docker", "save", name], stdout=subprocess.PIPE) as saving:
         target = ["docker", f"--host={second.base_url}", "load", "--quiet"]
         subprocess.run(target, stdin=saving.stdout, check=True, timeout=240)
