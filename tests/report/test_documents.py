@@ -1,7 +1,13 @@
 import json
 
+import pytest
+
 from agentbench.report.comparison import compare
-from agentbench.report.documents import comparison_document, document, leaderboard_document
+from agentbench.report.documents import (
+    ComparisonDocument,
+    LeaderboardDocument,
+    SummaryDocument,
+)
 from agentbench.report.leaderboard import Entrant, leaderboard
 from agentbench.report.summary import Summary
 from tests.report.several import attempts
@@ -9,11 +15,13 @@ from tests.report.several import attempts
 
 def told(made):
     """A document as a program reads it: no number that JSON has no word for."""
-    return json.loads(json.dumps(made, allow_nan=False))
+    return json.loads(
+        made.model_dump_json(), parse_constant=lambda name: pytest.fail(f"JSON has no {name}")
+    )
 
 
 def test_a_summary_has_both_denominators_of_everything():
-    made = told(document(Summary.of(attempts("a", "rf", "rl", "ff"))))
+    made = told(SummaryDocument.of(Summary.of(attempts("a", "rf", "rl", "ff"))))
     assert (made["overall"]["total"], made["judged"]["total"]) == (6, 5)
     assert made["overall"]["clustered_by_task"] is True
     assert made["pass_at_k"][1] == {"k": 2, "any_of_k": 2 / 3, "all_of_k": 0.0}
@@ -23,14 +31,14 @@ def test_a_summary_has_both_denominators_of_everything():
 
 
 def test_of_no_attempts_there_are_no_shares_of_resolved_ones():
-    made = told(document(Summary.of([])))
+    made = told(SummaryDocument.of(Summary.of([])))
     assert set(made["per_resolved"].values()) == {None}
     assert made["pass_at_k"] == []
 
 
 def test_a_comparison_tells_the_test_and_what_it_could_show():
     comparison = compare(attempts("a", "r", "r", "l"), attempts("b", "r", "f", "f", "r"))
-    made = told(comparison_document(comparison, ("one", "two")))
+    made = told(ComparisonDocument.of(comparison, ("one", "two")))
     assert (made["first"]["label"], made["second"]["label"]) == ("one", "two")
     assert made["overall"]["test"] == "exact McNemar test"
     assert made["overall"]["detectable"] is None
@@ -43,14 +51,14 @@ def test_a_comparison_tells_the_test_and_what_it_could_show():
 
 
 def test_a_comparison_of_lost_attempts_alone_says_so():
-    made = told(comparison_document(compare(attempts("a", "l"), attempts("b", "r")), ("a", "b")))
+    made = told(ComparisonDocument.of(compare(attempts("a", "l"), attempts("b", "r")), ("a", "b")))
     assert made["judged"] is None
 
 
 def test_a_leaderboard_names_the_pairs():
     runs = [Entrant(name=name, attempts=attempts(name, "r", "f", agent=name)) for name in "ab"]
-    made = told(leaderboard_document(leaderboard(runs)))
+    made = told(LeaderboardDocument.of(leaderboard(runs)))
     assert [standing["label"] for standing in made["standings"]] == ["a", "b"]
     assert made["pairs"] == [{"first": "a", "second": "b", "tasks": 2, "p_value": 1.0}]
-    none = told(leaderboard_document(leaderboard(runs, with_groups=False)))
+    none = told(LeaderboardDocument.of(leaderboard(runs, with_groups=False)))
     assert [standing["group"] for standing in none["standings"]] == [None, None]

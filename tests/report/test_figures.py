@@ -3,9 +3,7 @@ import pytest
 from agentbench.report import figures
 from agentbench.report.summary import Summary
 from agentbench.runs.record import TimingRecord, UsageRecord
-from agentbench.scoring.paired import Pair, paired_difference
 from agentbench.scoring.statistics import Interval
-from agentbench.scoring.task_score import TaskScore
 from tests.report.several import attempts
 from tests.runs.records import failed, resolved
 
@@ -86,8 +84,13 @@ def test_intervals_p_values_and_amounts_read_well():
     assert told == [figures.NOTHING, "2", "2.2", "12,346"]
 
 
-def test_what_could_have_been_shown_is_said_of_few_and_of_many_tasks():
-    pair = Pair(TaskScore(0, 1), TaskScore(0, 1))
-    one, six = (figures.detectable(paired_difference({pair: tasks})) for tasks in (1, 6))
-    assert one == "1 task: too few to show any difference"
-    assert six == "6 tasks can show 96.3 points or more (80 % power)"
+def test_rounding_makes_no_number_contradict_its_verdict():
+    assert [figures.p_value(p) for p in (0.0496, 0.05, 0.0504)] == [
+        "p = 0.0496",
+        "p = 0.05",
+        "p = 0.0504",
+    ]
+    assert figures.p_value(0.0961, alpha=0.1) == "p = 0.096"
+    shown = figures.point_interval(Interval(0.0003, 0.1), confidence=0.9)
+    assert shown == "90 % CI +0.03 to +10.0"
+    assert figures.point_interval(Interval(-0.1, -0.0003)) == "95 % CI \u221210.0 to \u22120.03"

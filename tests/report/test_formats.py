@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agentbench.report.documents import document
+from agentbench.report.documents import SummaryDocument
 from agentbench.report.formats import Format, json_pieces, print_table, render
 from agentbench.report.leaderboard import Entrant, leaderboard
 from agentbench.report.rows import HEADER, rows_of
@@ -29,7 +29,9 @@ def test_json_holds_every_record_whole(attempts):
 
 
 def test_json_has_both_rates_with_their_intervals():
-    summary = document(Summary.of([resolved(), failed(task_id="two")]))
+    summary = SummaryDocument.of(Summary.of([resolved(), failed(task_id="two")])).model_dump(
+        mode="json"
+    )
     assert summary["overall"]["rate"] == summary["judged"]["rate"] == 0.5
     low, high = summary["overall"]["interval_95"]
     assert (round(low, 3), round(high, 3)) == (0.095, 0.905)

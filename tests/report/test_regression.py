@@ -9,13 +9,16 @@ WHOLE = attempts("a", *["r"] * 10)
 
 
 def found(*tasks, strict=False, alpha=0.05, first=WHOLE):
-    return regression(compare(first, attempts("b", *tasks)), alpha=alpha, strict=strict)
+    return regression(compare(first, attempts("b", *tasks), alpha=alpha), strict=strict)
 
 
 def test_what_chance_explains_is_no_regression():
     assert found(*["r"] * 5, *["f"] * 5) is None  # p = 2 / 2**5
     told = found(*["r"] * 4, *["f"] * 6)
-    assert told == "regression: \u221260.0 points over 10 tasks, exact McNemar test: p = 0.031"
+    assert told == (
+        "regression: \u221260.0 points, 95 % CI \u221283.2 to \u22124.5. Statistically significant "
+        "(p = 0.031): the first run is better. Exact McNemar test over 10 tasks."
+    )
     assert found(*["r"] * 5, *["f"] * 5, alpha=0.07) is not None
 
 
@@ -48,7 +51,7 @@ def test_where_nothing_was_judged_nothing_can_be_said():
 def test_an_answer_that_means_little_is_said_to():
     comparison = compare(attempts("a", "r", "r", "r"), attempts("b", "r", "r", "l"))
     few, unjudged = doubts(comparison, strict=False)
-    assert few.startswith("2 tasks are too few to show a regression")
+    assert few.startswith("2 tasks are too few to detect any regression")
     assert unjudged == "1 of 3 shared tasks have no judged attempt to test"
     assert doubts(comparison, strict=True) == ()
     assert doubts(compare(WHOLE, WHOLE), strict=False) == ()

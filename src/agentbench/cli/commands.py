@@ -23,7 +23,7 @@ SHORT_HELP = {
     "resume": "Go on with an interrupted run.",
     "rescore": "Judge a run's records again with today's rules.",
     "report": "Report on runs: a row per attempt, and the resolved rate.",
-    "compare": "Compare two runs: flips, and whether it is chance.",
+    "compare": "Compare two runs: flips, and statistical significance.",
     "show": "Show one attempt: stages, the reason and why, the patch.",
     "view": "Show runs as a web page, live while they go on.",
     "audit": "Look through tasks and runs for known leaks; runs nothing.",

@@ -1,6 +1,5 @@
 """`agentbench compare`."""
 
-import json
 import os
 import sys
 from enum import StrEnum
@@ -39,14 +38,19 @@ _Second = Annotated[
 _FailOnRegression = Annotated[
     bool,
     typer.Option(
-        "--fail-on-regression", help="Exit 1 where the second run is worse beyond chance."
+        "--fail-on-regression",
+        help="Exit 1 if the second run is worse by a statistically significant difference.",
     ),
 ]
 _Strict = Annotated[
     bool, typer.Option("--strict", help="With it: exit 1 for a single task that became worse.")
 ]
 _Alpha = Annotated[
-    float, typer.Option("--alpha", help="The level of p up to which it is no chance, 0 to 1.")
+    float,
+    typer.Option(
+        "--alpha",
+        help="A p value below this level is statistically significant; intervals cover 1 - alpha.",
+    ),
 ]
 
 
@@ -64,7 +68,7 @@ def compare(
     runs_dir: options.RunsDir = Path("runs"),
     debug: options.Debug = False,
 ) -> None:
-    """Compare two runs at the same tasks: which flipped, and whether chance explains it.
+    """Compare two runs at the same tasks: which flipped, and whether that is significant.
 
     Example: agentbench compare main last --fail-on-regression
     """
@@ -82,15 +86,15 @@ def compare(
         raise UsageError(f"--alpha must lie between 0 and 1, found {alpha}")
     require("agentbench compare", STATISTICS)
     one, other = _read(first, second, runs_dir)
-    comparison = compared(one.attempts, other.attempts)
+    comparison = compared(one.attempts, other.attempts, alpha=alpha)
     _warn_of_changed(comparison)
     _warn_of_other_interpreters(comparison)
     names = Names(*label_runs([one.entrant, other.entrant]))
-    _print(comparison, names, FormatName.JSON if as_json else format_name, alpha)
+    _print(comparison, names, FormatName.JSON if as_json else format_name)
     if github_summary:
-        _append_summary(comparison, names, alpha)
+        _append_summary(comparison, names)
     if fail_on_regression:
-        _check(comparison, alpha=alpha, strict=strict)
+        _check(comparison, strict=strict)
 
 
 def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, ReportedRun]":
@@ -130,33 +134,33 @@ def _warn_of_other_interpreters(comparison: "Comparison") -> None:
         typer.echo(f"warning: {line}", err=True)
 
 
-def _print(comparison: "Comparison", names: "Names", format_name: FormatName, alpha: float) -> None:
+def _print(comparison: "Comparison", names: "Names", format_name: FormatName) -> None:
     from agentbench.report.comparison_text import comparison_pieces, print_comparison
-    from agentbench.report.documents import comparison_document
+    from agentbench.report.documents import ComparisonDocument
 
     match format_name:
         case FormatName.JSON:
-            typer.echo(json.dumps(comparison_document(comparison, names), indent=1))
+            typer.echo(ComparisonDocument.of(comparison, names).model_dump_json(indent=1))
         case FormatName.MARKDOWN:
-            sys.stdout.writelines(comparison_pieces(comparison, names, alpha=alpha))
+            sys.stdout.writelines(comparison_pieces(comparison, names))
         case FormatName.TABLE:
             from rich.console import Console
 
-            print_comparison(comparison, names, Console(), alpha=alpha)
+            print_comparison(comparison, names, Console())
 
 
-def _append_summary(comparison: "Comparison", names: "Names", alpha: float) -> None:
+def _append_summary(comparison: "Comparison", names: "Names") -> None:
     from agentbench.report.comparison_text import comparison_pieces
     from agentbench.report.github_summary import append_summary
 
-    if not append_summary(comparison_pieces(comparison, names, alpha=alpha), os.environ):
+    if not append_summary(comparison_pieces(comparison, names), os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
 
 
-def _check(comparison: "Comparison", *, alpha: float, strict: bool) -> None:
+def _check(comparison: "Comparison", *, strict: bool) -> None:
     from agentbench.report.regression import doubts, regression
 
-    found = regression(comparison, alpha=alpha, strict=strict)
+    found = regression(comparison, strict=strict)
     if found is not None:
         typer.echo(found, err=True)
         raise typer.Exit(ExitCode.CHECK_FAILED)

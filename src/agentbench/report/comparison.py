@@ -15,7 +15,7 @@ from agentbench.report.task_outcomes import (
 )
 from agentbench.runs.headline import Headline
 from agentbench.scoring.paired import Difference, paired_difference
-from agentbench.scoring.statistics import Interval
+from agentbench.scoring.statistics import ALPHA
 from agentbench.tasks.problem import TaskId
 
 
@@ -62,29 +62,13 @@ class Comparison:
         """Second minus first: the mean over the shared tasks of their rates' differences."""
         return self.overall.difference
 
-    @property
-    def interval(self) -> Interval:
-        """The 95 % interval of the difference."""
-        return self.overall.interval
 
-    @property
-    def p_value(self) -> float:
-        """How often chance alone would give a difference as large."""
-        return self.overall.p_value
-
-    @property
-    def test(self) -> str:
-        """What the p value is of."""
-        return self.overall.test
-
-    @property
-    def detectable(self) -> float | None:
-        """The smallest difference that so many tasks could have shown; None: none at all."""
-        return self.overall.detectable
-
-
-def compare(first: Sequence[Headline], second: Sequence[Headline]) -> Comparison:
+def compare(
+    first: Sequence[Headline], second: Sequence[Headline], *, alpha: float = ALPHA
+) -> Comparison:
     """Compare two runs, each given by the last record of every attempt (`Reading.latest`).
+
+    `alpha` is the level below which a p value is statistically significant.
 
     Raises:
         InputError: they share no task.
@@ -108,8 +92,8 @@ def compare(first: Sequence[Headline], second: Sequence[Headline]) -> Comparison
         interpreters=tuple(_interpreter_changes(shared, first, second)),
         gained=tuple(flip for flip in flips if flip.second.share > flip.first.share),
         lost=tuple(flip for flip in flips if flip.second.share < flip.first.share),
-        overall=paired_difference(overall_pairs(both)),
-        judged=paired_difference(judged) if judged else None,
+        overall=paired_difference(overall_pairs(both), alpha=alpha),
+        judged=paired_difference(judged, alpha=alpha) if judged else None,
     )
 
 

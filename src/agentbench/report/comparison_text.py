@@ -9,17 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from agentbench.report.comparison import Comparison, Flip
-from agentbench.report.figures import (
-    NOTHING,
-    detectable,
-    p_value,
-    point_interval,
-    points,
-    summary_lines,
-)
+from agentbench.report.figures import NOTHING, points, summary_lines
 from agentbench.report.harmless import harmless
 from agentbench.report.markdown import code, escaped, head, row
-from agentbench.scoring.paired import Difference
+from agentbench.report.significance import statement
 from agentbench.tasks.problem import TaskId
 
 _NAMED = 50  # tasks of one kind that are named at a terminal or in a pull request
@@ -39,17 +32,15 @@ class _Line(NamedTuple):
     difference: str
 
 
-def print_comparison(
-    comparison: Comparison, names: Names, console: Console, *, alpha: float = 0.05
-) -> None:
-    """A comparison at a terminal; `alpha` is the level that tells chance from more."""
+def print_comparison(comparison: Comparison, names: Names, console: Console) -> None:
+    """A comparison at a terminal."""
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("", *names, "difference in points"):
         table.add_column(Text(harmless(title)), overflow="fold")
     for line in _lines(comparison):
         table.add_row(*line)
     console.print(table)
-    for sentence in sentences(comparison, alpha=alpha):
+    for sentence in sentences(comparison):
         console.print(sentence, highlight=False, markup=False, soft_wrap=True)
     for title, tasks in _left_out(comparison):
         named = f"{title} {harmless(tasks)}"
@@ -61,15 +52,13 @@ def print_comparison(
             console.print(flip, highlight=False, markup=False, soft_wrap=True)
 
 
-def comparison_pieces(
-    comparison: Comparison, names: Names, *, alpha: float = 0.05
-) -> Iterator[str]:
-    """A comparison as Markdown; `alpha` is the level that tells chance from more."""
+def comparison_pieces(comparison: Comparison, names: Names) -> Iterator[str]:
+    """A comparison as Markdown."""
     yield head(["", *map(code, names), "difference in points"])
     for line in _lines(comparison):
         yield row(map(escaped, line))
     yield "\n"
-    for sentence in sentences(comparison, alpha=alpha):
+    for sentence in sentences(comparison):
         yield f"{escaped(sentence)}\n\n"
     for title, tasks in _left_out(comparison):
         yield f"{escaped(title)} {code(tasks)}\n\n"
@@ -80,23 +69,14 @@ def comparison_pieces(
         yield "\n"
 
 
-def sentences(comparison: Comparison, *, alpha: float) -> Iterator[str]:
+def sentences(comparison: Comparison) -> Iterator[str]:
     """What the numbers mean, of both denominators."""
-    yield f"all attempts: {_meaning(comparison.overall, alpha)}"
+    yield f"All attempts: {statement(comparison.overall)}"
     judged = comparison.judged
     if judged is None:
-        yield "judged attempts: no task has one in both runs"
+        yield "Judged attempts: no task has one in both runs."
     else:
-        yield f"judged attempts: {_meaning(judged, alpha)}"
-
-
-def _meaning(difference: Difference, alpha: float) -> str:
-    is_luck = difference.p_value > alpha
-    verdict = "chance alone could explain it" if is_luck else "more than chance explains"
-    return (
-        f"{points(difference.difference)} points, {point_interval(difference.interval)}, "
-        f"{difference.test}: {p_value(difference.p_value)}, {verdict}; {detectable(difference)}"
-    )
+        yield f"Judged attempts: {statement(judged)}"
 
 
 def _lines(comparison: Comparison) -> Iterator[_Line]:

@@ -1,120 +1,266 @@
-"""What reports say, as JSON documents."""
+"""What reports say, as JSON documents; docs/schema has their schemas."""
 
 from collections.abc import Sequence
+from typing import Literal
 
-from agentbench.report.comparison import Comparison, Flip
+from agentbench.report.comparison import Comparison, Flip, InterpreterChange
 from agentbench.report.leaderboard import Leaderboard
+from agentbench.report.significance import statement
 from agentbench.report.summary import Rate, Summary
+from agentbench.schema import Schema
 from agentbench.scoring.paired import Difference
 from agentbench.scoring.pass_at_k import PassRates
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.problem import TaskId
 
 
-def document(summary: Summary) -> dict[str, object]:
-    """A summary."""
-    return {
-        "overall": _rate(summary.overall),
-        "judged": _rate(summary.judged),
-        "tasks": summary.tasks,
-        "pass_at_k": _passes(summary.passes),
-        "judged_pass_at_k": _passes(summary.judged_passes),
-        "reasons": {reason.value: count for reason, count in summary.reasons},
-        "faults": {fault.value: count for fault, count in summary.faults},
-        "quarantined": summary.quarantined,
-        "metered_attempts": summary.metered,
-        "cost_usd": summary.cost_usd,
-        "tokens": summary.tokens,
-        "attempt_seconds": summary.attempt_seconds,
-        "per_resolved": {
-            "cost_usd": summary.cost_per_resolved,
-            "tokens": summary.tokens_per_resolved,
-            "seconds": summary.seconds_per_resolved,
-        },
-    }
+class RateDocument(Schema):
+    """Resolved attempts of some attempts."""
+
+    resolved: int
+    total: int
+    rate: float
+    interval_95: tuple[float, float]
+    clustered_by_task: bool
+
+    @classmethod
+    def of(cls, rate: Rate) -> "RateDocument":
+        """The document of a rate."""
+        return cls(
+            resolved=rate.resolved,
+            total=rate.total,
+            rate=rate.share,
+            interval_95=rate.interval,
+            clustered_by_task=rate.tasks is not None,
+        )
 
 
-def leaderboard_document(board: Leaderboard) -> dict[str, object]:
-    """A leaderboard; `p_value` is corrected for the number of pairs."""
-    names = [standing.label for standing in board.standings]
-    return {
-        "tasks": board.tasks,
-        "common_tasks": board.common,
-        "standings": [
-            {
-                "label": standing.label,
-                "group": standing.group or None,
-                "common": _rate(standing.common),
-                "summary": document(standing.summary),
-            }
-            for standing in board.standings
-        ],
-        "pairs": [
-            {
-                "first": names[pair.first],
-                "second": names[pair.second],
-                "tasks": pair.tasks,
-                "p_value": pair.p_value,
-            }
-            for pair in board.pairs
-        ],
-    }
+class PassDocument(Schema):
+    """pass@k and pass^k for one k."""
+
+    k: int
+    any_of_k: float
+    all_of_k: float
+
+    @classmethod
+    def of(cls, rates: PassRates) -> "PassDocument":
+        """The document of two rates."""
+        return cls(k=rates.k, any_of_k=rates.any_of_k, all_of_k=rates.all_of_k)
 
 
-def comparison_document(comparison: Comparison, names: tuple[str, str]) -> dict[str, object]:
-    """A comparison."""
-    first, second = names
-    judged = comparison.judged
-    return {
-        "first": {"label": first, **document(comparison.first)},
-        "second": {"label": second, **document(comparison.second)},
-        "tasks": comparison.tasks,
-        "overall": _difference(comparison.overall),
-        "judged": None if judged is None else _difference(judged),
-        "gained": _flips(comparison.gained),
-        "lost": _flips(comparison.lost),
-        "only_first": list(comparison.only_first),
-        "only_second": list(comparison.only_second),
-        "changed_tasks": list(comparison.changed),
-        "changed_interpreters": [
-            {"task_id": change.task_id, "first": change.first, "second": change.second}
-            for change in comparison.interpreters
-        ],
-    }
+class PerResolvedDocument(Schema):
+    """What all attempts took, divided by the resolved ones; null if unknown or none is resolved."""
+
+    cost_usd: float | None
+    tokens: float | None
+    seconds: float | None
 
 
-def _difference(difference: Difference) -> dict[str, object]:
-    return {
-        "tasks": difference.tasks,
-        "difference": difference.difference,
-        "interval_95": list(difference.interval),
-        "test": difference.test,
-        "p_value": difference.p_value,
-        "detectable": difference.detectable,
-    }
+class SummaryDocument(Schema):
+    """Some attempts in numbers, over both denominators."""
+
+    overall: RateDocument
+    judged: RateDocument
+    tasks: int
+    pass_at_k: tuple[PassDocument, ...]
+    judged_pass_at_k: tuple[PassDocument, ...]
+    reasons: dict[FailureReason, int]
+    faults: dict[Fault, int]
+    quarantined: int
+    metered_attempts: int
+    cost_usd: float | None
+    tokens: int
+    attempt_seconds: float
+    per_resolved: PerResolvedDocument
+
+    @classmethod
+    def of(cls, summary: Summary) -> "SummaryDocument":
+        """The document of a summary."""
+        return cls(
+            overall=RateDocument.of(summary.overall),
+            judged=RateDocument.of(summary.judged),
+            tasks=summary.tasks,
+            pass_at_k=tuple(map(PassDocument.of, summary.passes)),
+            judged_pass_at_k=tuple(map(PassDocument.of, summary.judged_passes)),
+            reasons=dict(summary.reasons),
+            faults=dict(summary.faults),
+            quarantined=summary.quarantined,
+            metered_attempts=summary.metered,
+            cost_usd=summary.cost_usd,
+            tokens=summary.tokens,
+            attempt_seconds=summary.attempt_seconds,
+            per_resolved=PerResolvedDocument(
+                cost_usd=summary.cost_per_resolved,
+                tokens=summary.tokens_per_resolved,
+                seconds=summary.seconds_per_resolved,
+            ),
+        )
 
 
-def _flips(flips: Sequence[Flip]) -> list[dict[str, object]]:
-    return [
-        {"task_id": flip.task_id, "first": _count(flip.first), "second": _count(flip.second)}
+class StandingDocument(Schema):
+    """A run's place on a leaderboard."""
+
+    label: str
+    group: str | None  # letters; no significant difference between two runs that share one
+    common: RateDocument
+    summary: SummaryDocument
+
+
+class PairDocument(Schema):
+    """Two runs of a leaderboard."""
+
+    first: str
+    second: str
+    tasks: int
+    p_value: float  # corrected for the number of pairs (Holm)
+
+
+class LeaderboardDocument(Schema):
+    """Runs, the best first."""
+
+    tasks: int
+    common_tasks: int
+    standings: tuple[StandingDocument, ...]
+    pairs: tuple[PairDocument, ...]
+
+    @classmethod
+    def of(cls, board: Leaderboard) -> "LeaderboardDocument":
+        """The document of a leaderboard."""
+        names = [standing.label for standing in board.standings]
+        return cls(
+            tasks=board.tasks,
+            common_tasks=board.common,
+            standings=tuple(
+                StandingDocument(
+                    label=standing.label,
+                    group=standing.group or None,
+                    common=RateDocument.of(standing.common),
+                    summary=SummaryDocument.of(standing.summary),
+                )
+                for standing in board.standings
+            ),
+            pairs=tuple(
+                PairDocument(
+                    first=names[pair.first],
+                    second=names[pair.second],
+                    tasks=pair.tasks,
+                    p_value=pair.p_value,
+                )
+                for pair in board.pairs
+            ),
+        )
+
+
+class DifferenceDocument(Schema):
+    """A difference, its test, and what both mean."""
+
+    tasks: int
+    difference: float
+    confidence: float  # of the interval: 1 - alpha
+    interval: tuple[float, float]  # without 0 exactly if the difference is significant
+    test: str
+    p_value: float
+    alpha: float
+    is_significant: bool  # p_value < alpha
+    verdict: str  # the same in words, as every other report has it
+    detectable: float | None
+
+    @classmethod
+    def of(cls, difference: Difference) -> "DifferenceDocument":
+        """The document of a difference."""
+        return cls(
+            tasks=difference.tasks,
+            difference=difference.difference,
+            confidence=1 - difference.alpha,
+            interval=difference.interval,
+            test=difference.test,
+            p_value=difference.p_value,
+            alpha=difference.alpha,
+            is_significant=difference.is_significant,
+            verdict=statement(difference).verdict,
+            detectable=difference.detectable,
+        )
+
+
+class CountDocument(Schema):
+    """Attempts at one task."""
+
+    resolved: int
+    total: int
+
+
+class FlipDocument(Schema):
+    """A task of whose attempts another share was resolved."""
+
+    task_id: TaskId
+    first: CountDocument
+    second: CountDocument
+
+
+class InterpreterDocument(Schema):
+    """A task that ran with another Python, or in another image, in the second run."""
+
+    task_id: TaskId
+    first: str
+    second: str
+
+    @classmethod
+    def of(cls, change: InterpreterChange) -> "InterpreterDocument":
+        """The document of a change."""
+        return cls(task_id=change.task_id, first=change.first, second=change.second)
+
+
+class SideDocument(SummaryDocument):
+    """One of two runs: its attempts at shared tasks."""
+
+    label: str
+
+
+class ComparisonDocument(Schema):
+    """What `agentbench compare --json` prints."""
+
+    schema_version: Literal[1] = 1
+    first: SideDocument
+    second: SideDocument
+    tasks: int
+    overall: DifferenceDocument
+    judged: DifferenceDocument | None  # null: no shared task has a judged attempt in both runs
+    gained: tuple[FlipDocument, ...]
+    lost: tuple[FlipDocument, ...]
+    only_first: tuple[TaskId, ...]
+    only_second: tuple[TaskId, ...]
+    changed_tasks: tuple[TaskId, ...]
+    changed_interpreters: tuple[InterpreterDocument, ...]
+
+    @classmethod
+    def of(cls, comparison: Comparison, names: tuple[str, str]) -> "ComparisonDocument":
+        """The document of a comparison."""
+        first, second = (
+            SideDocument(label=name, **dict(SummaryDocument.of(summary)))
+            for name, summary in zip(names, (comparison.first, comparison.second), strict=True)
+        )
+        judged = comparison.judged
+        return cls(
+            first=first,
+            second=second,
+            tasks=comparison.tasks,
+            overall=DifferenceDocument.of(comparison.overall),
+            judged=None if judged is None else DifferenceDocument.of(judged),
+            gained=_flips(comparison.gained),
+            lost=_flips(comparison.lost),
+            only_first=comparison.only_first,
+            only_second=comparison.only_second,
+            changed_tasks=comparison.changed,
+            changed_interpreters=tuple(map(InterpreterDocument.of, comparison.interpreters)),
+        )
+
+
+def _flips(flips: Sequence[Flip]) -> tuple[FlipDocument, ...]:
+    return tuple(
+        FlipDocument(task_id=flip.task_id, first=_count(flip.first), second=_count(flip.second))
         for flip in flips
-    ]
+    )
 
 
-def _count(rate: Rate) -> dict[str, int]:
-    return {"resolved": rate.resolved, "total": rate.total}
-
-
-def _passes(passes: Sequence[PassRates]) -> list[dict[str, object]]:
-    return [
-        {"k": rates.k, "any_of_k": rates.any_of_k, "all_of_k": rates.all_of_k} for rates in passes
-    ]
-
-
-def _rate(rate: Rate) -> dict[str, object]:
-    low, high = rate.interval
-    return {
-        "resolved": rate.resolved,
-        "total": rate.total,
-        "rate": rate.share,
-        "interval_95": [low, high],
-        "clustered_by_task": rate.tasks is not None,
-    }
+def _count(rate: Rate) -> CountDocument:
+    return CountDocument(resolved=rate.resolved, total=rate.total)

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agentbench.report.summary import Summary
-from agentbench.scoring.paired import Difference
 from agentbench.scoring.pass_at_k import PassRates
-from agentbench.scoring.statistics import Interval
+from agentbench.scoring.statistics import ALPHA, Interval
 
 UNKNOWN_COST = "$?"
 NOTHING = "\u2013"
 _LEAST_P = 0.0001
+_MOST_DIGITS = 17  # of a float
 
 
 class Line(NamedTuple):
@@ -64,14 +64,25 @@ def points(difference: float) -> str:
     return "0.0" if shown[1:] == "0.0" else shown
 
 
-def point_interval(interval: Interval) -> str:
-    """Such as `95 % CI +10.0 to +30.0`."""
-    return f"95 % CI {points(interval.low)} to {points(interval.high)}"
+def point_interval(interval: Interval, *, confidence: float = 1 - ALPHA) -> str:
+    """Such as `95 % CI +10.0 to +30.0`; an end that is not zero is not shown as zero."""
+    low, high = (_bound(bound) for bound in interval)
+    return f"{100 * confidence:.4g} % CI {low} to {high}"
 
 
-def p_value(value: float) -> str:
-    """Such as `p = 0.031`."""
-    return f"p < {_LEAST_P}" if value < _LEAST_P else f"p = {value:.2g}"
+def _bound(bound: float) -> str:
+    shown = points(bound)
+    return f"{100 * bound:+.1g}".replace("-", "\u2212") if shown == "0.0" and bound else shown
+
+
+def p_value(value: float, *, alpha: float = ALPHA) -> str:
+    """Such as `p = 0.031`: two digits, or as many as tell it from `alpha`."""
+    if value < min(_LEAST_P, alpha):
+        return f"p < {_LEAST_P}"
+    digits = 2
+    while value != alpha and float(f"{value:.{digits}g}") == alpha and digits < _MOST_DIGITS:
+        digits += 1
+    return f"p = {value:.{digits}g}"
 
 
 def cost_per_resolved(summary: Summary) -> str:
@@ -87,12 +98,3 @@ def amount(number: float | None) -> str:
     if number is None:
         return NOTHING
     return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:,.1f}"
-
-
-def detectable(difference: Difference) -> str:
-    """What so many tasks could have shown, as a part of a sentence."""
-    tasks = f"{difference.tasks} task{'' if difference.tasks == 1 else 's'}"
-    if difference.detectable is None:
-        return f"{tasks}: too few to show any difference"
-    least = 100 * difference.detectable
-    return f"{tasks} can show {least:.1f} points or more (80 % power)"

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentbench.report.documents import document, leaderboard_document
+from agentbench.report.documents import LeaderboardDocument, SummaryDocument
 from agentbench.report.leaderboard import Leaderboard
 from agentbench.report.markdown import markdown_pieces
 from agentbench.report.rows import HEADER, cells_of, in_order, rows
@@ -115,8 +115,10 @@ def json_pieces(
     """
     yield "{"
     if board is not None:
-        yield f'"leaderboard": {json.dumps(leaderboard_document(board), indent=1)},\n'
-    yield f'"summary": {json.dumps(document(summary), indent=1)},\n"attempts": ['
+        told = LeaderboardDocument.of(board).model_dump_json(indent=1)
+        yield f'"leaderboard": {told},\n'
+    told = SummaryDocument.of(summary).model_dump_json(indent=1)
+    yield f'"summary": {told},\n"attempts": ['
     comma = "\n"
     for record in records:
         yield f"{comma}{json.dumps(record.model_dump(mode='json'))}"

@@ -1,4 +1,4 @@
-"""Several runs in order, with groups that chance cannot separate."""
+"""Several runs in order, with letters for those that do not differ significantly."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,14 @@ from agentbench.report.task_outcomes import TaskOutcome, TaskOutcomes, overall_p
 from agentbench.runs.headline import Headline
 from agentbench.scoring.multiplicity import holm, letters
 from agentbench.scoring.paired import significance
+from agentbench.scoring.statistics import ALPHA
 from agentbench.tasks.problem import TaskId
 
-_ALPHA = 0.05
+LETTERS = (
+    "No significant difference between runs that share a letter (paired tests on shared tasks, "
+    "5 % after Holm's correction)."
+)
+"""What the letters of a leaderboard mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +35,7 @@ class Standing:
     label: str  # its agent and model, and its name where others have the same ones
     summary: Summary  # of all its attempts
     common: Rate  # of those at tasks that all runs have: what the order goes by
-    group: str  # letters; two runs that share one could be alike but for luck
+    group: str  # letters; no significant difference between two runs that share one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +53,7 @@ class Leaderboard:
     """Runs, the best first."""
 
     standings: tuple[Standing, ...]
-    pairs: tuple[Versus, ...]  # of those that share a task; empty where chance was not asked for
+    pairs: tuple[Versus, ...]  # of those that share a task; empty if tests were not asked for
     tasks: int  # that any run has
     common: int  # that all have
 
@@ -78,7 +83,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     ]
     order = sorted(range(len(entrants)), key=keys.__getitem__)
     pairs = _pairs([outcomes[number] for number in order]) if with_groups else ()
-    apart = [(pair.first, pair.second) for pair in pairs if pair.p_value <= _ALPHA]
+    apart = [(pair.first, pair.second) for pair in pairs if pair.p_value < ALPHA]
     groups = letters(len(order), apart) if with_groups else [""] * len(order)
     return Leaderboard(
         standings=tuple(

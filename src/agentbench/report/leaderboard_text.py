@@ -10,7 +10,7 @@ from rich.text import Text
 
 from agentbench.report.figures import amount, cost_per_resolved, counted, percent
 from agentbench.report.harmless import harmless
-from agentbench.report.leaderboard import Leaderboard, Standing
+from agentbench.report.leaderboard import LETTERS, Leaderboard, Standing
 from agentbench.report.markdown import code, escaped, head, row
 from agentbench.report.summary import Rate
 
@@ -74,10 +74,7 @@ def leaderboard_pieces(board: Leaderboard) -> Iterator[str]:
 def notes(board: Leaderboard) -> Iterator[str]:
     """What a reader has to know of the columns."""
     if any(standing.group for standing in board.standings):
-        yield (
-            "group: runs that share a letter could be alike but for luck "
-            "(paired tests on shared tasks, 5 % after Holm's correction)"
-        )
+        yield f"group: {LETTERS}"
     for place, standing in enumerate(board.standings, start=1):
         if standing.summary.reasons:
             reasons, faults = counted(standing.summary.reasons), counted(standing.summary.faults)

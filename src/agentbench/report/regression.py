@@ -2,20 +2,21 @@
 
 from agentbench.errors import InputError
 from agentbench.report.comparison import Comparison
-from agentbench.report.figures import p_value, points
 from agentbench.report.harmless import harmless
+from agentbench.report.significance import statement
 
 _NAMED = 10  # tasks
 
 
-def regression(comparison: Comparison, *, alpha: float, strict: bool) -> str | None:
+def regression(comparison: Comparison, *, strict: bool) -> str | None:
     """What is worse in the second run, in one line; None where nothing is.
+
+    Of judged attempts, a rate that is lower by a statistically significant difference is worse.
+    Attempts that were lost to the task or the infrastructure say nothing about the agent.
 
     Args:
         comparison: the first run is what is to be held.
-        alpha: Of judged attempts, a rate that is lower with a p value of at most this is worse.
-            Attempts that were lost to the task or the infrastructure say nothing about the agent.
-        strict: A single task is enough, whatever chance may do, and whoever's the fault is.
+        strict: A single task is enough, significant or not, and whoever's the fault is.
 
     Raises:
         InputError: nothing can be said, since no task has a judged attempt in both runs.
@@ -28,11 +29,9 @@ def regression(comparison: Comparison, *, alpha: float, strict: bool) -> str | N
             f"cannot tell a regression: of {comparison.tasks} shared tasks none has an attempt in "
             "both runs that was not lost to the task or the infrastructure; run it again"
         )
-    if judged.difference < 0 and judged.p_value <= alpha:
-        return (
-            f"regression: {points(judged.difference)} points over {judged.tasks} tasks, "
-            f"{judged.test}: {p_value(judged.p_value)}"
-        )
+    if judged.difference < 0 and judged.is_significant:
+        told = statement(judged)
+        return f"regression: {told.difference}, {told.interval}. {told.verdict}. {told.test}."
     return None
 
 
@@ -44,8 +43,7 @@ def doubts(comparison: Comparison, *, strict: bool) -> tuple[str, ...]:
     said = []
     if judged.detectable is None:
         said.append(
-            f"{judged.tasks} tasks are too few to show a regression beyond chance: "
-            "add tasks, or take --strict"
+            f"{judged.tasks} tasks are too few to detect any regression: add tasks, or use --strict"
         )
     unjudged = comparison.tasks - judged.tasks
     if unjudged:

@@ -1,4 +1,4 @@
-"""JSON Schemas of what a run leaves on disk, for programs that read it without agentbench.
+"""JSON Schemas of what runs leave on disk and reports print, for programs that read it.
 
     python -m agentbench.report.schemas docs/schema
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from agentbench.report.documents import ComparisonDocument
 from agentbench.runs.configuration import RunConfiguration
 from agentbench.runs.record import AttemptRecord
 
@@ -20,6 +21,7 @@ _DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
         AttemptRecord,
         "One attempt: record.json, and every line of attempts.jsonl",
     ),
+    "comparison.json": (ComparisonDocument, "Two runs: agentbench compare --json"),
     "run.json": (RunConfiguration, "One run: run.json"),
 }
 

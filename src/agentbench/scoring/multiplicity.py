@@ -22,7 +22,7 @@ def letters(size: int, separated: Iterable[tuple[int, int]]) -> tuple[str, ...]:
 
     Args:
         size: how many there are, the best one first.
-        separated: pairs of them that differ by more than chance.
+        separated: pairs of them that differ significantly.
     """
     groups = [frozenset(range(size))] if size else []
     for one, other in separated:

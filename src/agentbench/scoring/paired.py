@@ -1,31 +1,28 @@
-"""Two runs at the same tasks: how much they differ, and whether chance alone explains it.
+"""Two runs at the same tasks: how much they differ, and whether that is significant.
 
 A task is compared with itself, so its difficulty cancels out. What could have come out otherwise is
 which tasks were drawn, and how each attempt went; both are in the test and in the interval, since
-both look at tasks as wholes. scipy and statsmodels, which do the sums, are imported when called.
+both look at tasks as wholes. The p value and the interval are made together, from one test. scipy
+and statsmodels, which do the sums, are imported when called.
 """
 
-import warnings
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, hypot, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentbench.scoring.detectable import detectable_difference
-from agentbench.scoring.statistics import Interval, wilson_bounds
+from agentbench.scoring.permutation import swap_test
+from agentbench.scoring.statistics import ALPHA, Interval, wilson_bounds
 from agentbench.scoring.task_score import TaskScore
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_SEED = 20_260_102  # so that the same runs give the same numbers
-_RESAMPLES = 9_999
-_FEW = 15  # tasks that differ: up to here all 2**15 ways to swap are gone through
-_MANY = 2_000  # tasks: with more the central limit theorem is as good as any resampling
-_SOME = 1_000  # tasks: with more BCa's jackknife would cost their square, and corrects nothing
-_DIGITS = 9  # of a sum of shares; the others are rounding
-_EXACT = 12  # of a mean of them
-_AT_ONCE = 2_000_000  # numbers of a resampling that are held at a time
+_LEAST = 1e-12  # of a bound that is not zero: what rounding must not make zero of
 
 
 class Pair(NamedTuple):
@@ -35,9 +32,10 @@ class Pair(NamedTuple):
     second: TaskScore
 
     @property
-    def difference(self) -> float:
+    def difference(self) -> Fraction:
         """Of the shares, second minus first."""
-        return self.second.share - self.first.share
+        first, second = (Fraction(score.resolved, score.attempts) for score in self)
+        return second - first
 
 
 Pairs = Mapping[Pair, int]
@@ -50,10 +48,16 @@ class Difference:
 
     tasks: int
     difference: float  # the mean of the tasks' differences
-    interval: Interval  # 95 %
+    interval: Interval  # with the confidence 1 - alpha; without 0 exactly if p is below alpha
     p_value: float  # two-sided
+    alpha: float  # the level of the test
     test: str  # what gave the p value
     detectable: float | None  # the least that would have been seen; None: no difference at all
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p value is below the level."""
+        return self.p_value < self.alpha
 
 
 class Significance(NamedTuple):
@@ -63,7 +67,7 @@ class Significance(NamedTuple):
     name: str
 
 
-def paired_difference(pairs: Pairs) -> Difference:
+def paired_difference(pairs: Pairs, *, alpha: float = ALPHA) -> Difference:
     """Compare two runs over the tasks that both have.
 
     Raises:
@@ -71,120 +75,96 @@ def paired_difference(pairs: Pairs) -> Difference:
     """
     if not pairs:
         raise ValueError("expected a task that both runs have, found none")
-    differences = _differences(pairs)
-    p_value, test = significance(pairs)
+    sizes = _sizes(pairs)
+    tested = swap_test(sizes)
+    mean = float(sum(size * count for size, count in sizes.items()) / sizes.total())
     return Difference(
-        tasks=differences.size,
-        difference=round(float(differences.mean()), _EXACT) + 0.0,  # and no minus before a zero
-        interval=_interval(differences),
-        p_value=p_value,
-        test=test,
-        detectable=detectable_difference(differences, has_single_attempts=_single(pairs)),
+        tasks=sizes.total(),
+        difference=mean,
+        interval=_interval(sizes, mean, tested.inverted(alpha), alpha),
+        p_value=tested.p_value,
+        alpha=alpha,
+        test=_name(pairs, is_exact=tested.is_exact),
+        detectable=detectable_difference(
+            _differences(sizes), has_single_attempts=_single(pairs), alpha=alpha
+        ),
     )
 
 
 def significance(pairs: Pairs) -> Significance:
     """The p value of the null hypothesis that both runs are alike at every task.
 
-    One attempt per task: the exact McNemar test (McNemar 1947) on the tasks that flipped. Several:
-    the test that it is a special case of, whose null distribution swaps the two runs at each task
-    (Fisher 1935); all swaps where up to 15 tasks differ, else 9,999 of them. With more than 2,000
-    tasks that differ, Student's t on the differences. Where two runs have unequal numbers of
-    attempts at a task, swapping them is exact only up to that inequality.
+    Where two runs have unequal numbers of attempts at a task, swapping them is exact only up to
+    that inequality.
     """
-    if _single(pairs):
-        return _mcnemar(pairs)
-    import numpy as np
-    from scipy import stats
-
-    differences = _differences(pairs)
-    moved = differences[differences != 0]  # swapping the others changes nothing
-    if moved.size < 2:  # one, swapped, is as far from none
-        return Significance(1.0, "permutation test")
-    if moved.size > _MANY:
-        return Significance(float(stats.ttest_1samp(differences, 0.0).pvalue), "paired t test")
-    tested = stats.permutation_test(
-        (moved,),
-        _sum,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=2**_FEW if moved.size <= _FEW else _RESAMPLES,
-        batch=max(1, _AT_ONCE // moved.size),
-        rng=np.random.default_rng(_SEED),
-    )
-    return Significance(min(1.0, float(tested.pvalue)), "permutation test")
+    tested = swap_test(_sizes(pairs))
+    return Significance(tested.p_value, _name(pairs, is_exact=tested.is_exact))
 
 
-def _sum(values: "NDArray[np.float64]", axis: int) -> "NDArray[np.float64]":
-    """Sums such that equal ones are equal: thirds added up in another order differ else."""
-    import numpy as np
-
-    rounded: NDArray[np.float64] = np.round(np.sum(values, axis=axis), _DIGITS)
-    return rounded
-
-
-def _differences(pairs: Pairs) -> "NDArray[np.float64]":
-    import numpy as np
-
-    kinds = [pair.difference for pair in pairs]
-    # In an order of their own, so that the same tasks give the same resamples.
-    return np.sort(np.repeat(np.array(kinds, dtype=float), list(pairs.values())))
+def _sizes(pairs: Pairs) -> Counter[Fraction]:
+    """How many tasks differ by how much, in an order of their own: alike runs give alike sums."""
+    sizes: Counter[Fraction] = Counter()
+    for pair, tasks in pairs.items():
+        sizes[pair.difference] += tasks
+    return Counter(dict(sorted(sizes.items())))
 
 
 def _single(pairs: Pairs) -> bool:
     return all(pair.first.attempts == pair.second.attempts == 1 for pair in pairs)
 
 
-def _mcnemar(pairs: Pairs) -> Significance:
-    from statsmodels.stats.contingency_tables import mcnemar
-
-    table = [[0, 0], [0, 0]]
-    for pair, tasks in pairs.items():
-        table[pair.first.resolved][pair.second.resolved] += tasks
-    return Significance(float(mcnemar(table, exact=True).pvalue), "exact McNemar test")
+def _name(pairs: Pairs, *, is_exact: bool) -> str:
+    if _single(pairs):
+        return "exact McNemar test"
+    return "permutation test" if is_exact else "permutation test, normal approximation"
 
 
-def _interval(differences: "NDArray[np.float64]") -> Interval:
-    """The 95 % interval of the mean: bootstrap over tasks, BCa (Efron 1987) where it exists.
-
-    Percentiles where it does not, and with more than 1,000 tasks; Student's t with more than
-    2,000.
-    """
+def _differences(sizes: Mapping[Fraction, int]) -> "NDArray[np.float64]":
     import numpy as np
-    from scipy import stats
 
-    if np.ptp(differences) < 1e-12:  # all are the same but for rounding
-        return _of_alike(float(differences[0]), len(differences))
-    if differences.size > _MANY:
-        low, high = stats.ttest_1samp(differences, 0.0).confidence_interval(0.95)
-        return _within(low, high)
-    methods = ["percentile"] if differences.size > _SOME else ["BCa", "percentile"]
-    for method in methods:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that BCa has no answer is seen in what it gives
-            low, high = stats.bootstrap(
-                (differences,),
-                np.mean,
-                method=method,
-                n_resamples=_RESAMPLES,
-                batch=max(1, _AT_ONCE // differences.size),
-                rng=np.random.default_rng(_SEED),
-            ).confidence_interval
-        if np.isfinite([low, high]).all() and high > low:
-            return _within(low, high)
-    return _of_alike(float(differences.mean()), len(differences))
+    kinds = np.array([float(size) for size in sizes])
+    return np.repeat(kinds, list(sizes.values()))
 
 
-def _of_alike(difference: float, tasks: int) -> Interval:
-    """Of tasks that all differ alike, there is nothing to resample: the others are those not seen.
+def _interval(sizes: Counter[Fraction], mean: float, favour: Interval, alpha: float) -> Interval:
+    """The interval of the mean: of how much tasks differ, and of which run that favours.
 
-    At most so many in a hundred tasks do otherwise as Wilson's upper bound of none in so many
-    says, and at worst they are resolved by one run alone.
+    The mean is the product of the two. An end on the estimate's side of zero combines the
+    relative uncertainties of both, by the method of variance estimates recovery (Zou and Donner
+    2008) on a logarithmic scale; one beyond zero takes the largest amount that tasks may differ
+    by. So which side of zero an end is on is decided by `favour` alone.
     """
-    others = wilson_bounds(0.0, tasks).high
-    same = (1 - others) * difference
-    return _within(same - others, same + others)
+    amount = float(sum(abs(size) * count for size, count in sizes.items()) / sizes.total())
+    amounts = wilson_bounds(amount, _effective_tasks(sizes, amount), confidence=1 - alpha)
+    if mean < 0:
+        turned = _ends(-mean, amount, amounts, Interval(-favour.high, -favour.low))
+        return Interval(-turned.high, -turned.low)
+    return _ends(mean, amount, amounts, favour)
 
 
-def _within(low: float, high: float) -> Interval:
-    return Interval(max(-1.0, float(low)), min(1.0, float(high)))
+def _ends(mean: float, amount: float, amounts: Interval, favour: Interval) -> Interval:
+    """Of a mean that is not negative."""
+    low, high = amounts.high * favour.low, amounts.high * favour.high
+    if mean > 0:
+        estimate = mean / amount
+        more = log(amounts.high / amount), log(max(favour.high, _LEAST) / estimate)
+        high = max(mean, mean * exp(hypot(*more)))
+        if favour.low > 0:
+            less = log(amount / max(amounts.low, _LEAST)), log(favour.low / estimate)
+            low = min(mean, max(_LEAST, mean * exp(-hypot(*less))))
+    return Interval(max(-1.0, low), min(1.0, high))
+
+
+def _effective_tasks(sizes: Counter[Fraction], amount: float) -> float:
+    """How many tasks that flip or do not would leave `amount` as uncertain.
+
+    As many as there are with one attempt each. Partial differences scatter less; one task's worth
+    of the largest scatter is put in, so that equal ones are not taken for certainty.
+    """
+    tasks = sizes.total()
+    largest = amount * (1 - amount)
+    if largest <= 0:
+        return float(tasks)
+    squares = float(sum(size**2 * count for size, count in sizes.items()) / tasks)
+    scatter = ((tasks - 1) * max(0.0, squares - amount**2) + largest) / tasks
+    return tasks * largest / scatter

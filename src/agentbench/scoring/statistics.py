@@ -3,6 +3,9 @@
 from statistics import NormalDist
 from typing import NamedTuple
 
+ALPHA = 0.05
+"""The level of every test, unless another one is asked for; intervals are of 1 minus it."""
+
 
 class Interval(NamedTuple):
     """A confidence interval: of a rate, within 0 to 1, or of a difference, within -1 to 1."""

@@ -1,4 +1,4 @@
-"""Two runs side by side: is one better, is it chance, and which tasks turned."""
+"""Two runs side by side: is one better, is that significant, and which tasks turned."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentbench.errors import InputError
-from agentbench.report.comparison import Comparison, Flip, compare
+from agentbench.report.comparison import Flip, compare
+from agentbench.report.significance import statement
 from agentbench.view.pages import attempt_address
 from agentbench.view.room import Room, html
 from agentbench.view.shelf import RunNow
@@ -54,25 +55,12 @@ def _compared(first: RunNow, second: RunNow) -> dict[str, object]:
         "first": first,
         "second": second,
         "comparison": comparison,
-        "sentence": _in_one_sentence(comparison),
+        "overall": statement(comparison.overall),
+        "judged": statement(comparison.judged) if comparison.judged is not None else None,
         "gained": _shown(comparison.gained, first, second),
         "lost": _shown(comparison.lost, first, second),
         "listed": _LISTED,
     }
-
-
-def _in_one_sentence(comparison: Comparison) -> str:
-    if comparison.interval.low <= 0 <= comparison.interval.high:
-        return f"The difference can be chance: its interval contains zero. {_could(comparison)}"
-    better = "second" if comparison.difference > 0 else "first"
-    return f"The {better} run is better, and by more than chance: the interval leaves zero out."
-
-
-def _could(comparison: Comparison) -> str:
-    if comparison.detectable is None:
-        return "So few tasks could have shown no difference at all."
-    points = 100 * comparison.detectable
-    return f"So many tasks could have shown one of {points:.1f} points or more."
 
 
 def _shown(flips: tuple[Flip, ...], first: RunNow, second: RunNow) -> list[ShownFlip]:

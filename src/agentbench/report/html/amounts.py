@@ -1,10 +1,10 @@
 """Numbers as the page writes them; the filters of its template."""
 
+from agentbench.report.figures import p_value
 from agentbench.report.summary import Rate
 from agentbench.scoring.statistics import Interval
 
 _UNKNOWN = "\u2013"
-_LEAST_P = 0.001
 
 
 def percent(part: float) -> str:
@@ -22,20 +22,6 @@ def interval(bounds: Interval) -> str:
     return f"{100 * bounds.low:.1f}\u2013{100 * bounds.high:.1f} %"
 
 
-def points(difference: float) -> str:
-    """A difference of rates."""
-    return f"{_signed(difference)} points"
-
-
-def span(bounds: Interval) -> str:
-    """The bounds of a difference of rates."""
-    return f"{_signed(bounds.low)} to {_signed(bounds.high)} points"
-
-
-def _signed(difference: float) -> str:
-    return f"{100 * difference:+.1f}".replace("-", "\u2212")
-
-
 def usd(amount: float | None) -> str:
     """Money; a dash where it is unknown."""
     return _UNKNOWN if amount is None else f"${amount:.4f}" if amount < 1 else f"${amount:.2f}"
@@ -51,10 +37,5 @@ def seconds(amount: float | None) -> str:
     return _UNKNOWN if amount is None else f"{amount:,.0f} s"
 
 
-def p_value(value: float) -> str:
-    """How likely chance alone is."""
-    return f"p < {_LEAST_P}" if value < _LEAST_P else f"p = {value:.3f}"
-
-
-FILTERS = (share, interval, points, span, usd, whole, seconds, p_value, percent)
+FILTERS = (share, interval, usd, whole, seconds, p_value, percent)
 """Under their own names."""

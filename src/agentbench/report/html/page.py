@@ -18,7 +18,8 @@ from agentbench.report.html.rate_plot import rate_plot
 from agentbench.report.html.reason_plot import reason_plot
 from agentbench.report.html.shown_run import ShownRun
 from agentbench.report.html.time_plot import time_plot
-from agentbench.report.leaderboard import Entrant, Leaderboard, label_runs, leaderboard
+from agentbench.report.leaderboard import LETTERS, Entrant, Leaderboard, label_runs, leaderboard
+from agentbench.report.significance import Statement, statement
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -92,6 +93,7 @@ def _content(placed: _Placed, asked: Sequence[ShownRun], most_rows: int) -> dict
     return {
         "board": placed.board,
         "labels": placed.labels,
+        "letters": LETTERS,
         "runs": placed.runs,
         "rates": rate_plot(placed.board, placed.labels),
         "reasons": reason_plot(placed.labels, attempts),
@@ -142,6 +144,8 @@ class _Compared:
     labels: Sequence[str]
     made: Comparison | None
     refusal: str  # why there is none
+    overall: Statement | None = None
+    judged: Statement | None = None
 
     @classmethod
     def of(cls, runs: Sequence[ShownRun]) -> "_Compared":
@@ -151,4 +155,10 @@ class _Compared:
             made = compare(runs[0].attempts, runs[1].attempts)
         except InputError as error:
             return cls(labels=labels, made=None, refusal=str(error))
-        return cls(labels=labels, made=made, refusal="")
+        return cls(
+            labels=labels,
+            made=made,
+            refusal="",
+            overall=statement(made.overall),
+            judged=statement(made.judged) if made.judged is not None else None,
+        )
