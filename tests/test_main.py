@@ -38,7 +38,7 @@ def test_help_lists_every_exit_code(run):
     done = run("--help")
     assert done.returncode == 0
     codes = re.findall(r"\b(\d+) [a-z]", done.stdout[done.stdout.index("Exit codes") :])
-    assert codes == ["0", "1", "2", "65", "69", "70", "75", "130"]
+    assert codes == ["0", "1", "2", "65", "69", "70", "75", "130", "141"]
 
 
 def test_the_installed_program_is_the_module(run):

@@ -10,6 +10,7 @@ from agentbench.garbage import look_seldom
 
 _BUG = 70
 _INTERRUPTED = 130
+_CLOSED_PIPE = 141
 
 
 def program() -> None:
@@ -18,6 +19,9 @@ def program() -> None:
     Taking an interpreter apart object by object is a tenth of a second for nothing. All that ends a
     program properly comes first: its threads, what is to be done at exit, what is still unwritten.
     """
+    from agentbench.cli.closed_pipe import end_quietly_with_the_reader
+
+    end_quietly_with_the_reader()
     look_seldom()
     # What others install beside us has no say in what a record is checked by; nor is it looked for.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -35,6 +39,8 @@ def _end_at_once(codes: list[int]) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
+    except SystemExit:  # the reader of a pipe has ended; the code of a failed check comes first
+        os._exit(next(filter(None, codes), _CLOSED_PIPE))
     except (OSError, ValueError):
         return  # the interpreter says so, with its own exit code
     if codes:

@@ -54,6 +54,13 @@ class LazyCommands(TyperGroup):
         named = self._names_alone()
         return named.shell_complete(typer.Context(named, parent=ctx.parent), incomplete)
 
+    def invoke(self, ctx: "Context") -> object:
+        """Call a command; a broken pipe that is not our output's is a bug, and not exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise RuntimeError(f"a pipe or socket broke: {error}") from error
+
     def _names_alone(self) -> TyperGroup:
         named: dict[str, Command] = {
             name: TyperCommand(name, help=line) for name, line in SHORT_HELP.items()

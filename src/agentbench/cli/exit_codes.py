@@ -14,3 +14,4 @@ class ExitCode(IntEnum):
     BUG = 70
     INFRASTRUCTURE = 75
     INTERRUPTED = 130
+    CLOSED_PIPE = 141
