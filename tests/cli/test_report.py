@@ -98,7 +98,7 @@ def test_of_several_runs_the_leaderboard_comes_first(cli, runs_dir):
     assert [each["label"] for each in told["leaderboard"]["standings"]] == ["noop", "oracle"]
     assert len(told["attempts"]) == 4
     text = report(cli, runs_dir, *names, "--format", "markdown").stdout
-    assert text.index("`noop`") < text.index("resolved 2/4")
+    assert text.index("| `noop` |") < text.index("`noop`: resolved 1/2")
 
 
 def test_a_base_installation_reports_several_runs_without_groups(runs_dir):

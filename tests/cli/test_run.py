@@ -38,7 +38,7 @@ def test_json_is_one_document_and_nothing_else(run, quietly):
     said = run("--json", "--filter", "first", *quietly)
     assert said.code == 0, said.stderr
     document = json.loads(said.stdout)
-    assert document["summary"]["overall"]["rate"] == 1.0
+    assert document["results"][0]["summary"]["overall"]["rate"] == 1.0
     (record,) = document["attempts"]
     jsonschema.validate(record, json.loads(render_schemas()["attempt-record.json"]))
 

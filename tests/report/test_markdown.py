@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from agentbench.report.formats import Format, render
 from agentbench.report.harmless import harmless
-from agentbench.report.markdown import code, escaped, head, markdown_pieces, row
+from agentbench.report.markdown import code, escaped, head, row
 from agentbench.report.rows import HEADER
-from agentbench.runs.headline import Headline
 from tests.report.hostile import HOSTILE
 from tests.runs.records import failed, lost, resolved
 
@@ -32,7 +32,7 @@ def shown(cell):
 
 
 def of_attempt(**more):
-    return rendered("".join(markdown_pieces([Headline.of(failed(**more))])))
+    return rendered(render([failed(**more)], Format.MARKDOWN))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:30])
@@ -71,7 +71,7 @@ def test_a_long_text_is_cut():
 
 def test_attempts_come_below_both_rates_reasons_and_faults():
     made = [resolved(), failed(task_id="two"), lost(task_id="three")]
-    text = "".join(markdown_pieces([Headline.of(record) for record in made]))
+    text = render(made, Format.MARKDOWN)
     assert text.startswith("resolved 1/3 (33.3 %")
     assert "judged: without 1 lost to task or infrastructure" in text
     assert "| faults | 1 infrastructure, 1 agent |" in text

@@ -10,7 +10,10 @@ from agentbench.cli.exit_codes import ExitCode
 from agentbench.cli.progress import follow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from agentbench.runs.headline import Headline
+    from agentbench.runs.record import AttemptRecord
     from agentbench.runs.run import Run
 
 
@@ -31,9 +34,7 @@ def carry_out(
     attempts = [reading.headlines[number] for number in latest]
     summary = Summary.of(attempts)
     if as_json:
-        from agentbench.report.formats import json_pieces
-
-        sys.stdout.writelines(json_pieces(summary, reading.records(latest)))
+        _print_json(run, attempts, reading.records(latest))
     elif not quiet:
         from rich.console import Console
 
@@ -62,6 +63,23 @@ def _check_rate(share: float, fail_under: float | None, attempts: "list[Headline
         typer.echo(error, err=True)
     if is_below:
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _print_json(
+    run: "Run", attempts: "Sequence[Headline]", records: "Iterable[AttemptRecord]"
+) -> None:
+    from agentbench.report.agent_results import results_by_agent
+    from agentbench.report.formats import json_pieces
+    from agentbench.report.leaderboard import Entrant
+
+    asked = run.configuration
+    entrant = Entrant(
+        name=asked.run_id,
+        attempts=attempts,
+        agent_command=asked.agent_command,
+        base_url=asked.base_url,
+    )
+    sys.stdout.writelines(json_pieces(results_by_agent([entrant]), records))
 
 
 def _check_complete(run: "Run", made: int) -> None:

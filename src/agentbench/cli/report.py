@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
@@ -15,6 +15,7 @@ from agentbench.cli.swebench_report import write_instances, write_swebench
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from agentbench.report.agent_results import AgentResult
     from agentbench.report.junit import Suite
     from agentbench.report.leaderboard import Leaderboard
     from agentbench.report.reported_run import ReportedRun
@@ -65,6 +66,7 @@ def report(
     Example: agentbench report last --format html --output report.html
     """
     from agentbench.extras import HTML, JUNIT, require
+    from agentbench.report.agent_results import results_by_agent
     from agentbench.runs.store import find_run
 
     del debug  # read by the program itself
@@ -78,12 +80,13 @@ def report(
     read = [_read(folder, whole=format_name in _WHOLE) for folder in folders]
     board = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
+    results = results_by_agent([run.entrant for run in read])
     with writing_to(output) as target:
-        _print(read, attempts, board, format_name, target)
+        _print(_Report(read, attempts, results, board), format_name, target)
     if instances_dir is not None:
         write_instances(read, instances_dir)
     if github_summary:
-        _append_summary(attempts, board)
+        _append_summary(_Report(read, attempts, results, board))
 
 
 def _once(folders: Sequence[Path]) -> list[Path]:
@@ -122,71 +125,76 @@ def _leaderboard(
     return leaderboard([run.entrant for run in runs], with_groups=with_groups)
 
 
-def _print(
-    runs: "Sequence[ReportedRun]",
-    attempts: "Sequence[Headline]",
-    board: "Leaderboard | None",
-    format_name: FormatName,
-    target: TextIO,
-) -> None:
+class _Report(NamedTuple):
+    """Runs, and what there is to say of them."""
+
+    runs: "Sequence[ReportedRun]"
+    attempts: "Sequence[Headline]"
+    results: "Sequence[AgentResult]"
+    board: "Leaderboard | None"
+
+
+def _print(report: _Report, format_name: FormatName, target: TextIO) -> None:
     from agentbench.report.formats import csv_pieces, json_pieces
     from agentbench.report.rows import in_order
-    from agentbench.report.summary import Summary
 
     match format_name:
         case FormatName.TABLE:
-            _print_table(runs, attempts, board, target)
+            _print_table(report, target)
         case FormatName.JSON:
-            records = chain.from_iterable(run.records() for run in runs)
-            target.writelines(json_pieces(Summary.of(attempts), records, board))
+            records = chain.from_iterable(run.records() for run in report.runs)
+            target.writelines(json_pieces(report.results, records, report.board))
         case FormatName.CSV:
-            target.writelines(csv_pieces(in_order(attempts)))
+            target.writelines(csv_pieces(in_order(report.attempts)))
         case FormatName.MARKDOWN:
-            target.writelines(_markdown(attempts, board))
+            target.writelines(_markdown(report))
         case FormatName.JUNIT:
             from agentbench.report.junit import junit_pieces
 
-            target.writelines(junit_pieces(_suites(runs)))
+            target.writelines(junit_pieces(_suites(report.runs)))
         case FormatName.HTML:
             from agentbench.report.html.page import pieces
             from agentbench.report.html.shown_run import ShownRun
 
-            target.writelines(pieces([ShownRun.of(run) for run in runs]))
+            target.writelines(pieces([ShownRun.of(run) for run in report.runs]))
         case FormatName.SWEBENCH:
-            write_swebench(runs, target)
+            write_swebench(report.runs, target)
 
 
-def _print_table(
-    runs: "Sequence[ReportedRun]",
-    attempts: "Sequence[Headline]",
-    board: "Leaderboard | None",
-    target: TextIO,
-) -> None:
+def _print_table(report: _Report, target: TextIO) -> None:
     from rich.console import Console
 
     from agentbench.report.formats import print_table
+    from agentbench.report.harmless import harmless
     from agentbench.report.leaderboard_text import print_leaderboard
-    from agentbench.report.summary import Summary, summary_line
+    from agentbench.report.summary import summary_line
     from agentbench.report.summary_text import print_summary
 
     console = Console(file=target)
-    if board is not None:
-        print_leaderboard(board, console)
-    print_table(attempts, console)
-    summary = Summary.of(attempts)
-    if board is None:
-        print_summary(summary, console)
-    folders = " ".join(str(run.folder) for run in runs)
-    typer.echo(summary_line(summary, seconds=summary.attempt_seconds, folder=folders), err=True)
+    if report.board is not None:
+        print_leaderboard(report.board, console)
+    print_table(report.attempts, console)
+    are_several = len(report.results) > 1
+    for result in report.results:
+        print_summary(result.summary, console, title=result.label if are_several else "")
+    for result in report.results:
+        line = summary_line(
+            result.summary,
+            seconds=result.summary.attempt_seconds,
+            folder=" ".join(
+                str(run.folder) for run in report.runs if run.entrant.name in result.runs
+            ),
+        )
+        typer.echo(f"{harmless(result.label)}: {line}" if are_several else line, err=True)
 
 
-def _markdown(attempts: "Sequence[Headline]", board: "Leaderboard | None") -> Iterator[str]:
+def _markdown(report: _Report) -> Iterator[str]:
     from agentbench.report.leaderboard_text import leaderboard_pieces
     from agentbench.report.markdown import markdown_pieces
     from agentbench.report.rows import in_order
 
-    first = leaderboard_pieces(board) if board is not None else ()
-    return chain(first, markdown_pieces(in_order(attempts)))
+    first = leaderboard_pieces(report.board) if report.board is not None else ()
+    return chain(first, markdown_pieces(report.results, in_order(report.attempts)))
 
 
 def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[Suite]":
@@ -204,8 +212,8 @@ def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[Suite]":
         yield Suite(label=label, attempts=in_order(run.attempts), unmade=unmade)
 
 
-def _append_summary(attempts: "Sequence[Headline]", board: "Leaderboard | None") -> None:
+def _append_summary(report: _Report) -> None:
     from agentbench.report.github_summary import append_summary
 
-    if not append_summary(_markdown(attempts, board), os.environ):
+    if not append_summary(_markdown(report), os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from pydantic import Field
+
+from agentbench.report.agent_results import AgentResult
 from agentbench.report.comparison import Comparison, Flip, InterpreterChange
 from agentbench.report.leaderboard import Leaderboard
 from agentbench.report.significance import statement
@@ -97,6 +100,33 @@ class SummaryDocument(Schema):
         )
 
 
+class ResultDocument(Schema):
+    """All attempts of one agent with one model at one set of tasks."""
+
+    label: str
+    agent: str | None  # null: a run without attempts
+    agent_command: str | None  # of the agent `command`
+    model: str | None
+    base_url: str | None
+    task_set: str  # digest of the tasks' ids and contents
+    runs: tuple[str, ...]
+    summary: SummaryDocument
+
+    @classmethod
+    def of(cls, result: AgentResult) -> "ResultDocument":
+        """The document of a result."""
+        return cls(
+            label=result.label,
+            agent=result.agent,
+            agent_command=result.agent_command,
+            model=result.model,
+            base_url=result.base_url,
+            task_set=result.task_set,
+            runs=result.runs,
+            summary=SummaryDocument.of(result.summary),
+        )
+
+
 class StandingDocument(Schema):
     """A run's place on a leaderboard."""
 
@@ -149,6 +179,17 @@ class LeaderboardDocument(Schema):
                 for pair in board.pairs
             ),
         )
+
+
+class ReportDocument(Schema):
+    """What `agentbench report --format json` and `agentbench run --json` print."""
+
+    schema_version: Literal[1] = 1
+    results: tuple[ResultDocument, ...]
+    leaderboard: LeaderboardDocument | None  # null: of one run
+    attempts: tuple[dict[str, object], ...] = Field(
+        description="Records of attempts, each as attempt-record.json has it."
+    )
 
 
 class DifferenceDocument(Schema):

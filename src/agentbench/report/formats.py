@@ -13,18 +13,29 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentbench.report.documents import LeaderboardDocument, SummaryDocument
-from agentbench.report.leaderboard import Leaderboard
+from agentbench.report.agent_results import AgentResult, results_by_agent
+from agentbench.report.documents import LeaderboardDocument, ReportDocument, ResultDocument
+from agentbench.report.leaderboard import Entrant, Leaderboard
 from agentbench.report.markdown import markdown_pieces
 from agentbench.report.rows import HEADER, cells_of, in_order, rows
-from agentbench.report.summary import Summary
 from agentbench.runs.headline import Headline
 from agentbench.runs.record import AttemptRecord
 
 _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
-_SHOWN = ("run", "agent", "task", "attempt", "verdict", "reason", "tests", "seconds", "detail")
+_SHOWN = (
+    "run",
+    "agent",
+    "model",
+    "task",
+    "attempt",
+    "verdict",
+    "reason",
+    "tests",
+    "seconds",
+    "detail",
+)
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
-_OF_THE_RUN = frozenset({"run", "agent"})
+_OF_THE_RUN = frozenset({"run", "agent", "model"})
 _FOLDED = _OF_THE_RUN | {"detail"}
 _RIGHT = frozenset({"attempt", "seconds"})
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
@@ -45,15 +56,19 @@ def render(records: Sequence[AttemptRecord], chosen: Format) -> str:
     """Records in a format other than the terminal's table."""
     match chosen:
         case Format.JSON:
-            return "".join(json_pieces(Summary.of(records), records))
+            return "".join(json_pieces(_results(records), records))
         case Format.CSV:
             return "".join(csv_pieces(in_order(records)))
         case Format.MARKDOWN:
-            return "".join(markdown_pieces(in_order(records)))
+            return "".join(markdown_pieces(_results(records), in_order(records)))
         case Format.TABLE:
             buffer = io.StringIO()
             print_table(records, Console(file=buffer, width=160, color_system=None))
             return buffer.getvalue()
+
+
+def _results(records: Sequence[AttemptRecord]) -> Sequence[AgentResult]:
+    return results_by_agent([Entrant(name="", attempts=in_order(records))])
 
 
 def print_table(attempts: Iterable[AttemptRecord | Headline], console: Console) -> None:
@@ -107,18 +122,17 @@ def _tells(name: str, attempts: Sequence[Headline]) -> bool:
 
 
 def json_pieces(
-    summary: Summary, records: Iterable[AttemptRecord], board: Leaderboard | None = None
+    results: Sequence[AgentResult],
+    records: Iterable[AttemptRecord],
+    board: Leaderboard | None = None,
 ) -> Iterator[str]:
-    """One JSON document, piece by piece: the summary, and every record whole on a line.
-
-    Of several runs their leaderboard comes first.
-    """
-    yield "{"
-    if board is not None:
-        told = LeaderboardDocument.of(board).model_dump_json(indent=1)
-        yield f'"leaderboard": {told},\n'
-    told = SummaryDocument.of(summary).model_dump_json(indent=1)
-    yield f'"summary": {told},\n"attempts": ['
+    """One JSON document (docs/schema/report.json), piece by piece, with each record on a line."""
+    head = ReportDocument(
+        results=tuple(map(ResultDocument.of, results)),
+        leaderboard=None if board is None else LeaderboardDocument.of(board),
+        attempts=(),
+    )
+    yield head.model_dump_json(indent=1).removesuffix("]\n}")
     comma = "\n"
     for record in records:
         yield f"{comma}{json.dumps(record.model_dump(mode='json'))}"

@@ -13,6 +13,7 @@ from agentbench.scoring.paired import significance
 from agentbench.scoring.statistics import ALPHA
 from agentbench.tasks.problem import TaskId
 
+_LONGEST = 60  # characters of a shell command in a label
 LETTERS = (
     "No significant difference between runs that share a letter (paired tests on shared tasks, "
     "5 % after Holm's correction)."
@@ -26,6 +27,9 @@ class Entrant:
 
     name: str  # of its folder
     attempts: Sequence[Headline]  # the last record of each
+    agent_command: str | None = None  # the shell command of the agent `command`
+    base_url: str | None = None  # of the model's server
+    is_configuration_known: bool = True  # whether run.json told the two above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +116,18 @@ def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     return tuple(labels)
 
 
+def agent_label(agent: str, model: str | None, command: str | None) -> str:
+    """What an agent is called: its name, its shell command if it is one, and its model."""
+    if command is not None and len(command) > _LONGEST:
+        command = f"{command[: _LONGEST - 1]}\u2026"
+    return " ".join(filter(None, (agent, command and f"'{command}'", model)))
+
+
 def _whose(entrant: Entrant) -> str:
     if not entrant.attempts:
         return f"{entrant.name}, no attempts"
     (agent, model), *others = dict.fromkeys((each.agent, each.model) for each in entrant.attempts)
-    first = f"{agent} {model}" if model else agent
+    first = agent_label(agent, model, entrant.agent_command)
     return f"{first} and {len(others)} more" if others else first
 
 

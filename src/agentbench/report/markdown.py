@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from agentbench.report.agent_results import AgentResult
 from agentbench.report.figures import judged_title, summary_lines
 from agentbench.report.harmless import harmless
 from agentbench.report.rows import HEADER, Row, rows
@@ -16,7 +17,7 @@ from agentbench.report.summary import Summary
 from agentbench.runs.headline import Headline
 
 _BACKTICKS = re.compile("`+")
-_STRANGERS = frozenset({"run", "task", "agent", "detail"})  # columns of what others may write
+_STRANGERS = frozenset({"run", "task", "agent", "model", "detail"})  # columns that others write
 _MANY = frozenset({"task", "detail"})  # columns whose texts seldom return
 _LONGEST = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
@@ -68,11 +69,12 @@ def attempt_pieces(attempts: Iterable[Headline]) -> Iterator[str]:
         yield row([cell(text) for cell, text in zip(shown, told, strict=True)])
 
 
-def markdown_pieces(attempts: Sequence[Headline]) -> Iterator[str]:
-    """Attempts as Markdown: the rate, the summary, a row for each."""
-    summary = Summary.of(attempts)
-    yield f"resolved {summary.overall}\n\n"
-    yield from summary_pieces(summary)
+def markdown_pieces(results: Sequence[AgentResult], attempts: Sequence[Headline]) -> Iterator[str]:
+    """Attempts as Markdown: the rate and the summary of each agent, and a row for each attempt."""
+    for result in results:
+        whose = f"{code(result.label)}: " if len(results) > 1 else ""
+        yield f"{whose}resolved {result.summary.overall}\n\n"
+        yield from summary_pieces(result.summary)
     yield from attempt_pieces(attempts)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentbench.errors import InputError
 from agentbench.report.leaderboard import Entrant
 from agentbench.runs.headline import Attempt, Headline, attempt_of
 from agentbench.runs.reading import Reading
@@ -42,7 +43,17 @@ class ReportedRun:
     @property
     def entrant(self) -> Entrant:
         """The run, as leaderboards take it."""
-        return Entrant(name=self.folder.resolve().name, attempts=self.attempts)
+        try:
+            asked = RunStore.open(self.folder).configuration()
+        except (InputError, OSError):
+            asked = None
+        return Entrant(
+            name=self.folder.resolve().name,
+            attempts=self.attempts,
+            agent_command=asked.agent_command if asked is not None else None,
+            base_url=asked.base_url if asked is not None else None,
+            is_configuration_known=asked is not None,
+        )
 
     def records(self) -> Iterator[AttemptRecord]:
         """Whole records, one at a time.

@@ -17,6 +17,7 @@ class Row(NamedTuple):
     task: str
     attempt: str
     agent: str
+    model: str
     verdict: str
     reason: str
     fault: str
@@ -31,6 +32,7 @@ HEADER = Row(
     "task",
     "attempt",
     "agent",
+    "model",
     "verdict",
     "reason",
     "fault",
@@ -70,6 +72,7 @@ def cells_of() -> tuple[Callable[[Headline], str], ...]:
         attrgetter("task_id"),
         lambda each: str(each.attempt),
         lambda each: told(each.agent),
+        lambda each: told(each.model or ""),
         verdict_word,
         lambda each: each.failure_reason.value if each.failure_reason else "",
         lambda each: each.fault.value if each.fault else "",

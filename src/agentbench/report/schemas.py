@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from agentbench.report.documents import ComparisonDocument
+from agentbench.report.documents import ComparisonDocument, ReportDocument
 from agentbench.runs.configuration import RunConfiguration
 from agentbench.runs.record import AttemptRecord
 
@@ -22,6 +22,10 @@ _DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
         "One attempt: record.json, and every line of attempts.jsonl",
     ),
     "comparison.json": (ComparisonDocument, "Two runs: agentbench compare --json"),
+    "report.json": (
+        ReportDocument,
+        "Runs: agentbench report --format json, agentbench run --json",
+    ),
     "run.json": (RunConfiguration, "One run: run.json"),
 }
 

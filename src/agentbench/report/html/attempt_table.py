@@ -38,5 +38,7 @@ def attempt_lines(
 def _short(row: Row) -> Row:
     """A row whose texts are no longer than a table can bear; what was cut ends in an ellipsis."""
     return row._replace(
-        agent=harmless(row.agent, limit=_NAME), detail=harmless(row.detail, limit=_DETAIL)
+        agent=harmless(row.agent, limit=_NAME),
+        model=harmless(row.model, limit=_NAME),
+        detail=harmless(row.detail, limit=_DETAIL),
     )
