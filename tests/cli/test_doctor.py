@@ -13,8 +13,8 @@ def test_each_finding_is_a_line_with_its_remedy_below(cli):
     said = cli("doctor")
     assert said.code == 0, "one sandbox works"
     lines = said.stdout.splitlines()
-    assert lines[0].startswith("ok  python                ")
-    assert any(line.startswith("--  sandbox docker        ") for line in lines)
+    assert lines[0].startswith("ok  python  ")
+    assert any(line.startswith("--  sandbox docker  ") for line in lines)
     assert all(line[:4] in {"ok  ", "--  ", "    "} for line in lines)
 
 

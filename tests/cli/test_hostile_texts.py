@@ -6,7 +6,11 @@ import re
 import unicodedata
 
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
+from agentbench.report.formats import print_table
+from agentbench.report.reported_run import ReportedRun
 from agentbench.runs.store import RunStore
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.cli.conftest import call
@@ -83,10 +87,12 @@ def test_nothing_else_steers_the_terminal(runs, arguments):
     assert steering(text) == set()
 
 
-def test_a_table_is_as_wide_as_its_terminal_however_long_a_text_is(runs, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    table = call("report", runs[0]).stdout
-    assert max(map(len, table.splitlines())) <= 120
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_table_is_as_wide_as_its_terminal_however_long_a_text_is(runs, width):
+    buffer = io.StringIO()
+    attempts = ReportedRun.read(runs[0]).attempts
+    print_table(attempts, Console(file=buffer, width=width, color_system=None))
+    assert max(map(cell_len, buffer.getvalue().splitlines())) <= width
 
 
 def test_no_cell_of_a_csv_is_a_formula(tmp_path):

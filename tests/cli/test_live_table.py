@@ -49,11 +49,26 @@ def test_no_more_is_drawn_than_the_terminal_has_room_for():
     assert "… and 45 more under way" in told[-1]
 
 
-def test_in_a_narrow_terminal_a_line_stays_one():
+def test_in_a_narrow_terminal_an_attempt_takes_two_lines_and_nothing_is_cut():
+    board = Board(clock=lambda: 0.0)
+    for name in ("lru-expiry", "a" * 100):
+        entry = board.begin(TaskId(name), 12, retry_of=1)
+        entry.at(StageName.AGENT_RUN)
+        entry.spent_usd = lambda: 10.125
+    for width in (40, 60):
+        task, others, long_task, _ = drawn(board, width=width).splitlines()
+        assert task.rstrip() == "lru-expiry"
+        assert others.split() == ["#12,", "retry", "1", "agent_run", "0:00", "$10.12"]
+        assert len(long_task) == width
+
+
+def test_in_a_low_and_narrow_terminal_attempts_are_counted_in_lines():
     board = Board()
-    board.begin(TaskId("a" * 100), 1).at(StageName.FINAL_TEST)
-    (line,) = drawn(board, width=50).splitlines()
-    assert "final_test" in line
+    for number in range(50):
+        board.begin(TaskId("many"), number)
+    told = drawn(board, width=40, height=10).splitlines()
+    assert len(told) == 5
+    assert "… and 48 more under way" in told[-1]
 
 
 def test_nothing_under_way_is_no_line():

@@ -13,7 +13,7 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import local_provider, small_task
-from tests.patience import wait_until
+from tests.patience import HANG_SECONDS, wait_until
 from tests.sandbox.conformance_base import sh
 
 
@@ -32,6 +32,37 @@ def test_records_are_shown_as_they_end(tmp_path, capsys):
     assert said.out == ""
     assert said.err.startswith("1/2 small TESTS_FAILED ")
     assert "\n2/2 small attempt 2 TESTS_FAILED " in said.err
+
+
+def test_a_line_of_progress_in_a_pipe_is_never_wrapped(tmp_path, capsys):
+    def work(_given):
+        raise ToolError("a detail of many words " * 9)
+
+    follow(begun(tmp_path, ScriptedAgent(work)), quiet=False, verbose=False)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("1/1 small TOOL_ERROR ")
+    assert line.count("many words") > 5
+
+
+def test_a_run_whose_reader_has_ended_removes_its_sandboxes_and_can_be_resumed(tmp_path):
+    small_task(tmp_path / "small")
+    command = [sys.executable, "-m", "agentbench"]
+    sandbox = local_provider().name
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*command, "run", "small", "-k", "2", "-j", "1", "--sandbox", sandbox],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=writer, check=False,
+        timeout=HANG_SECONDS,
+    )  # fmt: skip
+    os.close(writer)
+    assert done.returncode == 141
+    done = subprocess.run(
+        [*command, "resume", "last"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=HANG_SECONDS,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "resolved 2/2 " in done.stderr
 
 
 def test_in_silence_nothing_is_shown(tmp_path, capsys):

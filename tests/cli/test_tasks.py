@@ -5,7 +5,8 @@ def test_tasks_are_listed_a_line_each(cli, tasks):
     said = cli("tasks", "list", tasks)
     assert (said.code, said.stderr) == (0, "")
     assert said.stdout == (
-        "first   The first price is left out  []\nsecond  The first price is left out  [unfixed]\n"
+        "first   The first price is left out  []         2 target tests\n"
+        "second  The first price is left out  [unfixed]  2 target tests\n"
     )
 
 

@@ -21,7 +21,7 @@ def printed(comparison, names=NAMES, **more):
 
 def test_both_denominators_the_difference_and_the_flips_are_told():
     text = printed(compare(attempts("a", "r", "r", "f"), attempts("b", "r", "l", "r")))
-    resolved, judged = (line for line in text.splitlines() if line.startswith(" resolved"))
+    resolved, judged = (line for line in text.splitlines() if line.startswith("resolved"))
     assert resolved.rstrip().endswith(" 0.0")
     assert judged.rstrip().endswith("+50.0")
     assert "gained 1 of 3 shared tasks\n  task-2 0/1 \u2192 1/1" in text

@@ -79,7 +79,7 @@ def test_a_table_at_a_terminal_colours_the_verdict_alone():
 
 
 def columns(*attempts):
-    return render(attempts, Format.TABLE).split("─")[0].split()
+    return render(attempts, Format.TABLE).splitlines()[0].split()
 
 
 def test_a_single_failure_shows_its_reason_and_detail():

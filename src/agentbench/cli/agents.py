@@ -1,5 +1,6 @@
 """`agentbench agents`."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,16 +32,20 @@ def list_agents() -> None:
     """
     from agentbench.agents.choose import available_agents
     from agentbench.agents.presets.load import shipped_presets
+    from agentbench.report.text_table import Column, console_of, print_rows
 
     told = {
         preset.name: f" [{', '.join(spoken.wire for spoken in preset.wires)}; {preset.version}]"
         for preset in shipped_presets()
     }
-    for name, what in available_agents().items():
-        typer.echo(f"{name:<16} {what}{told.get(name, '')}")
-    typer.echo(f"{'predictions:FILE':<16} SWE-bench's predictions, applied as its own tool does")
-    typer.echo(f"{'path/to/it.toml':<16} a preset of your own")
-    typer.echo(f"{'package.module:attribute':<16} your own, by import path")
+    rows = [(name, f"{what}{told.get(name, '')}") for name, what in available_agents().items()]
+    rows += [
+        ("predictions:FILE", "SWE-bench's predictions, applied as its own tool does"),
+        ("path/to/it.toml", "a preset of your own"),
+        ("package.module:attribute", "your own, by import path"),
+    ]
+    columns = (Column(), Column(below=1))
+    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
 
 
 @agents.command("test")

@@ -144,9 +144,9 @@ def _print(comparison: "Comparison", names: "Names", format_name: FormatName) ->
         case FormatName.MARKDOWN:
             sys.stdout.writelines(comparison_pieces(comparison, names))
         case FormatName.TABLE:
-            from rich.console import Console
+            from agentbench.report.text_table import console_of
 
-            print_comparison(comparison, names, Console())
+            print_comparison(comparison, names, console_of(sys.stdout))
 
 
 def _append_summary(comparison: "Comparison", names: "Names") -> None:

@@ -1,6 +1,7 @@
 """`agentbench doctor`."""
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import typer
@@ -9,6 +10,8 @@ from agentbench.cli import options
 from agentbench.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentbench.cli.diagnosis import Finding
 
 
@@ -26,13 +29,14 @@ def doctor(as_json: options.Json = False, debug: options.Debug = False) -> None:
         rows = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]
         typer.echo(json.dumps(rows, indent=1))
     else:
-        for finding in findings:
-            typer.echo(_line(finding))
+        _print(findings)
     if not any(finding.ok for finding in findings if finding.what.startswith("sandbox")):
         raise typer.Exit(ExitCode.UNAVAILABLE)
 
 
-def _line(finding: "Finding") -> str:
-    word = "ok" if finding.ok else "--"
-    detail = finding.detail.replace("\n", "\n" + " " * 26)
-    return f"{word}  {finding.what:<20}  {detail}"
+def _print(findings: "Sequence[Finding]") -> None:
+    from agentbench.report.text_table import Column, console_of, print_rows
+
+    rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
+    columns = (Column(), Column(), Column(below=1))
+    print_rows(columns, rows, console_of(sys.stdout), has_header=False)

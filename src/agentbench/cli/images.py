@@ -1,6 +1,7 @@
 """`agentbench images`."""
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -42,6 +43,7 @@ def show_images(as_json: options.Json = False, debug: options.Debug = False) -> 
 
     Example: agentbench images list
     """
+    from agentbench.report.text_table import Column, console_of, print_rows
     from agentbench.sandbox.docker_engine import Engine
     from agentbench.sandbox.images import list_images
 
@@ -54,7 +56,10 @@ def show_images(as_json: options.Json = False, debug: options.Debug = False) -> 
         ]
         typer.echo(json.dumps(rows, indent=1))
         return
-    for each in found:
-        typer.echo(f"{each.name:<28} Python {each.python:<8} {each.size_bytes / 2**20:7.0f} MiB")
+    table = [
+        (each.name, f"Python {each.python}", f"{each.size_bytes / 2**20:.0f} MiB") for each in found
+    ]
+    columns = (Column(), Column(below=1), Column(is_right=True, below=1))
+    print_rows(columns, table, console_of(sys.stdout), has_header=False)
     if not found:
         typer.echo("no base image yet; make one: agentbench images build", err=True)

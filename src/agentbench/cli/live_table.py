@@ -1,8 +1,8 @@
 """The attempts under way, as a table that is drawn again and again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -11,6 +11,7 @@ from agentbench.runs.board import Board, Entry
 
 _BESIDE = 4  # lines of a terminal that are left for the bar and what stands above it
 _NARROW = 12  # columns that a task's id keeps in any case
+_LEAST_WIDTH = 72  # of a terminal: in a narrower one an attempt takes two lines
 
 
 class LiveTable:
@@ -25,9 +26,12 @@ class LiveTable:
         under_way = self._board.under_way()
         if not under_way:
             return
-        room = max(1, (options.height or console.height) - _BESIDE)
-        shown = under_way if len(under_way) <= room else under_way[: room - 1]
-        yield _table(shown, self._board.clock())
+        is_narrow = options.max_width < _LEAST_WIDTH
+        lines = (options.height or console.height) - _BESIDE
+        room = max(1, lines // 2 if is_narrow else lines)
+        shown = under_way if len(under_way) <= room else under_way[: max(1, room - 1)]
+        now = self._board.clock()
+        yield Group(*_pairs(shown, now)) if is_narrow else _table(shown, now)
         if len(shown) < len(under_way):
             yield Text(f"… and {len(under_way) - len(shown)} more under way", style="dim")
 
@@ -43,6 +47,14 @@ def _table(entries: Sequence[Entry], now: float) -> Table:
         texts = (Text(cell, no_wrap=True, overflow="ellipsis") for cell in _cells(entry, now))
         table.add_row(*texts)
     return table
+
+
+def _pairs(entries: Sequence[Entry], now: float) -> Iterator[Text]:
+    """Two lines for each attempt: its task, and all else."""
+    for entry in entries:
+        task, *others = filter(None, _cells(entry, now))
+        yield Text(task, no_wrap=True, overflow="ellipsis")
+        yield Text(f"  {' '.join(others)}".replace("attempt ", "#"))
 
 
 def _cells(entry: Entry, now: float) -> tuple[str, ...]:

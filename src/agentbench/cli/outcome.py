@@ -36,11 +36,10 @@ def carry_out(
     if as_json:
         _print_json(run, attempts, reading.records(latest))
     elif not quiet:
-        from rich.console import Console
-
         from agentbench.report.formats import print_table
+        from agentbench.report.text_table import console_of
 
-        print_table(attempts, Console())
+        print_table(attempts, console_of(sys.stdout))
     folder = str(run.store.folder)
     typer.echo(summary_line(summary, seconds=seconds, folder=folder), err=True)
     if run.workshop.cancel.is_set():

@@ -162,15 +162,14 @@ def _print(report: _Report, format_name: FormatName, target: TextIO) -> None:
 
 
 def _print_table(report: _Report, target: TextIO) -> None:
-    from rich.console import Console
-
     from agentbench.report.formats import print_table
     from agentbench.report.harmless import harmless
     from agentbench.report.leaderboard_text import print_leaderboard
     from agentbench.report.summary import summary_line
     from agentbench.report.summary_text import print_summary
+    from agentbench.report.text_table import console_of
 
-    console = Console(file=target)
+    console = console_of(target)
     if report.board is not None:
         print_leaderboard(report.board, console)
     print_table(report.attempts, console)

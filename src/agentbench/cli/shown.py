@@ -1,18 +1,21 @@
 """Attempts at a terminal: a bar and those under way, and a line for each where that is wanted."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 from agentbench.cli.live_table import LiveTable
 from agentbench.report.harmless import harmless
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from agentbench.runs.run import Run
 
 _A_SECOND = 4  # times that it is drawn
+_LONGEST_BAR = 40  # columns of the terminal
+_LEAST_BAR = 10
+_FIGURES = 64  # columns that the figures beside the bar take, of up to 9,999 attempts
 _SHOW_CURSOR = "\x1b[?25h\n"
 
 
@@ -69,25 +75,40 @@ class Shown:
         self._bar.update(self._line, advance=1, resolved=share, cost=f"${self._cost:.2f}")
         if self._lines:
             line = _attempt_line(record, self._count, self._total)
-            self._console.print(line, highlight=False)
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[resolved]}"),
-        TextColumn("{task.fields[cost]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-    )
+    """A line of figures, with as much of a bar as there is room for, or two lines of figures."""
+    counts = (MofNCompleteColumn(), TextColumn("{task.fields[resolved]}"))
+    others = (TextColumn("{task.fields[cost]}"), TimeElapsedColumn(), TimeRemainingColumn())
+    room = min(_LONGEST_BAR, console.width - _FIGURES)
+    if room >= _LEAST_BAR:
+        bar = BarColumn(bar_width=room)
+        return Progress(TextColumn("{task.description}"), bar, *counts, *others, console=console)
+    if console.width >= _FIGURES:
+        return Progress(TextColumn("{task.description}"), *counts, *others, console=console)
+    return _TwoLines(*counts, *others, console=console)
+
+
+class _TwoLines(Progress):
+    """Figures in a narrow terminal: the counts, and below them cost and time."""
+
+    def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+        """Two lines for each task."""
+        table = Table.grid()
+        half = len(self.columns) // 2
+        for task in tasks:
+            for columns in (self.columns[:half], self.columns[half:]):
+                line = Table.grid(padding=(0, 1))
+                line.add_row(*(each(task) for each in columns if isinstance(each, ProgressColumn)))
+                table.add_row(line)
+        return table
 
 
 def _attempt_line(record: "AttemptRecord", count: int, total: int) -> str:
     verdict = "resolved" if record.resolved else f"{record.failure_reason}"
-    detail = "" if record.resolved else f": {escape(harmless(record.detail, limit=160))}"
+    detail = "" if record.resolved else f": {harmless(record.detail, limit=160)}"
     number = f" attempt {record.attempt}" if record.attempt > 1 else ""
     seconds = record.timing.total_s
     return f"{count}/{total} {record.task_id}{number} {verdict} {seconds:.1f} s{detail}"

@@ -1,8 +1,9 @@
 """`agentbench tasks`."""
 
 import json
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,11 @@ from agentbench.cli.import_swebench import import_swebench
 from agentbench.cli.import_terminal_bench import import_terminal_bench
 from agentbench.cli.mine import mine
 from agentbench.cli.new_task import new_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentbench.tasks.task import Task
 
 tasks = typer.Typer(
     help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
@@ -85,7 +91,25 @@ def list_tasks(
         ]
         typer.echo(json.dumps(rows, indent=1))
         return
-    width = max(len(task.id) for task in found)
-    for task in found:
-        tags = ", ".join(task.problem.tags)
-        typer.echo(f"{task.id:<{width}}  {task.problem.title}  [{tags}]")
+    _print(found)
+
+
+def _print(found: "Sequence[Task]") -> None:
+    from agentbench.report.harmless import harmless
+    from agentbench.report.text_table import Column, console_of, print_rows
+
+    rows = [
+        (
+            task.id,
+            harmless(task.problem.title),
+            harmless(f"[{', '.join(task.problem.tags)}]"),
+            _counted(len(task.answer_key.fail_to_pass), "target test"),
+        )
+        for task in found
+    ]
+    columns = (Column(), Column(below=2), Column(below=1), Column(below=1))
+    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,6 +1,7 @@
 """`agentbench validate`."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,15 +155,19 @@ def _print(proven: "Sequence[Proven]", strengths: "Mapping[Path, Strength]") -> 
     from agentbench.curation.strength.shown import lines_of
     from agentbench.curation.summary import findings_of
     from agentbench.report.harmless import harmless
+    from agentbench.report.text_table import Column, console_of, print_rows, print_text
 
+    console = console_of(sys.stdout)
     width = max(len(one.task_id) for one in proven)
+    columns = (Column(), Column(), Column(below=1))
     for one in proven:
         word = "valid" if one.good else "INVALID"
-        typer.echo(f"{one.task_id:<{width}}  {word:<7}  {_how_proven(one)}")
+        row = (f"{one.task_id:<{width}}", f"{word:<7}", _how_proven(one))
+        print_rows(columns, [row], console, has_header=False)
         for line in findings_of(one):
-            typer.echo(f"  {harmless(line, limit=300)}")
+            print_text(f"  {harmless(line, limit=300)}", console, indent=4)
         for line in lines_of(strengths[one.folder]) if one.folder in strengths else ():
-            typer.echo(f"  {harmless(line, limit=500)}")
+            print_text(f"  {harmless(line, limit=500)}", console, indent=4)
 
 
 def _how_proven(one: "Proven") -> str:

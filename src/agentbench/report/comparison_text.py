@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from agentbench.report.comparison import Comparison, Flip
 from agentbench.report.figures import NOTHING, points, summary_lines
 from agentbench.report.harmless import harmless
 from agentbench.report.markdown import code, escaped, head, row
 from agentbench.report.significance import statement
+from agentbench.report.text_table import Column, print_rows, print_text
 from agentbench.tasks.problem import TaskId
 
 _NAMED = 50  # tasks of one kind that are named at a terminal or in a pull request
@@ -34,22 +32,18 @@ class _Line(NamedTuple):
 
 def print_comparison(comparison: Comparison, names: Names, console: Console) -> None:
     """A comparison at a terminal."""
-    table = Table(box=SIMPLE, pad_edge=False)
-    for title in ("", *names, "difference in points"):
-        table.add_column(Text(harmless(title)), overflow="fold")
-    for line in _lines(comparison):
-        table.add_row(*line)
-    console.print(table)
+    titles = ("", *map(harmless, names), "difference in points")
+    print_rows([Column(name=name) for name in titles], list(_lines(comparison)), console)
+    console.print()
     for sentence in sentences(comparison):
-        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+        print_text(sentence, console)
     for title, tasks in _left_out(comparison):
-        named = f"{title} {harmless(tasks)}"
-        console.print(named, highlight=False, markup=False, soft_wrap=True)
+        print_text(f"{title} {harmless(tasks)}", console)
     for title, flips in _flipped(comparison):
-        console.print(f"\n{title}", highlight=False, markup=False, soft_wrap=True)
+        console.print()
+        print_text(title, console)
         for task, shares in _flip_lines(flips):
-            flip = f"  {harmless(task)} {shares}".rstrip()
-            console.print(flip, highlight=False, markup=False, soft_wrap=True)
+            print_text(f"  {harmless(task)} {shares}".rstrip(), console, indent=4)
 
 
 def comparison_pieces(comparison: Comparison, names: Names) -> Iterator[str]:

@@ -8,16 +8,14 @@ from enum import StrEnum
 from itertools import chain, zip_longest
 from operator import attrgetter
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from agentbench.report.agent_results import AgentResult, results_by_agent
 from agentbench.report.documents import LeaderboardDocument, ReportDocument, ResultDocument
 from agentbench.report.leaderboard import Entrant, Leaderboard
 from agentbench.report.markdown import markdown_pieces
 from agentbench.report.rows import HEADER, cells_of, in_order, rows
+from agentbench.report.text_table import Column, print_rows
 from agentbench.runs.headline import Headline
 from agentbench.runs.record import AttemptRecord
 
@@ -34,10 +32,19 @@ _SHOWN = (
     "seconds",
     "detail",
 )
+_BELOW = {"detail": 1, "tests": 2, "model": 3, "agent": 3}  # where there is little room
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _OF_THE_RUN = frozenset({"run", "agent", "model"})
-_FOLDED = _OF_THE_RUN | {"detail"}
 _RIGHT = frozenset({"attempt", "seconds"})
+_COLUMNS = {
+    name: Column(
+        name=name,
+        is_right=name in _RIGHT,
+        below=_BELOW.get(name, 0),
+        styles=_STYLES if name == "verdict" else {},
+    )
+    for name in _SHOWN
+}
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
 _MANY = 2_000  # rows: with more a table is plain lines, and neither measured nor held as a whole
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
@@ -78,20 +85,9 @@ def print_table(attempts: Iterable[AttemptRecord | Headline], console: Console) 
     if len(ordered) > _MANY:
         console.file.writelines(_plain(ordered, shown))
         return
-    table = Table(box=SIMPLE, pad_edge=False)
-    for name in shown:
-        table.add_column(
-            name,
-            justify="right" if name in _RIGHT else "left",
-            overflow="fold",
-            no_wrap=name not in _FOLDED,
-        )
-    for row in rows(ordered):
-        cells = row._asdict()
-        style = _STYLES.get(row.verdict, "")
-        texts = (Text(cells[name], style=style if name == "verdict" else "") for name in shown)
-        table.add_row(*texts)
-    console.print(table)
+    cells = [row._asdict() for row in rows(ordered)]
+    table = [[each[name] for name in shown] for each in cells]
+    print_rows([_COLUMNS[name] for name in shown], table, console)
 
 
 def _plain(attempts: Sequence[Headline], shown: Sequence[str]) -> Iterator[str]:

@@ -3,18 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from agentbench.report.figures import amount, cost_per_resolved, counted, percent
 from agentbench.report.harmless import harmless
 from agentbench.report.leaderboard import LETTERS, Leaderboard, Standing
 from agentbench.report.markdown import code, escaped, head, row
 from agentbench.report.summary import Rate
-
-_WIDE = 80  # characters: there the names of runs alone are folded
+from agentbench.report.text_table import Column, print_rows, print_text
 
 
 class _Columns(NamedTuple):
@@ -30,7 +26,7 @@ class _Columns(NamedTuple):
 
 
 _TITLES = _Columns(
-    "",
+    "place",
     "run",
     "group",
     "resolved",
@@ -42,20 +38,20 @@ _TITLES = _Columns(
 )
 
 
+_BELOW = {"cost": 1, "tokens": 1, "seconds": 1, "common": 2, "judged": 3}
+"""Which columns give way first where there is little room."""
+
+
 def print_leaderboard(board: Leaderboard, console: Console) -> None:
     """A leaderboard at a terminal."""
     shown = _shown(board)
-    table = Table(box=SIMPLE, pad_edge=False)
-    for name in shown:
-        title = getattr(_TITLES, name).replace(" ", "\n", 1)
-        is_whole = name != "run" and console.width >= _WIDE
-        table.add_column(title, overflow="fold", no_wrap=is_whole)
-    for line in _lines(board, _narrow):
-        cells = line._replace(run=harmless(line.run))
-        table.add_row(*(Text(getattr(cells, name)) for name in shown))
-    console.print(table)
-    told = ("below a rate: its 95 % interval", *notes(board))
-    console.print("\n".join(told), highlight=False, markup=False, soft_wrap=True)
+    columns = [Column(name=getattr(_TITLES, name), below=_BELOW.get(name, 0)) for name in shown]
+    lines = (line._replace(run=harmless(line.run)) for line in _lines(board, _short))
+    rows = [[getattr(line, name) for name in shown] for line in lines]
+    print_rows(columns, rows, console)
+    console.print()
+    for note in ("in parentheses: the 95 % interval of a rate", *notes(board)):
+        print_text(note, console)
     console.print()
 
 
@@ -94,10 +90,10 @@ def _shown(board: Leaderboard) -> list[str]:
     return [name for name in _Columns._fields if name not in left_out]
 
 
-def _narrow(rate: Rate) -> str:
-    """A rate in two lines, so that many columns fit beside each other."""
+def _short(rate: Rate) -> str:
+    """A rate with its interval."""
     low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
-    return f"{rate.resolved}/{rate.total} {percent(rate.share)}\n{low}\u2013{high}"
+    return f"{rate.resolved}/{rate.total} {percent(rate.share)} ({low}\u2013{high})"
 
 
 def _lines(board: Leaderboard, told: Callable[[Rate], str]) -> Iterator[_Columns]:

@@ -1,12 +1,11 @@
 """A summary at a terminal."""
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from agentbench.report.figures import judged_title, summary_lines
 from agentbench.report.harmless import harmless
 from agentbench.report.summary import Summary
+from agentbench.report.text_table import Column, print_rows, print_text
 
 
 def print_summary(summary: Summary, console: Console, *, title: str = "") -> None:
@@ -14,11 +13,8 @@ def print_summary(summary: Summary, console: Console, *, title: str = "") -> Non
 
     `title` names the agent if there are several.
     """
+    console.print()
     if title:
-        console.print(harmless(title), highlight=False, markup=False, soft_wrap=True)
-    table = Table(box=SIMPLE, pad_edge=False)
-    for title in ("", "all attempts", judged_title(summary)):
-        table.add_column(title, overflow="fold")
-    for line in summary_lines(summary):
-        table.add_row(*line)
-    console.print(table)
+        print_text(harmless(title), console)
+    columns = [Column(name=name) for name in ("", "all attempts", judged_title(summary))]
+    print_rows(columns, list(summary_lines(summary)), console)

@@ -1,0 +1,181 @@
+"""Tables at a terminal of any width, in a pipe and in a log; no column is ever left out.
+
+Where all columns fit, a row is a line. Where they do not, the last column is wrapped in its place,
+or some columns follow below their row. Where even the others do not fit, each row is a block with
+a line for each column. A pipe has no width: there a row is always one line.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+_GAP = 2  # columns of the terminal between two of a table
+_UNBOUNDED = 10**6  # columns of what is no terminal
+_BETWEEN = " \u00b7 "
+_LEAST_FOLDED = 32  # columns of the terminal that a wrapped column has at least
+_LEAST_LONG = 20  # columns of the terminal below which a long text is not squeezed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table."""
+
+    name: str = ""
+    is_right: bool = False  # numbers
+    below: int = 0  # which of all are moved below the row first: those with 1; 0: none of them
+    styles: Mapping[str, str] = field(default_factory=dict)  # of cells, by their text
+
+
+def console_of(stream: TextIO) -> Console:
+    """A console over a stream; one that is no terminal is never too narrow."""
+    width = _width_of(stream) if stream.isatty() else _UNBOUNDED
+    return Console(file=stream, highlight=False, markup=False, width=width)
+
+
+def _width_of(stream: TextIO) -> int | None:
+    """Of the stream's own terminal; rich looks at stdin's first."""
+    if os.environ.get("COLUMNS"):
+        return None  # rich reads it
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
+
+
+def print_rows(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    console: Console,
+    *,
+    has_header: bool = True,
+) -> None:
+    """Print a table in the layout that fits; cells must be harmless."""
+    for line in _lines(columns, rows, console.width, has_header=has_header):
+        console.print(line, soft_wrap=True)
+
+
+def print_text(text: str, console: Console, *, indent: int = 0) -> None:
+    """Print a text, wrapped at words; its further lines are indented."""
+    for line in _wrapped(Text(text), console.width, indent):
+        console.print(line, soft_wrap=True)
+
+
+def _lines(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, has_header: bool
+) -> Iterator[Text]:
+    names = [column.name for column in columns]
+    widths = [
+        max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
+        for cells in zip(*([names] if has_header else []), *rows, strict=True)
+    ]
+    room = width - sum(width_of + _GAP for width_of in widths[:-1])
+    if widths[-1] > room >= _LEAST_FOLDED and columns[-1].below == 1:
+        widths[-1] = room
+        rows = [[*row[:-1], _folded(row[-1], room)] for row in rows]
+    for moved in range(1 + max(column.below for column in columns)):
+        shown = [n for n, column in enumerate(columns) if not 0 < column.below <= moved]
+        if sum(widths[number] + _GAP for number in shown) - _GAP <= width:
+            yield from _table(columns, rows, widths, shown, width=width, has_header=has_header)
+            return
+    for row in rows:
+        yield from _block(columns, row, width)
+
+
+def _folded(cell: str, width: int) -> str:
+    """A cell in lines of a width."""
+    console = Console(width=width)
+    lines = (Text(part).wrap(console, width) for part in cell.split("\n"))
+    return "\n".join(line.plain.rstrip() for part in lines for line in part)
+
+
+def _table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    shown: Sequence[int],
+    *,
+    width: int,
+    has_header: bool,
+) -> Iterator[Text]:
+    below = [number for number in range(len(columns)) if number not in shown]
+    if has_header:
+        names = [column.name for column in columns]
+        for line in _row(columns, names, widths, shown):
+            line.stylize("bold")
+            yield line
+    for row in rows:
+        yield from _row(columns, row, widths, shown)
+        yield from _below([columns[n] for n in below], [row[n] for n in below], width)
+
+
+def _row(
+    columns: Sequence[Column], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
+) -> Iterator[Text]:
+    """One row; a cell of several lines makes several."""
+    parts = {number: row[number].split("\n") for number in shown}
+    for at in range(max(map(len, parts.values()))):
+        line = Text()
+        for number in shown:
+            part = parts[number][at] if at < len(parts[number]) else ""
+            pad = " " * (widths[number] - cell_len(part))
+            before, after = (pad, "") if columns[number].is_right else ("", pad)
+            line.append(before)
+            line.append(part, style=columns[number].styles.get(row[number], ""))
+            line.append(after)
+            line.append(" " * _GAP)
+        line.rstrip()
+        yield line
+
+
+def _below(columns: Sequence[Column], cells: Sequence[str], width: int) -> Iterator[Text]:
+    """Cells that had no room in their row, on one line if it is long enough."""
+    if any("\n" in cell for cell in cells):
+        for column, cell in zip(columns, cells, strict=True):
+            yield from _named(column, cell, width, indent=2)
+        return
+    told = [
+        f"{column.name}: {cell}" if column.name else cell
+        for column, cell in zip(columns, cells, strict=True)
+        if cell
+    ]
+    if told:
+        yield from _wrapped(Text(f"  {_BETWEEN.join(told)}"), width, 4)
+
+
+def _block(columns: Sequence[Column], row: Sequence[str], width: int) -> Iterator[Text]:
+    indent = 0
+    for column, cell in zip(columns, row, strict=True):
+        for line in _named(column, cell, width, indent=indent):
+            indent = 2
+            yield line
+
+
+def _named(column: Column, cell: str, width: int, *, indent: int) -> Iterator[Text]:
+    """A cell on lines of its own, under its column's name; an empty one has none."""
+    for number, part in enumerate(cell.split("\n") if cell else ()):
+        name = f"{column.name}: " if column.name and number == 0 else ""
+        text = Text(f"{' ' * indent}{name}")
+        text.append(part, style=column.styles.get(cell, ""))
+        yield from _wrapped(text, width, indent + 2)
+
+
+def _wrapped(text: Text, width: int, indent: int) -> Iterator[Text]:
+    """A text in lines of a width, all but the first one indented."""
+    room = width - indent if width - indent >= _LEAST_LONG else width
+    if cell_len(text.plain) <= width:
+        yield text
+        return
+    console = Console(width=width)
+    first, *_ = text.wrap(console, width)
+    first.rstrip()
+    yield first
+    rest = text[len(first.plain) :]
+    start = len(rest.plain) - len(rest.plain.lstrip())
+    for line in rest[start:].wrap(console, room):
+        line.rstrip()
+        yield Text(" " * (width - room)) + line
