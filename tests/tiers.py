@@ -132,6 +132,7 @@ LONG_FILES = frozenset(
         "curation/harbor_export/judge/test_agentbench_judge.py",
         "report/html/test_page.py",
         "report/test_leaderboard_text.py",
+        "report/test_significance.py",
         "runs/test_reaping.py",
         "scoring/test_multiplicity.py",
         "stages/verification/mutation/test_engine.py",

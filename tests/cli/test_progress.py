@@ -34,7 +34,10 @@ def test_records_are_shown_as_they_end(tmp_path, capsys):
     assert "\n2/2 small attempt 2 TESTS_FAILED " in said.err
 
 
-def test_a_line_of_progress_in_a_pipe_is_never_wrapped(tmp_path, capsys):
+@pytest.mark.parametrize("forced", ["", "1"])
+def test_a_line_of_progress_in_a_log_is_never_wrapped(tmp_path, capsys, monkeypatch, forced):
+    monkeypatch.setenv("FORCE_COLOR", forced)
+
     def work(_given):
         raise ToolError("a detail of many words " * 9)
 

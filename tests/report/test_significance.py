@@ -86,6 +86,11 @@ def test_every_report_says_the_same_of_two_runs(name, tmp_path, monkeypatch):
         for where, text in read.items():
             for part in (said.difference, said.interval, said.verdict):
                 assert part in text, f"{where}: {part}"
+    board = json.loads(
+        call("report", "one", "two", "--runs-dir", tmp_path, "--format", "json").stdout
+    )["leaderboard"]
+    groups = [set(standing["group"]) for standing in board["standings"]]
+    assert bool(set.intersection(*groups)) != compared.overall.is_significant
     verdicts = {statement(each).verdict for each in (compared.overall, compared.judged) if each}
     for where, text in read.items():
         found = set(re.findall(r"(?:Not s|S)tatistically significant \([^)]*\)", text))

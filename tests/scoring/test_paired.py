@@ -127,16 +127,20 @@ def test_the_interval_excludes_zero_exactly_if_p_is_below_alpha(pairs, alpha):
 def test_the_interval_holds_the_true_difference_as_often_as_it_says():
     # Exactly, over every outcome of twelve tasks: how likely it is, and whether it is held.
     tasks = 12
+    outcomes = [(up, down) for up in range(tasks + 1) for down in range(tasks + 1 - up)]
+    intervals = {
+        (up, down): paired_difference(
+            flips(gained=up, lost=down, neither=tasks - up - down)
+        ).interval
+        for up, down in outcomes
+    }
     for gained, lost in ((0.3, 0.3), (0.5, 0.1), (0.7, 0.05), (0.1, 0.0)):
         chances = multinomial(tasks, [gained, lost, 1 - gained - lost])
-        held = 0.0
-        for up in range(tasks + 1):
-            for down in range(tasks + 1 - up):
-                low, high = paired_difference(
-                    flips(gained=up, lost=down, neither=tasks - up - down)
-                ).interval
-                if low - 1e-9 <= gained - lost <= high + 1e-9:
-                    held += chances.pmf([up, down, tasks - up - down])
+        held = sum(
+            chances.pmf([up, down, tasks - up - down])
+            for (up, down), (low, high) in intervals.items()
+            if low - 1e-9 <= gained - lost <= high + 1e-9
+        )
         assert held >= 0.95, (gained, lost)
 
 

@@ -38,11 +38,12 @@ class Shown:
         console = Console(stderr=True)
         self._bar = _bar(console)
         self._live: Live | None = None
-        if console.is_terminal and not quiet:
+        is_terminal = console.file.isatty()  # rich takes a log for one if FORCE_COLOR is set
+        if is_terminal and not quiet:
             drawn = Group(LiveTable(run.workshop.board), self._bar)
             self._live = Live(drawn, console=console, refresh_per_second=_A_SECOND)
         self._console = console
-        self._lines = verbose or not (quiet or console.is_terminal)
+        self._lines = verbose or not (quiet or is_terminal)
         self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
         self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
         if not quiet:
