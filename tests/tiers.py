@@ -140,6 +140,7 @@ LONG_FILES = frozenset(
         "stages/verification/mutation/test_shipped_tasks.py",
         "stages/verification/test_suspicious.py",
         "tasks/importers/swebench/test_importing.py",
+        "tasks/project/test_scm_version.py",
         "test_installing.py",
         "test_run.py",
         "view/test_hostile.py",
