@@ -96,7 +96,10 @@ Agent = Annotated[
 ]
 AgentCommand = Annotated[
     str | None,
-    typer.Option("--agent-command", help="With --agent command: the shell command to run."),
+    typer.Option(
+        "--agent-command",
+        help="With --agent command: the shell command; its program must exist where agents work.",
+    ),
 ]
 Model = Annotated[
     str | None,

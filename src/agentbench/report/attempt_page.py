@@ -84,8 +84,9 @@ def _candidates(record: AttemptRecord) -> Iterator[str]:
     yield "Failure candidates, highest priority first"
     for failure in sorted(record.failures, key=lambda f: (not f.terminal, f.reason.precedence)):
         detail = harmless(failure.detail, limit=200)
-        number = f"{failure.reason.precedence:>2}" if failure.terminal else "no"
-        yield f"  {number} {failure.reason} in {failure.stage}: {detail}"
+        number = f"{failure.reason.precedence:>2}" if failure.terminal else " -"
+        aside = "" if failure.terminal else " (a consequence, no candidate)"
+        yield f"  {number} {failure.reason} in {failure.stage}: {detail}{aside}"
     yield ""
 
 

@@ -28,13 +28,17 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
     if not is_lost and reason not in _AGREED:
         reason = FailureReason.UNKNOWN
     told = TracebackException.from_exception(error)
+
+    def shown(text: str) -> str:
+        return redactor.text(text.encode("utf-8", "replace").decode())
+
     return fact.model_copy(
         update={
-            "message": redactor.text(fact.message),
+            "message": shown(fact.message),
             "reason": reason.value,
             "fault": fault,
-            "where": redactor.text(_where(told)),
-            "traceback": redactor.text("".join(_without_our_frames(told).format()))[-_KEPT:],
+            "where": shown(_where(told)),
+            "traceback": shown("".join(_without_our_frames(told).format()))[-_KEPT:],
         }
     )
 
