@@ -38,7 +38,7 @@ class HeldUp:
 
 
 def run(given, line):
-    given.sandbox.run(Command(argv=("sh", "-c", line), timeout=timedelta(seconds=60)))
+    given.sandbox.run(Command(argv=("sh", "-c", line), timeout=timedelta(seconds=600)))
 
 
 @contextmanager

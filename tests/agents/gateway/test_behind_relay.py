@@ -165,7 +165,7 @@ def test_it_ends_as_the_command_would_have_ended(back_end: SandboxProvider, door
     with opened(back_end, door) as sandbox:
         said = run(sandbox, door, "sh", "-c", "cat; echo err >&2; exit 5", stdin=b"told")
         killed = run(sandbox, door, "sh", "-c", "kill -9 $$")
-        alone = sandbox.run(Command(argv=("sh", "-c", "kill -9 $$"), timeout=timedelta(seconds=60)))
+        alone = sandbox.run(Command(argv=("sh", "-c", "kill -9 $$"), timeout=timedelta(seconds=600)))
         missing = run(sandbox, door, "no-such-program")
         late = Command(argv=("sleep", "600"), timeout=timedelta(seconds=2))
         cut_off = sandbox.run(behind_relay(late, sandbox, door))
@@ -245,7 +245,7 @@ def test_an_agent_that_speaks_for_its_carrier_is_not_listened_to(
 def test_what_is_left_of_a_carrier_ends_with_its_command(far: Sandbox, door: UnixDoor) -> None:
     for _ in range(3):
         assert run(far, door, "true").ok
-    seen = far.run(Command(argv=("sh", "-c", "cat /proc/*/cmdline"), timeout=timedelta(minutes=1)))
+    seen = far.run(Command(argv=("sh", "-c", "cat /proc/*/cmdline"), timeout=timedelta(minutes=10)))
     assert "agentbench-carrier" not in seen.stdout
     assert [each.name for each in threading.enumerate() if each.name == "agentbench-beside"] == []
 

@@ -24,7 +24,7 @@ def bench(tmp_path_factory):
 def read(sandbox, *argv):
     from datetime import timedelta
 
-    result = sandbox.run(Command(argv=argv, timeout=timedelta(seconds=60)))
+    result = sandbox.run(Command(argv=argv, timeout=timedelta(seconds=600)))
     return result.stdout if result.ok else None
 
 

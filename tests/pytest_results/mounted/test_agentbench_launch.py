@@ -35,7 +35,7 @@ def run_in(open_sandbox):
         sandbox = open_sandbox(files, *requirements(NEWEST))
         options = ("-p", "no:cacheprovider", *options)
         command = PytestCommand(as_module=as_module, options=options)
-        request = PytestRequest(command=command, timeout=timedelta(minutes=1), env=env or {})
+        request = PytestRequest(command=command, timeout=timedelta(minutes=10), env=env or {})
         return sandbox, execute_tests(sandbox, request).result
 
     return run_in_
@@ -111,7 +111,7 @@ def test_where_the_project_is_pytest_its_own_copy_runs_and_the_result_says_so(tm
     (site / "editable.pth").write_text(str(sandbox.workspace / "src"))
 
     command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
-    request = PytestRequest(command=command, timeout=timedelta(minutes=1), targets=("test_m.py",))
+    request = PytestRequest(command=command, timeout=timedelta(minutes=10), targets=("test_m.py",))
     result = execute_tests(sandbox, request).result
     assert result.outcome == "passed", result.text_output
     assert result.versions.in_project
@@ -144,6 +144,6 @@ def test_a_project_with_the_report_plugin_and_warnings_as_errors_runs(open_sandb
     }
     sandbox = open_sandbox(files, f"pytest=={version}", "pytest-json-report==1.5.0")
     command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider"))
-    request = PytestRequest(command=command, timeout=timedelta(minutes=1), env={})
+    request = PytestRequest(command=command, timeout=timedelta(minutes=10), env={})
     result = execute_tests(sandbox, request).result
     assert result.outcome == "passed", result

@@ -15,7 +15,7 @@ def run_in(open_sandbox):
     def run_in_(source, version=NEWEST, options=()):
         sandbox = open_sandbox({"test_m.py": source}, *requirements(version))
         command = PytestCommand(as_module=True, options=("-p", "no:cacheprovider", *options))
-        return execute_tests(sandbox, PytestRequest(command=command, timeout=timedelta(minutes=1)))
+        return execute_tests(sandbox, PytestRequest(command=command, timeout=timedelta(minutes=10)))
 
     return run_in_
 
@@ -101,7 +101,7 @@ def test_a_second_reporter_of_the_project_is_not_in_the_way(open_sandbox):
     options = ("-p", "no:cacheprovider", "--json-report", "--json-report-file=mine.json")
     for workers in ((), ("-n", "1")):
         command = PytestCommand(as_module=True, options=(*options, *workers))
-        request = PytestRequest(command=command, timeout=timedelta(minutes=1))
+        request = PytestRequest(command=command, timeout=timedelta(minutes=10))
         result = execute_tests(sandbox, request).result
         assert result.outcome == "passed", result.text_output
         assert result.json_report["exitcode"] == 0
