@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.agents.gateway.redaction import Redactor
+from agentbench.agents.gateway.redaction import Redactor, secrets_in
 from tests.agents.gateway.test_gateway import CANARY, dressed, undressed
 
 TEXTS = dressed(CANARY)
@@ -38,3 +38,16 @@ def test_packed_bytes_that_never_end_are_looked_into_as_far_as_is_sensible() -> 
 
     bomb = base64.b64encode(gzip.compress(b"\0" * (1 << 28))).decode()
     assert Redactor([CANARY]).text(bomb) == bomb
+
+
+def test_variables_that_hold_secrets_are_known_by_their_names():
+    environ = {
+        "OPENAI_API_KEY": "a",
+        "github_token": "b",
+        "DB_PASSWORD": "c",
+        "AWS_CREDENTIALS": "d",
+        "EMPTY_KEY": "",
+        "KEYBOARD": "us",
+        "PATH": "/bin",
+    }
+    assert secrets_in(environ) == {"a", "b", "c", "d"}
