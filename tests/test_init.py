@@ -5,6 +5,7 @@ from importlib.metadata import version
 import pytest
 
 import agentbench
+from agentbench.distribution import DISTRIBUTION
 
 
 def test_every_public_name_leads_to_the_thing_of_that_name():
@@ -18,7 +19,7 @@ def test_a_name_that_is_not_there_is_missed_as_everywhere():
 
 
 def test_the_version_is_the_packages():
-    assert agentbench.__version__ == version("agentbench")
+    assert agentbench.__version__ == version(DISTRIBUTION)
 
 
 def test_importing_the_package_imports_nothing_heavy():
