@@ -92,5 +92,5 @@ def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
 
 
 def press_once_it_runs(runs_dir) -> None:
-    wait_until(lambda: list(runs_dir.glob("*/attempts/*/1/stages/setup.log")))
+    wait_until(lambda: list(runs_dir.glob("validation/*/attempts/*/1/stages/setup.log")))
     os.kill(os.getpid(), signal.SIGINT)

@@ -37,7 +37,7 @@ def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
     assert "tests/test_basket.py::test_the_cheapest_is_found" in tests["pass_to_pass"]
     assert json.loads((folder / "proof.json").read_text())["good"]
     listed = cli("tasks", "list", folder)
-    assert listed.stdout == "basket  Count every price  [mined]\n"
+    assert listed.stdout == "basket  Count every price  [mined]  2 target tests\n"
 
 
 def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):

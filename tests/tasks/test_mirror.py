@@ -8,6 +8,7 @@ from threading import Event
 import pytest
 
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
+from agentbench.file_lock import FileLock
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.overlay import overlay_of
 from agentbench.tasks.source import RepoSource
@@ -163,6 +164,15 @@ class TestUrl:
         before = mirrors.of(of_url(origin, commit))
         shutil.rmtree(origin.path)
         assert mirrors.of(of_url(origin, commit)) == before
+
+    def test_it_is_present_once_it_was_made_and_nothing_is_fetched_for_that(self, mirrors, origin):
+        made = of_url(origin, origin.commit())
+        assert mirrors.present(made) is None
+        mirror = mirrors.of(made)
+        assert mirrors.present(made) == mirror
+        assert mirrors.present(of_url(origin, origin.commit())) is None
+        with FileLock(mirror.path.with_name(f"{mirror.path.name}.lock")):
+            assert mirrors.present(made) is None
 
     def test_a_commit_that_came_later_is_fetched(self, mirrors, origin):
         first = mirrors.of(of_url(origin, origin.commit()))

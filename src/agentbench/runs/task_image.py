@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentbench.errors import GitCloneError, UnavailableError
+from agentbench.errors import UnavailableError
 from agentbench.sandbox.images import name_of, python_in
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.pytest_stack import DEFAULT_PYTHON, STACKS
@@ -48,18 +48,15 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
 
 
 def with_images(tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors) -> list[Task]:
-    """All tasks with their images; one whose repository cannot be had is left to its attempts.
+    """All tasks with their images; one whose repository is still to be cloned has none yet.
 
     Raises:
         UnavailableError: a project admits no Python that base images have.
     """
-    found = []
-    for task in tasks:
-        try:
-            found.append(with_image(task, provider, mirrors))
-        except GitCloneError:
-            found.append(task)
-    return found
+    return [
+        with_image(task, provider, mirrors) if _is_readable(task, mirrors) else task
+        for task in tasks
+    ]
 
 
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
@@ -88,7 +85,7 @@ def python_warnings(
 
 def why_python(task: Task, mirrors: Mirrors) -> str:
     """Why a task without an image gets its Python, to be read before what is wrong with that."""
-    if _brings_an_image(task):
+    if _brings_an_image(task) or not _is_readable(task, mirrors):
         return ""
     asked = _asked(task, mirrors, default=DEFAULT_PYTHON)
     is_default = asked.version == DEFAULT_PYTHON
@@ -99,21 +96,24 @@ def _brings_an_image(task: Task) -> bool:
     return task.environment.image is not None or task.environment.dockerfile is not None
 
 
+def _is_readable(task: Task, mirrors: Mirrors) -> bool:
+    """Whether the project's files are on this machine: a clone is a matter of the attempts."""
+    return task.source.url is None or mirrors.present(task.source) is not None
+
+
 def _own(provider: SandboxProvider) -> str | None:
     """The Python of a back end that has no images."""
     return provider.describe().get("python")
 
 
 def _admits(task: Task, mirrors: Mirrors, here: str) -> bool:
-    if _brings_an_image(task):
-        return True  # resolving the image has its own say
+    if _brings_an_image(task) or not _is_readable(task, mirrors):
+        return True  # resolving the image has its own say, and attempts will tell
     supported = sorted({*STACKS, here}, key=lambda version: int(version.split(".")[1]))
     try:
         return _asked(task, mirrors, default=here, supported=supported).version == here
     except UnavailableError:
         return False
-    except GitCloneError:
-        return True  # attempts will tell
 
 
 def _asked(

@@ -18,7 +18,7 @@ from threading import Event
 from pydantic import ValidationError
 
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
-from agentbench.file_lock import FileLock
+from agentbench.file_lock import FileLock, LockHeldError
 from agentbench.in_use import Use
 from agentbench.owned_folder import owned_folder
 from agentbench.seals.document import Sealed
@@ -89,6 +89,28 @@ class Mirrors:
         assert source.commit is not None
         return self._of_url(source.url, source.commit)
 
+    def present(self, source: RepoSource) -> Mirror | None:
+        """The mirror of a URL, if it has the commit and nobody makes it; nothing is fetched."""
+        assert source.url is not None
+        assert source.commit is not None
+        path = self._path_of(source.url)
+        if not path.exists():
+            return None
+        lock = FileLock(path.with_name(f"{path.name}.lock"))
+        try:
+            lock.acquire(timeout=0)
+        except LockHeldError:
+            return None
+        try:
+            if not _is_whole(path) or not _has(path, source.commit):
+                return None
+            return Mirror(path=path, commit=source.commit, use=Use(path))
+        finally:
+            lock.release()
+
+    def _path_of(self, url: str) -> Path:
+        return self._folder / f"url-{hashlib.sha256(url.encode()).hexdigest()[:32]}.git"
+
     def _of_files(self, files: Path) -> Mirror:
         path = self._folder / f"files-{tree_digest(files)[:32]}.git"
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +126,7 @@ class Mirrors:
         return Mirror(path=path, commit=answer.stdout.decode().strip(), use=use)
 
     def _of_url(self, url: str, commit: str) -> Mirror:
-        path = self._folder / f"url-{hashlib.sha256(url.encode()).hexdigest()[:32]}.git"
+        path = self._path_of(url)
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_name(f"{path.name}.lock")):
             if not _is_whole(path):

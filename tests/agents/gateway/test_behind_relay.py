@@ -165,7 +165,9 @@ def test_it_ends_as_the_command_would_have_ended(back_end: SandboxProvider, door
     with opened(back_end, door) as sandbox:
         said = run(sandbox, door, "sh", "-c", "cat; echo err >&2; exit 5", stdin=b"told")
         killed = run(sandbox, door, "sh", "-c", "kill -9 $$")
-        alone = sandbox.run(Command(argv=("sh", "-c", "kill -9 $$"), timeout=timedelta(seconds=600)))
+        alone = sandbox.run(
+            Command(argv=("sh", "-c", "kill -9 $$"), timeout=timedelta(seconds=600))
+        )
         missing = run(sandbox, door, "no-such-program")
         late = Command(argv=("sleep", "600"), timeout=timedelta(seconds=2))
         cut_off = sandbox.run(behind_relay(late, sandbox, door))
