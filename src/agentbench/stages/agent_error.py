@@ -9,7 +9,7 @@ from agentbench.scoring.evidence import ExceptionFact, StageName
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.stages.agent_sandbox import AgentSandbox
 
-_KEPT = 20_000  # characters of a traceback, from its end
+_LONGEST_TRACEBACK = 20_000  # characters of a traceback, from its end
 _OURS = str(Path(__file__).parents[1])
 # What the protocol of agents lets them raise; the reason of any other exception is not theirs.
 _AGREED = frozenset({FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED})
@@ -27,7 +27,7 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
         fault = Fault.AGENT.value
     if not is_lost and reason not in _AGREED:
         reason = FailureReason.UNKNOWN
-    told = TracebackException.from_exception(error)
+    trace = TracebackException.from_exception(error)
 
     def shown(text: str) -> str:
         return redactor.text(text.encode("utf-8", "replace").decode())
@@ -37,20 +37,20 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
             "message": shown(fact.message),
             "reason": reason.value,
             "fault": fault,
-            "where": shown(_where(told)),
-            "traceback": shown("".join(_without_our_frames(told).format()))[-_KEPT:],
+            "where": shown(_where(trace)),
+            "traceback": shown("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],
         }
     )
 
 
-def _where(told: TracebackException) -> str:
+def _where(trace: TracebackException) -> str:
     """The last line of the agent's own code: below it may be ours, which it misused."""
-    frames = [frame for frame in told.stack if not frame.filename.startswith(_OURS)]
+    frames = [frame for frame in trace.stack if not frame.filename.startswith(_OURS)]
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
 
 
-def _without_our_frames(told: TracebackException) -> TracebackException:
+def _without_our_frames(trace: TracebackException) -> TracebackException:
     """The traceback from where the agent's own code begins."""
-    while len(told.stack) > 1 and told.stack[0].filename.startswith(_OURS):
-        del told.stack[0]
-    return told
+    while len(trace.stack) > 1 and trace.stack[0].filename.startswith(_OURS):
+        del trace.stack[0]
+    return trace
