@@ -24,6 +24,8 @@ from tests.patience import HANG_SECONDS
 
 BLOCKS = [block for page in PAGES for block in shell_blocks(page)]
 PLAYED = [block for block in BLOCKS if block.mark.startswith("played")]
+LONG = ("README.md-3", "README.md-9", "docs/audit.md-2")
+"""Blocks for the soak: the gate runs the shipped tasks and finds wrong fixes in other tests."""
 _NEEDS = re.compile(r"needs (a key|another program)")
 _TESTED = re.compile(r"tested by (tests/[\w/]+\.py)(?:, (tests/[\w/]+\.py))*")
 _PLAYED = re.compile(r"played(?:, exits with (?P<code>\d+))?")
@@ -80,7 +82,13 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("block", PLAYED, ids=_name)
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=_name(block), marks=pytest.mark.soak if _name(block) in LONG else ())
+        for block in PLAYED
+    ],
+)
 def test_the_commands_of_a_block_work(desk, block):
     form = _PLAYED.fullmatch(block.mark)
     assert form is not None

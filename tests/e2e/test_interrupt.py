@@ -58,10 +58,9 @@ def test_a_run_that_was_cut_off_resumes_to_the_same_verdicts(
 
 
 @pytest.mark.docker
+@pytest.mark.soak  # the gate kills a run in containers, which is harsher: tests/chaos
 @pytest.mark.usefixtures("docker")
-@pytest.mark.parametrize(
-    "first", ["stages/setup.log", pytest.param("record.json", marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("first", ["stages/setup.log", "record.json"])
 def test_a_run_in_containers_that_was_cut_off_resumes_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], first: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentbench import AttemptRecord
+from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import Bench
 from tests.e2e.program import run_program
 from tests.e2e.small_task import FIX, SmallTask
@@ -77,6 +78,7 @@ def record(bench: Bench, tmp_path: Path) -> AttemptRecord:
     return record
 
 
+@one_back_end
 def test_no_control_character_reaches_a_terminal_a_record_or_a_log(
     record: AttemptRecord, bench: Bench, environ: dict[str, str], tmp_path: Path
 ) -> None:

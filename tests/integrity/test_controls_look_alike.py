@@ -152,7 +152,13 @@ RANDOM = (
 """What is random in every run, the final test's as well."""
 
 
-@pytest.fixture(params=["bubblewrap", "process", pytest.param("docker", marks=pytest.mark.docker)])
+@pytest.fixture(
+    params=[
+        "bubblewrap",
+        pytest.param("process", marks=pytest.mark.soak),  # one without walls
+        pytest.param("docker", marks=pytest.mark.docker),
+    ]
+)
 def back_end(request: pytest.FixtureRequest, cache_dir: Path) -> SandboxProvider:
     if request.param == "process":
         return choose_provider("process", cache_dir=cache_dir).provider

@@ -1,4 +1,7 @@
-"""Podman by its Docker-compatible socket: the conformance suite, and what Podman cannot do."""
+"""Podman by its Docker-compatible socket: whole attempts, and what Podman cannot do.
+
+The gate makes the attempts; the soak runs the whole conformance suite, too.
+"""
 
 from collections.abc import Callable
 
@@ -9,8 +12,6 @@ from agentbench.sandbox.docker_engine import Engine
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
 from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
-from tests.sandbox.conformance_endings import EndingConformance
-from tests.sandbox.conformance_limits import LimitConformance
 from tests.sandbox.docker_fixtures import left_in
 from tests.sandbox.podman_service import PodmanService
 from tests.sandbox.private_engines import give_base_image, podman
@@ -73,12 +74,8 @@ def reachable_host(podman: PodmanService) -> str:
     return podman.network.host
 
 
-class TestPodmanConformance(EndingConformance, LimitConformance):
-    """What Podman itself does for us: it ends sandboxes and limits them."""
-
-
 @pytest.mark.soak
-class TestPodmanConformanceWhole(SandboxConformance):
+class TestPodmanConformance(SandboxConformance):
     """All that is asked of any sandbox, except what Podman cannot do."""
 
     @pytest.fixture(autouse=True)

@@ -103,6 +103,7 @@ def test_a_shipped_task_is_solved(attempt, walled_bench, catalogue, name, answer
 
 
 @pytest.mark.docker
+@pytest.mark.soak  # in bubblewrap it is in the gate, and other agents of models are in containers
 def test_a_shipped_task_is_solved_in_a_container(attempt, walled_bench, docker, catalogue):
     task = catalogue / "lru-expiry"
     script = by_edits(load_task(task, mirrors=mirrors()))

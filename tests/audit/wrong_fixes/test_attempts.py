@@ -112,6 +112,7 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.soak  # tests/cli/test_wrong_fixes.py has one that is found
 def test_a_wrong_fix_is_told_of_with_what_all_three_trees_do(partial):
     before = contents(partial / "runs")
     (told, *_) = found = findings_of(partial)
