@@ -208,6 +208,19 @@ def test_a_traceback_is_logged_and_kept_without_secrets(attempt_by, desk):
     assert failure.detail == f"ZeroDivisionError: {fact.message} ({fact.where})"
 
 
+def test_what_an_agent_says_of_its_end_is_kept_without_secrets(attempt_by):
+    key = "canary-0123456789"
+
+    def solve(_given):
+        return AgentOutcome(ending=AgentEnding.CRASHED, detail=f"401 for {key} and {key[::-1]}")
+
+    with attempt_by(solve) as context:
+        context.secrets = frozenset({key})
+        evidence = go(context, "agent_run")
+        assert context.outcome.detail == "401 for [removed] and [removed]"
+    assert evidence.agent_detail == "401 for [removed] and [removed]"
+
+
 def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):
     released = threading.Event()
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import AgentOutcome, Budget, NeedsMounts
 from agentbench.agents.model_door import ModelDoor
@@ -21,6 +22,9 @@ from agentbench.stages.fresh import MadeAhead, make_ahead
 from agentbench.stages.hidden_tests import hidden_files
 from agentbench.stages.interface import StageContext
 from agentbench.stages.model_evidence import with_model
+
+if TYPE_CHECKING:
+    from agentbench.agents.gateway.redaction import Redactor
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command
@@ -118,8 +122,11 @@ def _in_thread(
     def work() -> None:
         try:
             agent = context.agent
-            outcome = agent.solve(context.task.problem, sandbox, budget, door)
-            future.set_result(_in_time(checked_outcome(outcome), budget))
+            outcome = checked_outcome(agent.solve(context.task.problem, sandbox, budget, door))
+            if outcome.detail:
+                detail = _redactor(context, door).text(outcome.detail)
+                outcome = replace(outcome, detail=detail)
+            future.set_result(_in_time(outcome, budget))
         except BaseException as error:  # noqa: BLE001 - somebody's agent may raise anything
             fact = _exception_of(error, context, sandbox, door)
             sink(Stream.STDERR, fact.traceback.encode("utf-8", "replace"))
@@ -153,12 +160,10 @@ def _exception_of(
     error: BaseException, context: StageContext, sandbox: AgentSandbox, door: ModelDoor | None
 ) -> ExceptionFact:
     """What an agent raised; where it cannot even be shown, its name."""
-    from agentbench.agents.gateway.redaction import Redactor
     from agentbench.stages.agent_error import agent_error
 
-    secrets = context.secrets if door is None else {*context.secrets, door.token}
     try:
-        return agent_error(error, sandbox, Redactor(secrets))
+        return agent_error(error, sandbox, _redactor(context, door))
     except BaseException:  # noqa: BLE001 - its own methods may raise, too
         name = type(error).__name__
         return ExceptionFact(
@@ -168,3 +173,10 @@ def _exception_of(
             fault=Fault.AGENT.value,
             traceback=f"{name}: an exception that cannot be shown\n",
         )
+
+
+def _redactor(context: StageContext, door: ModelDoor | None) -> "Redactor":
+    """Removes what the harness knows as a secret in this attempt."""
+    from agentbench.agents.gateway.redaction import Redactor
+
+    return Redactor(context.secrets if door is None else {*context.secrets, door.token})
