@@ -5,6 +5,7 @@ Options:
     --without-tier TIER   except the tests of that tier
 """
 
+import gc
 import os
 import sys
 import tempfile
@@ -85,6 +86,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workeroutput"):
         config.workeroutput[_LEFT_OUT] = dict(left_out)
     config.stash[_COUNTS] = left_out
+
+
+def pytest_collection_finish() -> None:
+    """Exempt modules and tests from garbage collection, which takes a second with them."""
+    gc.freeze()
 
 
 def check_that_it_is_imported(item: pytest.Item, tier: Tier) -> None:

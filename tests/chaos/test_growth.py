@@ -45,20 +45,21 @@ def in_memory() -> Iterator[dict[str, str]]:
         yield {"TMPDIR": folder}
 
 
+@pytest.mark.soak
 def test_two_thousand_attempts_hold_no_more_than_two_hundred(
-    tmp_path: Path, environ: dict[str, str], in_memory: dict[str, str], whole: bool
+    tmp_path: Path, environ: dict[str, str], in_memory: dict[str, str]
 ) -> None:
-    _does_not_grow(tmp_path, environ | in_memory, "process", attempts=2000 if whole else 16)
+    _does_not_grow(tmp_path, environ | in_memory, "process", attempts=2000)
 
 
 @pytest.mark.soak
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker")
 def test_three_hundred_attempts_in_containers_hold_no_more_than_thirty(
-    tmp_path: Path, environ: dict[str, str], whole: bool
+    tmp_path: Path, environ: dict[str, str]
 ) -> None:
     engine = Engine.connect()
-    attempts = 300 if whole else 16
+    attempts = 300
     containers = lambda pid: len(left_in_engine(pid, engine))  # noqa: E731
     pid = _does_not_grow(tmp_path, environ, "docker", attempts=attempts, containers=containers)
     assert left_in_engine(pid, engine) == []

@@ -122,7 +122,7 @@ def test_a_proof_that_holds_is_taken_over(copied, options):
     assert not options.runs_dir.exists() or not list(options.runs_dir.iterdir())
 
 
-@pytest.mark.parametrize("change", ["file", "repeat"])
+@pytest.mark.parametrize("change", ["file", pytest.param("repeat", marks=pytest.mark.soak)])
 def test_a_proof_of_something_else_is_none(copied, options, change):
     if change == "file":
         (copied / "instruction.md").write_text("something else\n")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.file_lock import FileLock
 from tests.docs.pages import PAGES, ROOT, ShellBlock, shell_blocks
 from tests.e2e.small_task import SmallTask
 from tests.patience import HANG_SECONDS
@@ -67,19 +68,32 @@ def test_only_models_need_a_key():
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tasks and the runs that the pages name."""
-    folder = tmp_path_factory.mktemp("desk")
+    """A folder with the tasks and the runs that the pages name, a copy for each worker."""
+    own = tmp_path_factory.mktemp("desk")
+    base = tmp_path_factory.getbasetemp()
+    template = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "desk-template"
+    with FileLock(template.with_suffix(".lock")):
+        if not template.exists():
+            _prepare_desk(own)
+            shutil.copytree(own, template, symlinks=True)
+            return own
+    shutil.copytree(template, own, symlinks=True, dirs_exist_ok=True)
+    return own
+
+
+def _prepare_desk(folder: Path) -> None:
     (folder / "tasks").mkdir()
     shutil.copytree(ROOT / "tasks" / "lru-expiry", folder / "tasks" / "lru-expiry")
     (folder / "small").mkdir()
     shutil.move(SmallTask().write(folder / "small"), folder / "tasks" / "my-bug")
-    for run, agent in {
-        "main": "oracle", "claude": "noop", "codex": "noop", "aider": "oracle",
-        "20260102T120000-k3x9": "oracle",
-    }.items():  # fmt: skip
+    for agent, run, *copies in (
+        ("oracle", "main", "aider", "20260102T120000-k3x9"),
+        ("noop", "claude", "codex"),
+    ):
         _shell(f"agentbench run tasks/my-bug --agent {agent} --run-id {run} --quiet", folder)
+        for copy in copies:
+            shutil.copytree(folder / "runs" / run, folder / "runs" / copy, symlinks=True)
     shutil.copytree(folder / "runs", folder / "results")
-    return folder
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Docker judges as bubblewrap does: some of each class in the gate, all of them in the soak."""
+"""Docker judges as bubblewrap does: one of each class in the gate, all of them in the soak."""
 
 from pathlib import Path
 

@@ -74,6 +74,7 @@ def test_a_daemon_that_rises_again_under_new_numbers_is_ended(fresh: Sandbox) ->
     assert sh(fresh, "cat beat | wc -c").stdout == first
 
 
+@pytest.mark.soak  # the conformance suite counts memory over all processes
 def test_many_that_eat_together_lack_memory(fresh: Sandbox) -> None:
     assert python(fresh, EAT_IN_MANY).ending is Ending.OUT_OF_MEMORY
     assert sh(fresh, "echo fine").stdout == "fine\n"

@@ -246,6 +246,7 @@ def test_numbers_so_large_that_rounding_decides_accuse_nobody(tmp_path: Path) ->
     assert answer.ending is Ending.NO_DIFFERENCE
 
 
+@pytest.mark.soak
 def test_letters_of_other_scripts_accuse_no_fix_of_code_that_knows_none(tmp_path: Path) -> None:
     left = "def f(text: str) -> str:\n    return text.upper().lower()\n"
     right = "def f(text: str) -> str:\n    return text.lower()\n"

@@ -126,6 +126,7 @@ def test_a_wrong_fix_is_told_of_with_what_all_three_trees_do(partial):
     assert contents(partial / "runs") == before
 
 
+@pytest.mark.soak  # as the honest ones of tests/e2e
 def test_an_honest_fix_is_not_accused(tmp_path_factory):
     folder = made(tmp_path_factory, HONEST)
     found = findings_in_time(folder, lambda told: told == {"compared"})

@@ -38,9 +38,8 @@ from tests.patience import HANG_SECONDS, with_growing_limit
 
 pytestmark = pytest.mark.docker
 
-# One that npm installs and one that pip does. Codex works in bubblewrap (and below), and to install
-# others takes minutes.
-NAMES = ("claude-code", "mini-swe-agent")
+# Codex works in bubblewrap (and below), and to install others takes minutes.
+NAMES = ("claude-code",)
 BY_MESSAGES = ("mini-swe-agent", "aider", "opencode")  # they can speak chat completions, too
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 TOTAL = Edit(path="basket.py", content=BUGGY, old="prices[1:]", new="prices")

@@ -142,7 +142,7 @@ def test_the_page_is_whole_without_its_script(browser, calm_file):
     ("which", "scheme", "width"),
     [
         ("calm_file", "light", 1200),
-        ("calm_file", "dark", 400),
+        pytest.param("calm_file", "dark", 400, marks=pytest.mark.soak),
         ("file", "light", 400),
         *(
             pytest.param("file", *look, marks=pytest.mark.soak)
