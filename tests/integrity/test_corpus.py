@@ -24,9 +24,9 @@ def test_no_two_cases_go_by_one_name() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_docker_judges_some_of_every_class() -> None:
+def test_docker_judges_one_of_every_class() -> None:
     counts = Counter(cheat.kind for cheat in cheats_in_docker())
-    assert counts == dict.fromkeys(Kind, 2)
+    assert counts == dict.fromkeys(Kind, 1)
     assert len(honest_in_docker()) >= 6
 
 
