@@ -6,6 +6,7 @@ import tarfile
 import docker as docker_sdk
 import pytest
 
+from agentbench.sandbox.images import follow
 from tests.cli.conftest import call
 from tests.tasks.importers.swebench.instances import ID, Project, write_lines
 
@@ -68,10 +69,15 @@ def image(tmp_path):
         entry.size = len(DOCKERFILE)
         tar.addfile(entry, io.BytesIO(DOCKERFILE.encode()))
         tar.add(project.origin.path, "repo")
-    context.seek(0)
     client = docker_sdk.from_env()
-    # Without the cache: the steps of an earlier build may be removed while this one rests on them.
-    client.images.build(fileobj=context, custom_context=True, tag=TAG, rm=True, nocache=True)
+
+    def build():
+        context.seek(0)
+        # Without the cache: another test may remove the steps in it.
+        options = {"custom_context": True, "rm": True, "nocache": True, "decode": True}
+        return client.api.build(fileobj=context, tag=TAG, **options)
+
+    follow(build, TAG)
     yield project
     client.images.remove(TAG, force=True)
     client.close()

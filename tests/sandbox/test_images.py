@@ -109,7 +109,14 @@ GONE = "failed to get digest sha256:74d0: open /var/lib/docker/image: no such fi
 
 
 def test_a_build_that_lost_a_step_to_a_removal_beside_it_is_started_again() -> None:
-    builds = iter([[{"error": GONE}], [{"error": "No such image: sha256:fe07"}], [{"stream": "."}]])
+    builds = iter(
+        [
+            [{"error": GONE}],
+            [{"error": "No such image: sha256:fe07"}],
+            [{"error": "unknown parent image ID sha256:b6cb"}],
+            [{"stream": "."}],
+        ]
+    )
     images.follow(lambda: next(builds), "it")
     assert next(builds, None) is None
 

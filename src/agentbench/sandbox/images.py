@@ -17,7 +17,9 @@ from agentbench.sandbox.pytest_stack import DEFAULT_PYTHON, STACKS
 
 REPOSITORY = "agentbench/python"
 _MOST_RESTARTS = 3
-_STEP_IS_GONE = re.compile(r"No such image: sha256:|failed to get digest sha256:")
+_STEP_IS_GONE = re.compile(
+    r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
+)
 _BUILD_SECONDS = 1800
 
 

@@ -15,6 +15,7 @@ from agentbench.scoring.evidence import CommandResult, Ending
 from tests.agents.gateway.at_the_door import door_to
 from tests.agents.gateway.unix_door import UnixDoor, echo, unix_door
 from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
+from tests.patience import HANG_SECONDS
 
 WALLED = [
     "bubblewrap",
@@ -124,7 +125,7 @@ def opened(back_end: SandboxProvider, door: ModelDoor) -> Iterator[Sandbox]:
 
 
 def run(sandbox: Sandbox, door: ModelDoor, *argv: str, **more) -> CommandResult:
-    command = Command(argv=argv, timeout=timedelta(seconds=120), **more)
+    command = Command(argv=argv, timeout=timedelta(seconds=10 * HANG_SECONDS), **more)
     return sandbox.run(behind_relay(command, sandbox, door))
 
 
