@@ -11,7 +11,7 @@ ARGS ?=
 help:
 	@echo "make demo      run the shipped tasks with the reference solutions (a minute or two)"
 	@echo "make test      run the quick tests and try each sandbox of this machine (about three minutes)"
-	@echo "make test-all  run all tests of the gate (about 21 minutes)"
+	@echo "make test-all  run all tests of the gate (about 18 minutes)"
 	@echo "make soak      run all tests with all their repetitions (hours)"
 	@echo "               ARGS='-k gateway' passes arguments to pytest"
 	@echo "make lint      ruff, mypy --strict, import-linter"

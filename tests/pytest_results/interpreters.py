@@ -11,16 +11,13 @@ from agentbench.file_lock import FileLock
 
 PYTEST_VERSIONS = ("6.2.5", "7.4.4", "8.4.2", "9.2.0")
 NEWEST = PYTEST_VERSIONS[-1]
+_XDIST = {"6": "3.5.0", "7": "3.6.1", "8": "3.6.1", "9": "3.8.0"}
 
 
 def requirements(version):
     """What stands in an environment: xdist everywhere, the subtests plugin where it was apart."""
     extra = ["pytest-subtests==0.13.1"] if version.startswith("7.") else []
-    return [
-        f"pytest=={version}",
-        "pytest-xdist==3.6.1" if version >= "7" else "pytest-xdist==3.5.0",
-        *extra,
-    ]
+    return [f"pytest=={version}", f"pytest-xdist=={_XDIST[version[0]]}", *extra]
 
 
 def find_python(version):

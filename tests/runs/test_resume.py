@@ -11,6 +11,7 @@ from agentbench.runs.resume import resume_run
 from agentbench.runs.start import start_run
 from agentbench.runs.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
+from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import small_task
 
@@ -82,3 +83,18 @@ def test_a_torn_record_is_told_when_a_run_is_resumed(task, options):
     resumed = resume_run(run.store.folder)
     assert "set aside" in resumed.warnings[0]
     assert len(resumed.planned) == 1
+
+
+def test_what_the_infrastructure_failed_to_the_last_retry_is_made_again_when_asked(task, options):
+    outcomes = [AgentEnding.LLM_ERROR, AgentEnding.SUBMITTED]
+    agent = ScriptedAgent(lambda _given: AgentOutcome(ending=outcomes.pop(0)), name="mine")
+    run = start_run([task], replace(options, agent=agent, retries=0))
+    (lost,) = run.attempts()
+    assert lost.fault is Fault.INFRASTRUCTURE
+
+    assert len(resume_run(run.store.folder, agent=agent).planned) == 0
+    (again,) = resume_run(run.store.folder, agent=agent, retry_lost=True).attempts()
+
+    assert again.retry_of == 1
+    assert again.failure_reason is FailureReason.TESTS_FAILED
+    assert len(resume_run(run.store.folder, agent=agent, retry_lost=True).planned) == 0

@@ -7,6 +7,7 @@ import pytest
 from agentbench.pytest_results.run import PytestRequest
 from agentbench.pytest_results.tools import execute_tests
 from agentbench.tasks.pytest_command import PytestCommand
+from tests.patience import HANGS_OF_XDIST, with_growing_limit
 from tests.pytest_results.interpreters import NEWEST, PYTEST_VERSIONS, requirements
 
 
@@ -101,7 +102,14 @@ def test_a_second_reporter_of_the_project_is_not_in_the_way(open_sandbox):
     options = ("-p", "no:cacheprovider", "--json-report", "--json-report-file=mine.json")
     for workers in ((), ("-n", "1")):
         command = PytestCommand(as_module=True, options=(*options, *workers))
-        request = PytestRequest(command=command, timeout=timedelta(minutes=10))
-        result = execute_tests(sandbox, request).result
+        result = with_growing_limit(
+            lambda seconds, command=command: (
+                execute_tests(
+                    sandbox, PytestRequest(command=command, timeout=timedelta(seconds=seconds))
+                ).result
+            ),
+            lambda result: result.outcome != "timeout",
+            limits=HANGS_OF_XDIST,
+        )
         assert result.outcome == "passed", result.text_output
         assert result.json_report["exitcode"] == 0
