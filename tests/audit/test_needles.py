@@ -26,6 +26,7 @@ def test_what_any_program_has_tells_nothing():
         ["        return None", "    else:", "        pass"],
         ['    """', "    # ----", "    }"],
         ["# " + "-" * 70],
+        ["import collections", "import functools", "mean = total / count_of_prices"],
         [],
         SHORT[:2],
     ):

@@ -14,6 +14,11 @@ def test_a_secret_is_removed_in_every_dress(name: str) -> None:
     assert shown.startswith("before ")
 
 
+@pytest.mark.parametrize("digits", [CANARY.encode().hex(), CANARY.encode().hex().upper()])
+def test_a_secret_in_hexadecimal_digits_of_either_case_is_removed(digits: str) -> None:
+    assert Redactor([CANARY]).text(f"before {digits} after") == "before [removed] after"
+
+
 def test_what_is_no_secret_stays_as_it_is() -> None:
     texts = (
         "",
