@@ -9,14 +9,14 @@ OLD = "".join(f"line {n}\n" for n in range(40))
 NEW = OLD.replace("line 3\n", "").replace("line 20\n", "line 20\nnew\n").replace("line 39\n", "end")
 
 
-def git_patch(folder, before, after):
+def git_patch(folder, before, after, *, context=3):
     """What git itself writes for a change of one folder into another."""
     for name, files in (("a", before), ("b", after)):
         (folder / name).mkdir()
         for path, content in files.items():
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / name / path).write_bytes(content)
-    command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", "a", "b"]
+    command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", f"-U{context}", "a", "b"]
     return subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
 
 
@@ -39,6 +39,13 @@ def test_a_patch_of_git_is_applied_as_git_would(tmp_path, before, after):
     (file,) = parse_patch(git_patch(tmp_path, files, files | {"x.py": after.encode()}))
     assert (file.path.removeprefix("a/").removeprefix("b/"), file.removed) == ("x.py", False)
     assert applied(before.encode(), file) == after.encode()
+
+
+def test_a_patch_without_lines_around_its_changes_is_applied_at_its_line(tmp_path):
+    before = {"x.py": OLD.encode()}
+    after = {"x.py": OLD.replace("line 20\n", "line 20\nnew\n").encode()}
+    (file,) = parse_patch(git_patch(tmp_path, before, after, context=0))
+    assert applied(before["x.py"], file) == after["x.py"]
 
 
 def test_a_patch_that_does_not_fit_gives_nothing():

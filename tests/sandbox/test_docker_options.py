@@ -108,3 +108,10 @@ def test_a_folder_must_be_open_to_others(tmp_path: Path, mode: int, readable: bo
 def test_mounts_lie_in_a_folder_of_ours(tmp_path: Path) -> None:
     places = places_of([ReadOnlyMount(name="a", source=tmp_path)])
     assert {name: str(place) for name, place in places.items()} == {"a": "/agentbench/a"}
+
+
+@pytest.mark.docker
+def test_swap_adds_nothing_to_the_memory_of_a_container(created: Created) -> None:
+    limits = created(limits=Limits(memory_mib=64))["HostConfig"]
+    assert limits["Memory"] == 64 * 1024 * 1024
+    assert limits["MemorySwap"] == limits["Memory"]  # of both together

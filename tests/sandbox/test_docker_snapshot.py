@@ -63,7 +63,7 @@ def test_a_snapshot_that_fails_leaves_nothing(
     assert left_in(engine) == frozenset()
 
 
-def test_a_snapshot_discarded_in_use_goes_on_and_is_found_by_the_reaper(
+def test_a_snapshot_discarded_in_use_goes_on_and_is_left_while_its_maker_lives(
     provider: DockerProvider, engine: Engine, image: ImageId, key: str
 ) -> None:
     before = nameless(engine)
@@ -77,8 +77,11 @@ def test_a_snapshot_discarded_in_use_goes_on_and_is_found_by_the_reaper(
         assert sh(sandbox, "cat file").stdout == "text\n"
     assert own in nameless(engine)
     found = [leftover for leftover in reaper.find_leftovers(engine) if leftover.id == own]
-    assert [leftover.kind for leftover in found] == ["image"]
-    reaper.remove(engine, found)
+    assert [(leftover.kind, leftover.owner_alive) for leftover in found] == [("image", True)]
+    # A snapshot is nameless while it is made, too: its maker lives, so it is not removed.
+    assert own not in {leftover.id for leftover in reaper.remove_dead(engine)}
+    assert own in nameless(engine)
+    reaper.remove(engine, found, also_in_use=True)
     assert own not in nameless(engine)
     await_nothing_new(engine, before)
 

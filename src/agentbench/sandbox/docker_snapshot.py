@@ -17,7 +17,7 @@ from agentbench.sandbox import podman
 from agentbench.sandbox.docker_container import Container, remove_container
 from agentbench.sandbox.docker_engine import Api, Engine, ImageFacts, NotThereError
 from agentbench.sandbox.docker_facts import Product
-from agentbench.sandbox.docker_labels import forget_owner, labels_of
+from agentbench.sandbox.docker_labels import Owner, labels_of
 from agentbench.sandbox.docker_options import USER
 from agentbench.sandbox.interface import SnapshotId
 
@@ -40,7 +40,7 @@ def remember(engine: Engine, container: Container, key: str) -> SnapshotId:
     try:
         with engine.speak("remember the workspace", moves_files=True) as api:
             _fill(engine, api, holder, environment, container)
-            api.commit(holder, REPOSITORY, key, pause=False, changes=_changes())
+            api.commit(holder, REPOSITORY, key, pause=False, changes=_changes(container.plan.owner))
     except BaseException:
         with suppress(SandboxError), engine.speak("forget an unfinished snapshot") as api:
             remove_container(engine, holder)
@@ -122,8 +122,13 @@ def _create_holder(
     )
 
 
-def _changes() -> list[str]:
-    labels = {**labels_of("snapshot"), **forget_owner()}
+def _changes(owner: Owner) -> list[str]:
+    """What a snapshot's image says of itself.
+
+    It names its maker. The engine makes an image first and names it then; in between, another
+    process may look for the nameless images of dead ones.
+    """
+    labels = labels_of("snapshot", owner)
     # A line for each, and no quotes: Podman takes them for a part of the value.
     return [*(f"LABEL {name}={value}" for name, value in labels.items()), "ENTRYPOINT []", "CMD []"]
 
