@@ -136,6 +136,15 @@ def test_a_name_that_was_cut_is_told_as_it_was_and_fails_with_any_of_its_tests()
     assert (status.PASS_TO_PASS.success, status.PASS_TO_PASS.failure) == ((B,), ())
 
 
+@pytest.mark.parametrize("outcome", ["skipped", "xfailed", "failed", "error"])
+def test_a_test_that_was_to_be_fixed_is_a_success_only_if_it_passed(outcome):
+    final = strategies.ran(strategies.case(A, outcome), strategies.case(B))
+    expected = ExpectedTests(fail_to_pass=(A,), pass_to_pass=(B,))
+    record = records.record_of(strategies.attempt(final), expected, patch=PATCH)
+    status = instance_report(reported("x", record)).tests_status
+    assert (status.FAIL_TO_PASS.success, status.FAIL_TO_PASS.failure) == ((), (A,))
+
+
 def test_a_task_that_is_no_instance_goes_by_its_own_id_and_tests():
     one = ReportedInstance(origin=None, task_id="mine", record=OUTCOMES[Outcome.RESOLVED])
     assert run_report([one]).resolved_ids == ("mine",)

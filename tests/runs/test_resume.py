@@ -93,7 +93,9 @@ def test_what_the_infrastructure_failed_to_the_last_retry_is_made_again_when_ask
     assert lost.fault is Fault.INFRASTRUCTURE
 
     assert len(resume_run(run.store.folder, agent=agent).planned) == 0
-    (again,) = resume_run(run.store.folder, agent=agent, retry_lost=True).attempts()
+    resumed = resume_run(run.store.folder, agent=agent, retry_lost=True)
+    assert len(resumed.planned) == 1
+    (again,) = resumed.attempts()
 
     assert again.retry_of == 1
     assert again.failure_reason is FailureReason.TESTS_FAILED

@@ -1,0 +1,36 @@
+"""Which values count as the same when two trees are compared."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted/agentbench_outcome.py"
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    spec = importlib.util.spec_from_file_location("agentbench_outcome", PROGRAM)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_same"),
+    [
+        ("0.1", "0.1", True),
+        ("0.3", "0.30000000000000004", True),  # another order of the same sum
+        ("1.0", "1.001", False),
+        ("1.0", "1.0000001", False),
+        ("1000000.0", "1000000.0000001", True),
+        ("1", "2", False),
+        ("1000000000000", "1000000000001", False),  # whole numbers are the same or not
+        ("nan", "nan", True),
+        ("nan", "0.0", False),
+        ("inf", "-inf", False),
+    ],
+)
+def test_numbers_are_the_same_up_to_the_order_of_a_sum(outcome, left, right, is_same):
+    assert outcome.same(["number", left], ["number", right]) is is_same
+    assert outcome.same(["number", right], ["number", left]) is is_same
