@@ -27,15 +27,7 @@ from measuring import MIB, Measure, arguments, compared, show
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the scripted model is the tests' own
 
-from tests.fakes.scripted_model import (
-    Answer,
-    Asked,
-    Endless,
-    Reset,
-    Say,
-    ScriptedModel,
-    Tokens,
-)
+from tests.fakes.scripted_model import Answer, Asked, Endless, Reset, Say, ScriptedModel, Tokens
 
 _PATH = "/v1/chat/completions"
 _TEXT = "a line of an answer, such as models write them, again and again. " * 4

@@ -1,7 +1,7 @@
-"""Blind controls: how long `mutate` takes next to what Python itself does with the same text.
+"""Control runs: how long `rewrite_tests` takes, next to what Python does with the same text.
 
-For files of several sizes, in turns: `ast.parse` with `compile`, then `mutate` of half of the
-tests, then the same with every test listed, as a blind run does. Processor milliseconds.
+For files of several sizes, in turns: `ast.parse` with `compile`, then `rewrite_tests` of half of
+the tests, then the same with every test listed, as a blind run does. Processor milliseconds.
 Run: python benchmarks/mutation.py [--rounds N] [--json FILE]
 """
 
@@ -13,7 +13,7 @@ from random import Random
 
 from measuring import Measure, arguments, show, take_turns
 
-from agentbench.stages.verification.mutation.engine import mutate
+from agentbench.integrity.expectation_changes.engine import rewrite_tests
 
 _TEST = """
 @pytest.mark.parametrize("value, expected", [(1, 2), (2, 4), (3, 6)])
@@ -41,8 +41,10 @@ def _measured(lines: int, rounds: int) -> list[Measure]:
     half = listed[::2]
     works: dict[str, Callable[[], object]] = {
         "ast.parse and compile": lambda: compile(ast.parse(text), "t.py", "exec"),
-        "mutate": lambda: mutate(text, "t.py", half, Random(1)),
-        "mutate, for a blind run": lambda: mutate(text, "t.py", half, Random(1), listed=listed),
+        "mutate": lambda: rewrite_tests(text, "t.py", half, Random(1)),
+        "mutate, for a blind run": lambda: rewrite_tests(
+            text, "t.py", half, Random(1), listed=listed
+        ),
     }
     variants = {f"{what}, {lines:,} lines": partial(_spent, work) for what, work in works.items()}
     return take_turns(variants, rounds, unit="ms")

@@ -25,23 +25,26 @@ sys.path.insert(0, str(Path(__file__).parent))
 from measuring import arguments, compared, show
 
 from agentbench import __version__
-from agentbench.agents.noop import NoopAgent
+from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
+from agentbench.attempt.resources import RunResources
 from agentbench.runs.capacity import Capacity
-from agentbench.runs.executors.baggage import pack
-from agentbench.runs.executors.errand import Brought, Errand, Orders
+from agentbench.runs.executors.attempt_archive import pack
 from agentbench.runs.executors.interface import Executor
-from agentbench.runs.executors.local import LocalExecutor
-from agentbench.runs.executors.node_model import ModelOrders
-from agentbench.runs.plan import Plan, Planned
-from agentbench.runs.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
-from agentbench.runs.schedule import Schedule, run_attempts
-from agentbench.runs.store import RunStore
-from agentbench.runs.tries import LocalTries
-from agentbench.runs.workshop import Workshop
-from agentbench.sandbox.process import ProcessProvider
+from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
+from agentbench.runs.executors.remote_attempt import (
+    RemoteAttempt,
+    RemoteResult,
+    WorkerConfig,
+    WorkerModel,
+)
+from agentbench.runs.plan import Plan, PlannedAttempt
+from agentbench.runs.scheduler import Schedule, run_attempts
+from agentbench.runs.store.store import RunStore
+from agentbench.sandbox.process.provider import ProcessProvider
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.stages.preparation import PreparationCache
-from agentbench.tasks.load import load_task
+from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -113,18 +116,18 @@ class _Bench:
         self._scratch = scratch
         cache = scratch / "cache"
         provider = ProcessProvider.connect(cache_dir=cache)
-        self._shop = Workshop(
+        self._shop = RunResources(
             provider=provider,
             mirrors=Mirrors(cache / "mirrors"),
             cache=PreparationCache(cache / "prepared", provider),
             cancel=Event(),
         )
-        self._orders = Orders(
+        self._orders = WorkerConfig(
             run_id=RunId("bench"),
             agentbench_version=__version__,
             agent="noop",
             agent_command=None,
-            model=ModelOrders(),
+            model=WorkerModel(),
             sandbox="process",
             use_cache=True,
             timeout_scale=1.0,
@@ -133,14 +136,16 @@ class _Bench:
             registry=None,
         )
 
-    def local(self, count: int, make: Callable[[Errand], Brought] | None) -> float:
+    def local(self, count: int, make: Callable[[RemoteAttempt], RemoteResult] | None) -> float:
         store = self._store()
-        tries = LocalTries(
+        tries = LocalAttempts(
             run_id=RunId("bench"), agent=NoopAgent(), workshop=self._shop, store=store
         )
-        errand = Errand(orders=self._orders, task=self._task, files=b"", attempt=1, retry_of=None)
+        errand = RemoteAttempt(
+            orders=self._orders, task=self._task, files=b"", attempt=1, retry_of=None
+        )
 
-        def nothing(planned: Planned) -> AttemptRecord:
+        def nothing(planned: PlannedAttempt) -> AttemptRecord:
             assert make is not None
             folder, _ = store.attempt_folder(planned.task.id, planned.attempt)
             record = make(replace(errand, attempt=planned.attempt)).record
@@ -150,7 +155,7 @@ class _Bench:
         work = tries.make if make is None else nothing
         return self._timed(LocalExecutor(work, jobs=_JOBS), count)
 
-    def cluster(self, count: int, make: Callable[[Errand], Brought] | None) -> float:
+    def cluster(self, count: int, make: Callable[[RemoteAttempt], RemoteResult] | None) -> float:
         from agentbench.runs.executors.ray_cluster import RayExecutor
 
         more = {} if make is None else {"make": make}
@@ -173,7 +178,7 @@ class _Bench:
         return (time.perf_counter() - began) * 1000 / count
 
 
-def _nothing(errand: Errand) -> Brought:
+def _nothing(errand: RemoteAttempt) -> RemoteResult:
     """What an attempt brings back that did nothing."""
     with tempfile.TemporaryDirectory() as empty:
         packed = pack(Path(empty))
@@ -192,7 +197,7 @@ def _nothing(errand: Errand) -> Brought:
         timing=TimingRecord(total_s=0.0),
         environment=EnvironmentRecord(sandbox="none", cpus=1, memory_mib=1, pids=1, disk_mib=1),
     )
-    return Brought(record=record, files=packed.content, left_out=(), node="none")
+    return RemoteResult(record=record, files=packed.content, left_out=(), node="none")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 
-from agentbench.curation.history.ledger import Fate
-from agentbench.curation.release.ledger import ReleaseEntry
+from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.release.release_import import ImportedPair
 
 PAIRS = """\
 blinker 1.8.2 1.9.0
@@ -70,19 +70,19 @@ def main() -> None:
     where = ("--sandbox", options.sandbox, "--runs-dir", str(out / "runs"))
     entries = made(out, where)
     print(table(entries))
-    kept = [str(entry.task) for entry in entries if entry.fate is Fate.KEPT]
+    kept = [str(entry.task) for entry in entries if entry.fate is CandidateOutcome.KEPT]
     for agent in ("oracle", "noop"):
         resolved = judged(kept, agent, where)
         print(f"{agent}: resolved {resolved} of {len(kept)}")
 
 
-def made(out: Path, where: Sequence[str]) -> list[ReleaseEntry]:
+def made(out: Path, where: Sequence[str]) -> list[ImportedPair]:
     """Import every pair; what became of each."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "pairs").write_text(PAIRS)
     command = ("tasks", "import", "release", "--from", out / "pairs", "--out", out / "tasks")
     rows = _said(*command, "--json", *where)["pairs"]
-    return [ReleaseEntry.model_validate(row) for row in rows]
+    return [ImportedPair.model_validate(row) for row in rows]
 
 
 def judged(tasks: Sequence[str], agent: str, where: Sequence[str]) -> int:
@@ -93,20 +93,20 @@ def judged(tasks: Sequence[str], agent: str, where: Sequence[str]) -> int:
     return sum(record["resolved"] for record in records)
 
 
-def table(entries: Iterable[ReleaseEntry]) -> str:
+def table(entries: Iterable[ImportedPair]) -> str:
     """The yield as Markdown, the kept pairs first."""
-    ordered = sorted(entries, key=lambda entry: entry.fate is not Fate.KEPT)
+    ordered = sorted(entries, key=lambda entry: entry.fate is not CandidateOutcome.KEPT)
     rows = [
         f"| {entry.package} | {entry.old} | {entry.new} | {entry.fate} | {_result(entry)} |"
         for entry in ordered
     ]
-    kept = sum(entry.fate is Fate.KEPT for entry in ordered)
+    kept = sum(entry.fate is CandidateOutcome.KEPT for entry in ordered)
     head = "| package | old | new | | tests to fix, or why not |\n| --- | --- | --- | --- | --- |"
     return "\n".join([head, *rows, "", f"{len(ordered)} tried, {kept} kept."])
 
 
-def _result(entry: ReleaseEntry) -> str:
-    if entry.fate is Fate.KEPT:
+def _result(entry: ImportedPair) -> str:
+    if entry.fate is CandidateOutcome.KEPT:
         return str(entry.fail_to_pass)
     said = "; ".join(entry.reasons).replace("|", "/")
     return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"

@@ -100,7 +100,7 @@ def _bare(count: int) -> None:
 
 
 def _scheduled(tasks: "list[Task]", scratch: Path, *, on_disk: bool) -> None:
-    durations = Durations(scratch, agent="noop", model=None, provider="none")
+    durations = AttemptDurations(scratch, agent="noop", model=None, provider="none")
     known = durations.known(tasks)
     ordered = in_order(tasks, expected=lambda task: known.get(task.id))
     plan = Plan(ordered, _ATTEMPTS, known=known.keys())
@@ -118,14 +118,14 @@ def _scheduled(tasks: "list[Task]", scratch: Path, *, on_disk: bool) -> None:
     assert made == len(plan) == len(tasks) * _ATTEMPTS
 
 
-def _kept(store: "RunStore", planned: "Planned") -> "AttemptRecord":
+def _kept(store: "RunStore", planned: "PlannedAttempt") -> "AttemptRecord":
     folder, _ = store.attempt_folder(planned.task.id, planned.attempt)
     record = _record(planned)
     store.append(record, folder)
     return record
 
 
-def _record(planned: "Planned") -> "AttemptRecord":
+def _record(planned: "PlannedAttempt") -> "AttemptRecord":
     task = planned.task
     return AttemptRecord(
         run_id=RunId("dry"),
@@ -162,7 +162,7 @@ def _tasks(count: int) -> "list[Task]":
             ),
             folder=Path(f"/tasks/{number}"),
             source=RepoSource(url=f"https://host.example/{number % 100}", commit=f"{number:040x}"),
-            environment=Environment(memory_mib=1),
+            environment=TaskEnvironment(memory_mib=1),
             digest=f"{number:064x}",
         )
         for number in range(count)
@@ -171,18 +171,16 @@ def _tasks(count: int) -> "list[Task]":
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--turn"]:
+        from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
         from agentbench.runs.capacity import Capacity
-        from agentbench.runs.durations import Durations
         from agentbench.runs.executors.local import LocalExecutor
-        from agentbench.runs.plan import Plan, Planned, in_order
-        from agentbench.runs.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
-        from agentbench.runs.schedule import Schedule, run_attempts
-        from agentbench.runs.store import RunStore
+        from agentbench.runs.plan import AttemptDurations, Plan, PlannedAttempt, in_order
+        from agentbench.runs.scheduler import Schedule, run_attempts
+        from agentbench.runs.store.store import RunStore
         from agentbench.scoring.expectation import ExpectedTests
         from agentbench.tasks.answer_key import AnswerKey
         from agentbench.tasks.problem import Problem, TaskId
-        from agentbench.tasks.source import RepoSource
-        from agentbench.tasks.task import Environment, Task
+        from agentbench.tasks.task import RepoSource, Task, TaskEnvironment
 
         took = _turn(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
         Path(sys.argv[5]).write_text(f"{took}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from measuring import Child, Measure, arguments, child, compared, show
 
-from agentbench.cli.commands import SHORT_HELP
+from agentbench.cli.app import SHORT_HELP
 
 _BARE = "python -c pass"
 _HELP = "agentbench --help"

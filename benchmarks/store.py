@@ -20,8 +20,7 @@ from pathlib import Path
 
 from measuring import Measure, arguments, child, compared, show, take_turns
 
-from agentbench.runs.configuration import RunConfiguration, TaskEntry
-from agentbench.runs.record import (
+from agentbench.attempt.record import (
     AttemptRecord,
     EnvironmentRecord,
     RunId,
@@ -29,7 +28,9 @@ from agentbench.runs.record import (
     TimingRecord,
     UsageRecord,
 )
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
+from agentbench.runs.store.store import RunStore
+from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
@@ -40,11 +41,9 @@ from agentbench.scoring.evidence import (
     PytestOutcome,
     ReportFacts,
     ReportSource,
-    StageName,
 )
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.scoring.failure import Failure
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.problem import TaskId
 
 _NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)

@@ -19,22 +19,8 @@ from heapq import heapreplace
 from pathlib import Path
 from typing import NamedTuple
 
-from agentbench.agents.trajectory.atif import (
-    FinalMetrics,
-    Metrics,
-    Observation,
-    ObservationResult,
-    Source,
-    Step,
-    ToolCall,
-    Trajectory,
-    TrajectoryAgent,
-)
-from agentbench.runs.configuration import RunConfiguration, RunEnding, TaskEntry
-from agentbench.runs.copies import RECORD
-from agentbench.runs.event_log import EventLog
-from agentbench.runs.lines import ATTEMPTS
-from agentbench.runs.record import (
+from agentbench.attempt.logs import EventLog, StageLog
+from agentbench.attempt.record import (
     AgentRecord,
     AttemptRecord,
     EnvironmentRecord,
@@ -44,8 +30,21 @@ from agentbench.runs.record import (
     TimingRecord,
     UsageRecord,
 )
-from agentbench.runs.stage_log import StageLog
-from agentbench.runs.store import RunStore
+from agentbench.models.atif import (
+    FinalMetrics,
+    Metrics,
+    Observation,
+    ObservationResult,
+    Step,
+    StepSource,
+    ToolCall,
+    Trajectory,
+    TrajectoryAgent,
+)
+from agentbench.runs.store.configuration import RunConfiguration, RunEnding, TaskEntry
+from agentbench.runs.store.copies import RECORD_FILE
+from agentbench.runs.store.lines import ATTEMPTS
+from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import (
     AgentEnding,
@@ -61,11 +60,10 @@ from agentbench.scoring.evidence import (
     ReportFacts,
     ReportSource,
     Severity,
-    StageName,
     StageResult,
 )
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.scoring.taxonomy import FailureReason
+from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.scoring.verdict import Verdict, judge
 from agentbench.tasks.problem import TaskId
 
@@ -454,7 +452,7 @@ def _patch_record(content: bytes) -> PatchRecord:
 
 def _leave_files(folder: Path, record: AttemptRecord, results: Sequence[StageResult]) -> None:
     folder.mkdir(parents=True)
-    (folder / RECORD).write_text(f"{record.sealed_json(indent=1)}\n", "utf-8")
+    (folder / RECORD_FILE).write_text(f"{record.sealed_json(indent=1)}\n", "utf-8")
     events = EventLog(folder, written=lambda write: write())
     events.registered()
     for result in results:
@@ -476,7 +474,7 @@ def _leave_files(folder: Path, record: AttemptRecord, results: Sequence[StageRes
 
 def _trajectory(record: AttemptRecord) -> Trajectory:
     detail = record.agent_run.detail if record.agent_run else ""
-    steps = [Step(step_id=1, source=Source.USER, message="Make the failing tests pass.")]
+    steps = [Step(step_id=1, source=StepSource.USER, message="Make the failing tests pass.")]
     for number, command in enumerate(("cat src/*.py", "python -m pytest -q", "git diff"), start=2):
         call = ToolCall(
             tool_call_id=f"call-{number}", function_name="shell", arguments={"command": command}
@@ -484,7 +482,7 @@ def _trajectory(record: AttemptRecord) -> Trajectory:
         result = ObservationResult(source_call_id=call.tool_call_id, content=f"{detail}\n$ done")
         step = Step(
             step_id=number,
-            source=Source.AGENT,
+            source=StepSource.AGENT,
             model_name=record.model,
             message=detail or "Let me look.",
             tool_calls=(call,),

@@ -26,7 +26,7 @@ import httpx2
 from measuring import MIB, arguments, compared, show
 from synthetic_run import Wanted, write_run
 
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 
 _STATIC = """
 import sys, uvicorn

@@ -68,7 +68,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @cache
 def _engine_refusal() -> str | None:
     from agentbench.errors import SandboxError, UnavailableError
-    from agentbench.sandbox.docker_engine import Engine
+    from agentbench.sandbox.docker.engine import Engine
 
     try:
         Engine.connect()

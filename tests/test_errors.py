@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench import errors
-from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.process_setup import ExitCode
 from agentbench.errors import AgentbenchError, AttemptError, InputError
 from agentbench.scoring.taxonomy import FailureReason, Fault
 

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import pytest
 
 import agentbench
-from agentbench.distribution import DISTRIBUTION
+from agentbench.core.extras import DISTRIBUTION
 
 
 def test_every_public_name_leads_to_the_thing_of_that_name():

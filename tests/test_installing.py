@@ -16,14 +16,14 @@ from pathlib import Path
 import packaging
 import pytest
 
-from agentbench.distribution import DISTRIBUTION
+from agentbench.core.extras import DISTRIBUTION
+from tests.core.test_extras import named_extras
 from tests.patience import HANG_SECONDS
-from tests.test_distribution import named_extras
 from tests.tiers import Tier, chosen_tier
 
 ROOT = Path(__file__).parents[1]
 _SECONDS = 10 * HANG_SECONDS  # pip downloads what builds the wheel
-_PRINTED = "from agentbench.distribution import install_command as c; print(c({}))"
+_PRINTED = "from agentbench.core.extras import install_command as c; print(c({}))"
 _LINE = re.compile(r"pip install ((?:-e )?'?(?:\.|\./\.agentbench)\[[\w,-]+\]'?)")
 
 

@@ -90,7 +90,7 @@ class Bug(Exception):
 
 class Mine:
     def find_spec(self, name, path, target=None):
-        if name == "agentbench.tasks.load":
+        if name == "agentbench.tasks.loading":
             raise {raised}
 
 sys.meta_path.insert(0, Mine())
@@ -118,7 +118,7 @@ def test_ctrl_c_before_a_run_is_130_and_no_bug(run, tmp_path):
 
 
 def test_ctrl_c_while_the_command_line_is_imported_is_130_too(run, tmp_path):
-    program = BUG.replace("agentbench.tasks.load", "agentbench.cli.app")
+    program = BUG.replace("agentbench.tasks.loading", "agentbench.cli.app")
     done = run(program=("-c", program.format(raised="KeyboardInterrupt")))
     assert (done.returncode, done.stderr) == (130, "")
     assert list(tmp_path.glob("agentbench-bug-*")) == []

@@ -39,8 +39,8 @@ def test_faults_are_chosen_by_file_and_by_sentence() -> None:
     faults = read_faults()
 
     assert list(chosen(faults, "")) == list(faults)
-    assert [fault.file for fault in chosen(faults, "GiB")] == ["cli/amounts.py"]
-    assert {fault.file for fault in chosen(faults, "schedule")} == {"runs/schedule.py"}
+    assert [fault.file for fault in chosen(faults, "GiB")] == ["cli/clean.py"]
+    assert {fault.file for fault in chosen(faults, "schedule")} == {"runs/scheduler.py"}
 
 
 def test_a_fault_is_detected_by_a_test_that_passes_without_it(tmp_path: Path) -> None:

@@ -44,9 +44,9 @@ def test_the_tables_name_files_that_are_there():
 @pytest.mark.parametrize(
     ("file", "strongest", "is_proof"),
     [
-        ("sandbox/test_docker.py", "docker", True),
-        ("sandbox/test_docker.py", "bubblewrap", False),
-        ("sandbox/test_bubblewrap.py", "bubblewrap", True),
+        ("sandbox/docker/test_provider.py", "docker", True),
+        ("sandbox/docker/test_provider.py", "bubblewrap", False),
+        ("sandbox/bubblewrap/test_provider.py", "bubblewrap", True),
         (INSTALLATION, "process", True),
     ],
 )
@@ -73,10 +73,13 @@ class Item:
         (Item("chaos/test_hostile.py"), Tier.FULL),
         (Item("view/test_app.py", fixtures=("browser",)), Tier.FULL),
         (Item("cli/test_app.py", marks=("docker",)), Tier.FULL),
-        (Item("integrity/test_lies.py", fixtures=("naive",)), Tier.SOAK),
+        (Item("cheats/test_lies.py", fixtures=("naive",)), Tier.SOAK),
         (Item("scoring/test_verdict.py", marks=("soak",)), Tier.SOAK),
         (Item("cli/test_run.py"), Tier.FULL),
-        (Item("sandbox/test_docker.py", fixtures=("provider",), marks=("docker",)), Tier.QUICK),
+        (
+            Item("sandbox/docker/test_provider.py", fixtures=("provider",), marks=("docker",)),
+            Tier.QUICK,
+        ),
     ],
 )
 def test_the_tier_follows_from_folder_file_fixtures_and_marks(item, tier):
@@ -86,12 +89,12 @@ def test_the_tier_follows_from_folder_file_fixtures_and_marks(item, tier):
 @pytest.mark.parametrize(
     ("file", "may"),
     [
-        ("test_schema.py", False),
+        ("core/test_schema.py", False),
         ("chaos/test_hostile.py", True),  # by its folder
         ("view/test_browsing.py", True),  # by a fixture
         ("test_browser.py", True),  # by a fixture that uses one
-        ("integrity/test_lies.py", True),
-        ("stages/test_setup.py", True),
+        ("cheats/test_lies.py", True),
+        ("attempt/stages/test_setup.py", True),
     ],
 )
 def test_a_file_says_whether_it_can_have_longer_tests(file, may):
@@ -99,8 +102,8 @@ def test_a_file_says_whether_it_can_have_longer_tests(file, may):
 
 
 def test_a_longer_test_in_a_file_that_does_not_say_so_is_refused():
-    item = Item("test_schema.py", fixtures=("browser",))
-    item.nodeid = "tests/test_schema.py::test_it"
+    item = Item("core/test_schema.py", fixtures=("browser",))
+    item.nodeid = "tests/core/test_schema.py::test_it"
     check_that_it_is_imported(item, Tier.QUICK)
     with pytest.raises(UnplacedTestError, match="test_it belongs to the tier full by a fixture"):
         check_that_it_is_imported(item, Tier.FULL)

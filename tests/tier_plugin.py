@@ -172,14 +172,14 @@ _GUARD = Guard()
 def _strongest() -> str:
     """The strongest sandbox that works on this machine."""
     from agentbench.errors import SandboxError, UnavailableError
-    from agentbench.sandbox.choose import choose_provider
+    from agentbench.sandbox.registry import select_back_end
 
     for name in CONFORMANCE:
         with (
             suppress(UnavailableError, SandboxError),
             tempfile.TemporaryDirectory(prefix="ab-") as cache,
         ):
-            choose_provider(name, cache_dir=Path(cache))
+            select_back_end(name, cache_dir=Path(cache))
             return name
     return "process"
 

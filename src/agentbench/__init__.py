@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentbench.runs.door import run_attempt, run_tasks
+    from agentbench.attempt.record import AttemptRecord
+    from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
-    from agentbench.runs.record import AttemptRecord
-    from agentbench.tasks.load import load_tasks
+    from agentbench.tasks.loading import load_tasks
 
 __version__ = "0.1.0"
 
@@ -21,11 +21,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AttemptRecord": "runs.record",
+    "AttemptRecord": "attempt.record",
     "RunOptions": "runs.options",
-    "load_tasks": "tasks.load",
-    "run_attempt": "runs.door",
-    "run_tasks": "runs.door",
+    "load_tasks": "tasks.loading",
+    "run_attempt": "runs.api",
+    "run_tasks": "runs.api",
 }
 
 

@@ -5,8 +5,8 @@ import os
 import sys
 from types import TracebackType
 
+from agentbench.core.gc_tuning import relax
 from agentbench.errors import AgentbenchError
-from agentbench.garbage import look_seldom
 
 _BUG = 70
 _INTERRUPTED = 130
@@ -19,10 +19,10 @@ def program() -> None:
     Taking an interpreter apart object by object is a tenth of a second for nothing. All that ends a
     program properly comes first: its threads, what is to be done at exit, what is still unwritten.
     """
-    from agentbench.cli.closed_pipe import end_quietly_with_the_reader
+    from agentbench.cli.process_setup import exit_on_broken_pipe
 
-    end_quietly_with_the_reader()
-    look_seldom()
+    exit_on_broken_pipe()
+    relax()
     # What others install beside us has no say in what a record is checked by; nor is it looked for.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     codes: list[int] = []

@@ -4,10 +4,10 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.agents.interface import Budget
-from agentbench.agents.oracle import OracleAgent
+from agentbench.agents.reference import OracleAgent
 from agentbench.errors import SandboxError
 from agentbench.scoring.evidence import AgentEnding, Ending
-from agentbench.tasks.solution import ScriptedSolution
+from agentbench.tasks.scripts import ScriptedSolution
 from tests.fakes.ended_sandbox import EndedSandbox
 
 PATCH = b"--- a/code.py\n+++ b/code.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"

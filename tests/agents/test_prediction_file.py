@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agentbench.agents.prediction_file import read_predictions
+from agentbench.agents.predictions import read_predictions
 from agentbench.errors import InputError, UsageError
 
 FIRST = {"instance_id": "A__b-1", "model_name_or_path": "m", "model_patch": "mended"}

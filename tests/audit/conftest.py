@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.audit.attempt_facts import AttemptFacts, read_attempt
-from agentbench.audit.rule import Seen
-from agentbench.audit.run_folder import open_run
+from agentbench.audit.rule import RuleHit
+from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
+from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.options import RunOptions
-from agentbench.runs.places import default_cache_dir
 from agentbench.runs.start import start_run
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.tasks.control_level import ControlLevel
-from agentbench.tasks.load import load_task
+from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task import ControlLevel
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, VISIBLE, patch_of
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import local_provider
@@ -153,6 +152,6 @@ def edit_record(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     (folder / "attempts" / "small" / "1" / "record.json").write_text(json.dumps(record))
 
 
-def told(seen: Iterable[Seen]) -> list[str]:
+def told(seen: Iterable[RuleHit]) -> list[str]:
     """What a rule saw, one line each."""
     return [f"{one.severity.value} {one.where}: {one.what}" for one in seen]

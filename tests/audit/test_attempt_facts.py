@@ -1,5 +1,4 @@
-from agentbench.audit.attempt_facts import read_attempt
-from agentbench.audit.run_folder import open_run
+from agentbench.audit.run_facts import open_run, read_attempt
 from tests.audit.conftest import attempt_of
 from tests.e2e.small_task import BUGGY
 

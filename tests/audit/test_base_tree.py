@@ -6,7 +6,7 @@ import pytest
 from agentbench.audit.base_tree import blob_hash, read_base
 from agentbench.errors import GitCloneError
 from agentbench.tasks.mirror import Mirror, Mirrors
-from agentbench.tasks.source import RepoSource
+from agentbench.tasks.task import RepoSource
 
 
 @pytest.fixture

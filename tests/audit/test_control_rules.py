@@ -1,13 +1,13 @@
 import pytest
 
-from agentbench.audit import control_rules
+from agentbench.audit import attempt_rules
 from tests.audit.conftest import attempt_of, edit_record, make_run, told
 from tests.e2e.small_task import FIXED, LISTED
 
 RULES = (
-    control_rules.no_controls,
-    control_rules.weak_controls,
-    control_rules.controls_disagree,
+    attempt_rules.no_controls,
+    attempt_rules.weak_controls,
+    attempt_rules.controls_disagree,
 )
 PLACE = "attempts/small/1"
 
@@ -21,7 +21,7 @@ def test_an_attempt_that_withstood_its_controls_is_fine(run_folder, rule):
 
 def test_an_attempt_that_was_resolved_without_controls_is_a_warning(run_folder):
     edit_record(run_folder, lambda record: record.update(controls=None))
-    assert told(control_rules.no_controls(attempt_of(run_folder))) == [
+    assert told(attempt_rules.no_controls(attempt_of(run_folder))) == [
         "warning final_test: resolved without blind controls: none are on the record; "
         "a forged report would go unnoticed"
     ]
@@ -30,18 +30,18 @@ def test_an_attempt_that_was_resolved_without_controls_is_a_warning(run_folder):
 def test_why_there_were_no_controls_is_told(tmp_path):
     tables = '[integrity]\ncontrols = "off"'
     facts = attempt_of(make_run(tmp_path, files={"basket.py": FIXED}, tables=tables))
-    (line,) = told(control_rules.no_controls(facts))
+    (line,) = told(attempt_rules.no_controls(facts))
     assert "resolved without blind controls: turned off; " in line
 
 
 def test_an_attempt_that_failed_needs_none(run_folder):
     edit_record(run_folder, lambda record: record.update(resolved=False, controls=None))
-    assert told(control_rules.no_controls(attempt_of(run_folder))) == []
+    assert told(attempt_rules.no_controls(attempt_of(run_folder))) == []
 
 
 def test_tests_that_had_to_fail_in_no_blind_run_are_counted(run_folder):
     edit_record(run_folder, lambda record: record["controls"]["runs"].pop())
-    (line,) = told(control_rules.no_controls(attempt_of(run_folder)))
+    (line,) = told(attempt_rules.no_controls(attempt_of(run_folder)))
     assert line.startswith("info final_test: 1 of 2 fail_to_pass tests had to fail in no blind run")
     assert line.endswith(LISTED)
 
@@ -49,7 +49,7 @@ def test_tests_that_had_to_fail_in_no_blind_run_are_counted(run_folder):
 def test_weakly_controlled_tests_are_repeated(run_folder):
     weak = {"file": "tests/test_x.py", "function": "test_y", "reason": "it compares with no value"}
     edit_record(run_folder, lambda record: record["controls"].update(weakly_controlled=[weak]))
-    assert told(control_rules.weak_controls(attempt_of(run_folder))) == [
+    assert told(attempt_rules.weak_controls(attempt_of(run_folder))) == [
         "info tests/test_x.py::test_y: was weakly controlled: it compares with no value"
     ]
 
@@ -60,7 +60,7 @@ def test_a_blind_run_that_speaks_against_a_record_without_findings_is_critical(r
         test["outcome"] = "passed"
 
     edit_record(run_folder, change)
-    first, second = told(control_rules.controls_disagree(attempt_of(run_folder)))
+    first, second = told(attempt_rules.controls_disagree(attempt_of(run_folder)))
     assert first.startswith("critical record.json: lists no finding, and its blind runs do: ")
     assert second.startswith("critical control-1.json: says failed of tests/")
 
@@ -69,10 +69,10 @@ def test_a_report_of_a_blind_run_that_is_gone_or_damaged_is_critical(run_folder)
     report = run_folder / PLACE / "control-2.json"
     for content in (b"", b"\0\xff", b"{}"):
         report.write_bytes(content)
-        (line,) = told(control_rules.controls_disagree(attempt_of(run_folder)))
+        (line,) = told(attempt_rules.controls_disagree(attempt_of(run_folder)))
         assert line.startswith("critical control-2.json: is no report of pytest")
     report.unlink()
-    assert told(control_rules.controls_disagree(attempt_of(run_folder))) == [
+    assert told(attempt_rules.controls_disagree(attempt_of(run_folder))) == [
         "critical control-2.json: is missing"
     ]
 
@@ -91,4 +91,4 @@ def test_reports_with_made_up_ids_are_not_held_against_anybody(tmp_path):
     )
     facts = attempt_of(run)
     assert facts.record.resolved
-    assert told(control_rules.controls_disagree(facts)) == []
+    assert told(attempt_rules.controls_disagree(facts)) == []

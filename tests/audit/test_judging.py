@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.audit.judging import functions_in
+from agentbench.audit.task_facts import functions_in
 from tests.e2e.small_task import HIDDEN, LISTED, VISIBLE
 
 

@@ -2,7 +2,7 @@ import subprocess
 
 import pytest
 
-from agentbench.audit.patch import applied, parse_patch
+from agentbench.audit.patch import apply_patch, parse_patch
 from tests.e2e.small_task import BUGGY, FIXED, patch_of
 
 OLD = "".join(f"line {n}\n" for n in range(40))
@@ -38,20 +38,20 @@ def test_a_patch_of_git_is_applied_as_git_would(tmp_path, before, after):
     files = {"x.py": before.encode()} if before else {"y": b""}
     (file,) = parse_patch(git_patch(tmp_path, files, files | {"x.py": after.encode()}))
     assert (file.path.removeprefix("a/").removeprefix("b/"), file.removed) == ("x.py", False)
-    assert applied(before.encode(), file) == after.encode()
+    assert apply_patch(before.encode(), file) == after.encode()
 
 
 def test_a_patch_without_lines_around_its_changes_is_applied_at_its_line(tmp_path):
     before = {"x.py": OLD.encode()}
     after = {"x.py": OLD.replace("line 20\n", "line 20\nnew\n").encode()}
     (file,) = parse_patch(git_patch(tmp_path, before, after, context=0))
-    assert applied(before["x.py"], file) == after["x.py"]
+    assert apply_patch(before["x.py"], file) == after["x.py"]
 
 
 def test_a_patch_that_does_not_fit_gives_nothing():
     (file,) = parse_patch(patch_of("x.py", OLD, NEW).encode())
-    assert applied(b"something else\n", file) is None
-    assert applied(None, file) is None
+    assert apply_patch(b"something else\n", file) is None
+    assert apply_patch(None, file) is None
 
 
 def test_several_files_are_told_apart_also_where_one_is_removed_or_binary(tmp_path):
@@ -98,7 +98,7 @@ def test_what_is_no_patch_gives_what_there_is_and_no_error(patch):
     for file in parse_patch(patch):
         list(file.added())
         list(file.changed())
-        applied(b"x\n", file)
+        apply_patch(b"x\n", file)
 
 
 def test_the_sides_of_a_change_bear_the_lines_around_it():

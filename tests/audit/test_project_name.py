@@ -2,8 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.audit.base_tree import BaseTree
-from agentbench.audit.project_name import normalised, project_names
+from agentbench.audit.base_tree import BaseTree, normalized_name, project_names
 
 
 @pytest.mark.parametrize(
@@ -40,4 +39,4 @@ def test_where_there_is_none_there_is_none(file, text):
 
 
 def test_names_are_compared_as_indexes_do():
-    assert normalised("Flask__SQL.Alchemy") == normalised("flask-sql-alchemy")
+    assert normalized_name("Flask__SQL.Alchemy") == normalized_name("flask-sql-alchemy")

@@ -1,10 +1,10 @@
-from agentbench.audit.rule import Seen, apply_rules, weight
+from agentbench.audit.rule import RuleHit, apply_rules, weight
 from agentbench.scoring.evidence import Severity
 
 
 def test_findings_bear_the_name_of_their_rule_and_the_worst_come_first():
-    worse = (Seen(Severity.CRITICAL, "here", "y"), Seen(Severity.WARNING, "here", "z"))
-    rules = {"one": lambda facts: [Seen(Severity.INFO, facts, "x")], "two": lambda _: worse}
+    worse = (RuleHit(Severity.CRITICAL, "here", "y"), RuleHit(Severity.WARNING, "here", "z"))
+    rules = {"one": lambda facts: [RuleHit(Severity.INFO, facts, "x")], "two": lambda _: worse}
     found = apply_rules(rules, "here")
     assert [(f.rule, f.severity.value, f.where, f.what) for f in found] == [
         ("two", "critical", "here", "y"),
@@ -15,8 +15,8 @@ def test_findings_bear_the_name_of_their_rule_and_the_worst_come_first():
 
 def test_a_rule_that_sees_thousands_is_cut_short_and_says_so():
     def rule(facts):
-        yield from (Seen(Severity.INFO, f"{n}", "x") for n in range(facts))
-        yield Seen(Severity.CRITICAL, "last", "x")
+        yield from (RuleHit(Severity.INFO, f"{n}", "x") for n in range(facts))
+        yield RuleHit(Severity.CRITICAL, "last", "x")
 
     found = apply_rules({"many": rule}, 1000)
     assert len(found) == 21

@@ -3,18 +3,18 @@ import shutil
 
 import pytest
 
+from agentbench.attempt.record import rescore
 from agentbench.audit import run_rules
-from agentbench.audit.run_folder import open_run
-from agentbench.audit.run_rules import RunFacts
-from agentbench.runs.rescore import rescore
-from agentbench.runs.store import RunStore
+from agentbench.audit.run_facts import open_run
+from agentbench.audit.run_rules import RunAuditFacts
+from agentbench.runs.store.store import RunStore
 from tests.audit.conftest import edit_record, told
 from tests.runs.records import configuration, failed, lost, resolved
 
 RULES = (
     run_rules.torn_records,
     run_rules.records_disagree,
-    run_rules.of_another_run,
+    run_rules.record_of_another_run,
     run_rules.attempts_missing,
     run_rules.tasks_not_here,
 )
@@ -31,7 +31,7 @@ def store(tmp_path):
 
 
 def seen(rule, folder, **missing):
-    return told(rule(RunFacts(run=open_run(folder), missing_tasks=missing)))
+    return told(rule(RunAuditFacts(run=open_run(folder), missing_tasks=missing)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -106,7 +106,7 @@ def test_a_record_that_is_a_link_out_of_the_run_is_not_followed(store, tmp_path)
 def test_a_record_from_elsewhere_is_critical(run_folder, change, what):
     edit_record(run_folder, lambda record: record.update(change))
     place = f"attempts/{change.get('task_id', 'small')}/1"
-    assert seen(run_rules.of_another_run, run_folder) == [f"critical {place}: {what}"]
+    assert seen(run_rules.record_of_another_run, run_folder) == [f"critical {place}: {what}"]
 
 
 def test_an_unfinished_run_may_lack_attempts(tmp_path):

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from agentbench.audit.rule import Subject
-from agentbench.audit.run_folder import open_run
-from agentbench.audit.runs import ATTEMPT_RULES, RUN_RULES, audit_run
+from agentbench.audit.audit import ATTEMPT_RULES, RUN_RULES, audit_run
+from agentbench.audit.rule import AuditSubject
+from agentbench.audit.run_facts import open_run
 from agentbench.tasks.mirror import Mirrors
 from tests.audit.conftest import edit_record
 
@@ -15,11 +15,11 @@ def audited(folder, **more):
 
 def test_a_run_is_audited_as_a_whole_and_by_attempts(run_folder):
     run, attempt = audited(run_folder)
-    assert (run.subject, run.name) == (Subject.RUN, "one")
+    assert (run.subject, run.name) == (AuditSubject.RUN, "one")
     assert run.note.startswith("1 attempts by patient in ")
     assert run.findings == ()
     assert (attempt.subject, attempt.name, attempt.note) == (
-        Subject.ATTEMPT,
+        AuditSubject.ATTEMPT,
         "small 1",
         "resolved",
     )

@@ -1,12 +1,12 @@
-from agentbench.curation.history.ledger import Fate
-from agentbench.curation.release.ledger import ReleaseEntry
-from agentbench.tasks.importers.sdist.wanted import read_wanted
+from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.release.release_import import ImportedPair
+from agentbench.importers.release.requested import read_requested_releases
 from benchmarks.releases import PAIRS, table
 
 
 def test_every_pair_that_is_tried_is_one(tmp_path):
     (tmp_path / "pairs").write_text(PAIRS)
-    wanted, refused = read_wanted(tmp_path / "pairs")
+    wanted, refused = read_requested_releases(tmp_path / "pairs")
     assert refused == []
     assert len(wanted) >= 20
     assert all(pair.old and pair.new for pair in wanted)
@@ -14,8 +14,10 @@ def test_every_pair_that_is_tried_is_one(tmp_path):
 
 def test_the_table_has_what_was_kept_first_and_counts():
     entries = [
-        ReleaseEntry(package="a", old="1", new="2", fate=Fate.REJECTED, reasons=("no | tests",)),
-        ReleaseEntry(package="b", old="1", new="2", fate=Fate.KEPT, fail_to_pass=3),
+        ImportedPair(
+            package="a", old="1", new="2", fate=CandidateOutcome.REJECTED, reasons=("no | tests",)
+        ),
+        ImportedPair(package="b", old="1", new="2", fate=CandidateOutcome.KEPT, fail_to_pass=3),
     ]
     assert table(entries).splitlines()[2:] == [
         "| b | 1 | 2 | kept | 3 |",
@@ -26,5 +28,5 @@ def test_the_table_has_what_was_kept_first_and_counts():
 
 
 def test_a_long_reason_is_cut():
-    entry = ReleaseEntry(package="a", fate=Fate.REJECTED, reasons=("x" * 200,))
+    entry = ImportedPair(package="a", fate=CandidateOutcome.REJECTED, reasons=("x" * 200,))
     assert "x… |" in table([entry])

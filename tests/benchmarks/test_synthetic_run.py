@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.report.summary import Summary
-from agentbench.runs.event_log import read_events
-from agentbench.runs.store import RunStore
+from agentbench.attempt.logs import read_events
+from agentbench.report.summary import ResultSummary
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import Verdict, judge
@@ -42,7 +42,7 @@ def test_every_attempt_is_there_with_all_kinds_of_ends(run):
     latest = run.latest().records
     assert len(latest) == 120
     assert {record.fault for record in run.read().records} == {None, *Fault}
-    summary = Summary.of(latest)
+    summary = ResultSummary.of(latest)
     assert 0 < summary.overall.resolved < 120
     assert summary.cost_usd is not None
     assert summary.cost_usd > 0

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentbench import AttemptRecord
-from agentbench.runs.schedule import was_interrupted
-from agentbench.runs.store import RunStore
+from agentbench.runs.scheduler import was_interrupted
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.program import begun_program, run_program
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask

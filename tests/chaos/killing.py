@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker.engine import Engine
 from tests.chaos.disturbed import VERDICTS, Disturbed, mounts_below
 from tests.e2e.leftovers import left_in_engine, left_on_machine
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.runs.store import RunStore
-from agentbench.sandbox.choose import choose_provider
+from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.runs.store.store import RunStore
+from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.taxonomy import FailureReason
-from agentbench.stages.preparation import PreparationCache
 from tests.chaos.damage import Damage, damage
 from tests.cli.conftest import Said, call
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
@@ -250,7 +250,7 @@ def _chosen(folder: Path, patterns: tuple[str, ...], number: int, draw: random.R
 
 
 def _discard_snapshots(cache: Path) -> None:
-    provider = choose_provider("docker", cache_dir=cache).provider
+    provider = select_back_end("docker", cache_dir=cache).provider
     kept = PreparationCache(cache / "prepared", provider)
     for folder in (cache / "prepared" / "docker").glob("*/"):
         kept.forget(folder.name)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker.engine import Engine
 from tests.e2e.leftovers import left_in_engine
 from tests.e2e.program import started_program
 from tests.e2e.small_task import SmallTask

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentbench import RunOptions
-from agentbench.sandbox.process import PREFIX, ProcessProvider
+from agentbench.sandbox.process.provider import FOLDER_PREFIX, ProcessProvider
 from tests.chaos.hostile import HOSTILE
 from tests.chaos.hostile_trials import sample, wrong
 from tests.e2e.bench import Bench
@@ -70,6 +70,6 @@ def _free() -> tuple[int, int]:
 
 def _process_sandboxes() -> Iterator[Path]:
     """The folders of process sandboxes that are ours."""
-    for owner in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/owner"):
+    for owner in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*/owner"):
         if owner.read_text().strip() == str(os.getpid()):
             yield owner.parent

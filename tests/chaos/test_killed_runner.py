@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.docker import DockerProvider
+from agentbench.sandbox.docker.provider import DockerProvider
 from tests.chaos.killing import Disturbing, kill_and_go_on, shares
 
 FEW = ("fixed-slowly", "late")

@@ -1,6 +1,6 @@
 """The same faults with Podman in the place of Docker's engine, in the soak.
 
-Whole attempts on Podman are in the gate, in tests/sandbox/test_podman.py.
+Whole attempts on Podman are in the gate, in tests/sandbox/docker/test_podman.py.
 """
 
 import random
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agentbench import RunOptions
-from agentbench.sandbox.docker import DockerProvider
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.provider import DockerProvider
 from tests.chaos.hostile import HOSTILE
 from tests.chaos.hostile_trials import sample, wrong
 from tests.chaos.killing import Disturbing, kill_and_go_on

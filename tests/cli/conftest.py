@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from agentbench.cli.app import app
 from agentbench.errors import AgentbenchError
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import local_provider
 from tests.runs.records import configuration, failed, resolved

@@ -1,4 +1,4 @@
-from agentbench.agents.choose import BUILT_IN
+from agentbench.agents.registry import BUILT_IN
 
 
 def test_every_agent_has_a_line_with_its_name_first(cli):

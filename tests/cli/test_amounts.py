@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.cli.amounts import parse_age, parse_size, shown_size
+from agentbench.cli.clean import format_size, parse_age, parse_size
 from agentbench.errors import UsageError
 
 
@@ -60,4 +60,4 @@ def test_what_is_no_age_is_refused_in_one_line(text):
     ],
 )
 def test_a_size_is_shown_in_the_unit_that_reads_best(size, shown):
-    assert shown_size(size) == shown
+    assert format_size(size) == shown

@@ -4,8 +4,7 @@ import shutil
 
 import pytest
 
-from agentbench.audit.runs import ATTEMPT_RULES, RUN_RULES
-from agentbench.audit.tasks import TASK_RULES
+from agentbench.audit.audit import ATTEMPT_RULES, RUN_RULES, TASK_RULES
 from tests.audit.conftest import make_run, write_task
 from tests.e2e.small_task import FIXED, HIDDEN
 

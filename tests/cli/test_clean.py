@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from agentbench.in_use import Use
-from agentbench.sandbox.choose import choose_provider
+from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.core.file_locks import SharedLock
 from agentbench.sandbox.interface import Limits
-from agentbench.stages.preparation import PreparationCache
+from agentbench.sandbox.registry import select_back_end
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_toolboxes_go_too_but_for_one_in_use(clean, tmp_path):
     kept = tmp_path / "cache" / "toolboxes" / "some-agent-abc"
     kept.mkdir(parents=True)
     (kept / "file").write_bytes(b"x" * 2**20)
-    use = Use(kept)
+    use = SharedLock(kept)
     said = clean()
     assert kept.exists()
     assert "toolbox some-agent-abc" not in said.stdout
@@ -117,7 +117,7 @@ def test_what_was_not_used_for_long_goes_alone(clean, mirrors):
 
 
 def test_what_a_living_run_uses_stays(clean, mirrors):
-    use = Use(mirrors["c"])
+    use = SharedLock(mirrors["c"])
     said = clean("--keep", "0B")
     assert ("in use", "mirror url-c.git") in lines_of(said)
     assert [name for name, folder in mirrors.items() if folder.exists()] == ["c"]
@@ -137,7 +137,7 @@ def test_what_is_no_amount_is_one_clear_line(clean, option, value, said):
 
 def test_everything_that_a_run_left_in_the_cache_is_told_and_can_go(clean, tmp_path):
     cache_dir = tmp_path / "cache"
-    provider = choose_provider("process", cache_dir=cache_dir).provider
+    provider = select_back_end("process", cache_dir=cache_dir).provider
     provider.resolve_image(None)
     prepared = PreparationCache(cache_dir / "prepared", provider)
     with provider.open(provider.resolve_image(None), limits=Limits(), network=False) as box:

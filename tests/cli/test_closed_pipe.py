@@ -79,10 +79,11 @@ def test_a_check_that_failed_is_not_hidden_by_its_reader(tmp_path, closed_pipe):
 
 def test_a_broken_pipe_that_is_no_output_of_ours_is_a_bug():
     program = (
-        "import sys; from agentbench.__main__ import program\n"
-        "import agentbench.cli.explanation\n"
+        "import sys; from agentbench.__main__ import _report_bug, program\n"
+        "sys.excepthook = _report_bug  # as main() does before typer is imported\n"
+        "import agentbench.cli.show\n"
         "def explanation(*_): raise BrokenPipeError(32, 'a socket')\n"
-        "agentbench.cli.explanation.explanation = explanation\n"
+        "agentbench.cli.show.explanation = explanation\n"
         "sys.argv = ['agentbench', 'explain']; program()"
     )
     done = subprocess.run(

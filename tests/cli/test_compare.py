@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from agentbench.distribution import install_command
-from agentbench.runs.store import RunStore
+from agentbench.core.extras import install_command
+from agentbench.runs.store.store import RunStore
 from tests.runs.records import ENVIRONMENT, configuration, failed, lost, resolved
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from agentbench.cli.diagnosis import base_image_finding, diagnose
-from agentbench.owned_folder import OWNER
-from agentbench.sandbox.choose import NAMES
+from agentbench.cli.doctor import check_base_image, diagnose
+from agentbench.core.owned_folder import OWNER
+from agentbench.sandbox.registry import BACK_ENDS
 
 KEY = "sk-very-secret"
 
@@ -24,7 +24,7 @@ def test_everything_that_a_run_needs_is_looked_at_in_its_order(found):
     assert list(found) == [
         "python",
         "git",
-        *(f"sandbox {name}" for name in NAMES),
+        *(f"sandbox {name}" for name in BACK_ENDS),
         "container engine",
         "base image",
         "disk",
@@ -83,5 +83,5 @@ def test_what_dead_runs_left_comes_with_its_remedy(tmp_path):
     ],
 )
 def test_the_default_base_image_is_what_is_needed(names, ok, detail):
-    found = base_image_finding(names)
+    found = check_base_image(names)
     assert (found.ok, found.detail) == (ok, detail or ", ".join(names))

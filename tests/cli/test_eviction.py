@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.cli.eviction import KeptThing, decide
+from agentbench.cli.cache_eviction import CacheEntry, plan_eviction
 
 MIB = 2**20
 
@@ -20,7 +20,7 @@ def thing(tmp_path: Path):
         (folder / "own").write_bytes(os.urandom(mib * MIB))
         if shares:
             os.link(tmp_path / shares / "own", folder / "shared")
-        return KeptThing(
+        return CacheEntry(
             kind="mirror", name=name, used_at=used_at, in_use=in_use, folders=(folder,)
         )
 
@@ -33,41 +33,41 @@ def goes(fates) -> list[str]:
 
 def test_the_least_recently_used_go_until_the_rest_fits(thing):
     things = [thing(name, 2, used_at=at) for name, at in (("b", 2), ("a", 1), ("c", 3))]
-    assert goes(decide(things, keep_bytes=3 * MIB, unused_since=None)) == ["a", "b"]
-    assert goes(decide(things, keep_bytes=7 * MIB, unused_since=None)) == []
-    assert goes(decide(things, keep_bytes=0, unused_since=None)) == ["a", "b", "c"]
-    fates = decide(things, keep_bytes=None, unused_since=None)
+    assert goes(plan_eviction(things, keep_bytes=3 * MIB, unused_since=None)) == ["a", "b"]
+    assert goes(plan_eviction(things, keep_bytes=7 * MIB, unused_since=None)) == []
+    assert goes(plan_eviction(things, keep_bytes=0, unused_since=None)) == ["a", "b", "c"]
+    fates = plan_eviction(things, keep_bytes=None, unused_since=None)
     assert [fate.thing.name for fate in fates] == ["a", "b", "c"]
     assert goes(fates) == []
 
 
 def test_what_is_in_use_stays_and_the_next_one_goes(thing):
     things = [thing("a", 2, used_at=1, in_use=True), thing("b", 2, used_at=2)]
-    assert goes(decide(things, keep_bytes=3 * MIB, unused_since=9)) == ["b"]
+    assert goes(plan_eviction(things, keep_bytes=3 * MIB, unused_since=9)) == ["b"]
 
 
 def test_age_alone_and_age_with_size(thing):
     things = [thing(name, 2, used_at=at) for at, name in enumerate("abc")]
-    assert goes(decide(things, keep_bytes=None, unused_since=1)) == ["a"]
-    assert goes(decide(things, keep_bytes=3 * MIB, unused_since=1)) == ["a", "b"]
+    assert goes(plan_eviction(things, keep_bytes=None, unused_since=1)) == ["a"]
+    assert goes(plan_eviction(things, keep_bytes=3 * MIB, unused_since=1)) == ["a", "b"]
 
 
 def test_a_file_that_two_share_is_free_when_both_are_gone(thing):
     base = thing("base", 4, used_at=1)
     top = thing("top", 1, used_at=2, shares="base")
-    first, second = decide([base, top], keep_bytes=0, unused_since=None)
+    first, second = plan_eviction([base, top], keep_bytes=0, unused_since=None)
     assert first.size_bytes < MIB
     assert 5 * MIB <= second.size_bytes < 6 * MIB
-    kept = decide([base, top], keep_bytes=6 * MIB, unused_since=None)
+    kept = plan_eviction([base, top], keep_bytes=6 * MIB, unused_since=None)
     assert goes(kept) == [], "together they take five"
 
 
 def test_what_lies_in_an_engine_counts_too():
     things = [
-        KeptThing(kind="preparation", name=name, used_at=at, in_use=False, elsewhere_bytes=10)
+        CacheEntry(kind="preparation", name=name, used_at=at, in_use=False, elsewhere_bytes=10)
         for at, name in enumerate("abc")
     ]
-    assert goes(decide(things, keep_bytes=15, unused_since=None)) == ["a", "b"]
+    assert goes(plan_eviction(things, keep_bytes=15, unused_since=None)) == ["a", "b"]
 
 
 @given(
@@ -76,10 +76,10 @@ def test_what_lies_in_an_engine_counts_too():
 )
 def test_what_is_left_fits_or_is_in_use_and_nothing_goes_in_vain(rows, keep):
     things = [
-        KeptThing(kind="x", name=str(n), used_at=at, in_use=used, elsewhere_bytes=size)
+        CacheEntry(kind="x", name=str(n), used_at=at, in_use=used, elsewhere_bytes=size)
         for n, (at, size, used) in enumerate(rows)
     ]
-    fates = decide(things, keep_bytes=keep, unused_since=None)
+    fates = plan_eviction(things, keep_bytes=keep, unused_since=None)
     left = [fate for fate in fates if not fate.goes]
     rest = sum(fate.size_bytes for fate in left)
     assert rest <= keep or all(fate.thing.in_use for fate in left)

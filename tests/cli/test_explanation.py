@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.cli.explanation import explanation
+from agentbench.cli.show import explanation
 from agentbench.errors import UsageError
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from agentbench.report.formats import print_table
 from agentbench.report.reported_run import ReportedRun
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.cli.conftest import call
 from tests.hostile_texts import HOSTILE

@@ -1,5 +1,5 @@
-from agentbench.cli.interpreters import interpreter_line
-from agentbench.runs.configuration import TaskEntry
+from agentbench.cli.run import interpreter_line
+from agentbench.runs.store.configuration import TaskEntry
 from agentbench.tasks.problem import TaskId
 
 

@@ -4,9 +4,9 @@ import sys
 
 _SHOWS = """
 import resource
-from agentbench.cli.open_files import allow_many_open_files
+from agentbench.cli.process_setup import raise_open_files_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, {hard}))
-allow_many_open_files()
+raise_open_files_limit()
 print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 

@@ -1,10 +1,10 @@
 from agentbench.cli.options import SandboxName
-from agentbench.sandbox.choose import NAMES
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.sandbox.registry import BACK_ENDS
+from agentbench.tasks.task import ControlLevel
 
 
 def test_every_back_end_can_be_asked_for_and_auto(cli):
-    assert list(SandboxName) == ["auto", *NAMES]
+    assert list(SandboxName) == ["auto", *BACK_ENDS]
     assert "<auto|docker|bubblewrap|process>" in cli("run", "--help").stdout
 
 

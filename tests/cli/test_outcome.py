@@ -1,9 +1,9 @@
 import pytest
 import typer
 
-from agentbench.agents.noop import NoopAgent
-from agentbench.cli.exit_codes import ExitCode
-from agentbench.cli.outcome import carry_out
+from agentbench.agents.reference import NoopAgent
+from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import execute_run
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from tests.fakes.staging import local_provider, small_task
@@ -20,7 +20,7 @@ def run(tmp_path):
 def test_a_run_that_was_stopped_says_how_to_go_on(run, capsys):
     run.cancel()
     with pytest.raises(typer.Exit) as caught:
-        carry_out(run, as_json=False, quiet=True, verbose=False)
+        execute_run(run, as_json=False, quiet=True, verbose=False)
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == f"go on with: agentbench resume {run.store.folder}"
@@ -29,5 +29,5 @@ def test_a_run_that_was_stopped_says_how_to_go_on(run, capsys):
 def test_what_was_made_before_counts_too(run, capsys):
     for record in run.attempts():
         assert record
-    carry_out(run, as_json=False, quiet=True, verbose=False)
+    execute_run(run, as_json=False, quiet=True, verbose=False)
     assert capsys.readouterr().err.splitlines()[-1].startswith("resolved 0/2 ")

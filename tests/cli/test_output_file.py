@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.cli.output_file import writing_to
+from agentbench.cli.report import open_output
 from agentbench.errors import UsageError
 
 
@@ -14,14 +14,14 @@ def names(folder):
 
 
 def test_without_a_path_it_is_stdout(capsys):
-    with writing_to(None) as target:
+    with open_output(None) as target:
         target.write("said")
     assert capsys.readouterr().out == "said"
 
 
 def test_a_file_is_there_when_all_is_written(tmp_path):
     path = tmp_path / "report.html"
-    with writing_to(path) as target:
+    with open_output(path) as target:
         target.write("é\n")
         assert not path.exists()
     assert path.read_bytes() == "é\n".encode()
@@ -32,7 +32,7 @@ def test_a_file_is_there_when_all_is_written(tmp_path):
 
 
 def half_written(path, error):
-    with writing_to(path) as target:
+    with open_output(path) as target:
         target.write("half")
         raise error
 
@@ -58,7 +58,7 @@ def test_a_place_that_takes_no_file_is_a_usage_error(tmp_path, name):
 def test_a_full_disk_is_a_usage_error_too():
     with (
         pytest.raises(UsageError, match="No space left on device"),
-        writing_to(Path("/dev/full")) as target,
+        open_output(Path("/dev/full")) as target,
     ):
         target.write("x")
 
@@ -69,7 +69,7 @@ def test_a_pipe_is_written_as_it_is(tmp_path):
     read = []
     reader = threading.Thread(target=lambda: read.append(path.read_text()))
     reader.start()
-    with writing_to(path) as target:
+    with open_output(path) as target:
         target.write("through")
     reader.join()
     assert read == ["through"]

@@ -8,8 +8,8 @@ import sys
 
 from junitparser import JUnitXml
 
-from agentbench.distribution import install_command
-from agentbench.runs.store import RunStore
+from agentbench.core.extras import install_command
+from agentbench.runs.store.store import RunStore
 from tests.runs.records import resolved
 
 
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_written_is_2(cli, runs_dir, tmp_path):
 def test_html_without_the_extra_says_what_to_install(cli, runs_dir, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        "agentbench.extras.find_spec",
+        "agentbench.core.extras.find_spec",
         lambda name: None if name == "jinja2" else found(name),
     )
     said = report(cli, runs_dir, "--format", "html")

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from tests.runs.records import failed
 
 

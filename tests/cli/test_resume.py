@@ -3,11 +3,10 @@ from contextlib import closing
 
 import pytest
 
-from agentbench.agents.noop import NoopAgent
+from agentbench.agents.reference import NoopAgent
 from agentbench.runs.options import RunOptions
-from agentbench.runs.run_lock import alone
 from agentbench.runs.start import start_run
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore, run_lock
 from tests.fakes.staging import local_provider, small_task
 
 
@@ -38,7 +37,7 @@ def test_json_is_one_document_of_all_attempts(cli, cut_off):
 
 
 def test_a_run_that_another_process_makes_is_2_in_one_line(cli, cut_off):
-    with alone(cut_off):
+    with run_lock(cut_off):
         said = cli("resume", cut_off)
     assert (said.code, said.stdout) == (2, "")
     (line,) = said.stderr.splitlines()

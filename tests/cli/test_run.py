@@ -4,7 +4,7 @@ import platform
 import jsonschema
 import pytest
 
-from agentbench.report.schemas import render_schemas
+from agentbench.report.json_documents import render_schemas
 
 
 @pytest.fixture
@@ -72,11 +72,11 @@ def test_attempts_that_were_not_started_are_told(run, tmp_path):
 
 
 COSTLY = """
-from agentbench.agents.interface import AgentOutcome, Usage
+from agentbench.agents.interface import AgentOutcome, ModelUsage
 from agentbench.scoring.evidence import AgentEnding
 
 def solve(problem, sandbox, budget, model):
-    return AgentOutcome(ending=AgentEnding.SUBMITTED, usage=Usage(cost_usd=1.5))
+    return AgentOutcome(ending=AgentEnding.SUBMITTED, usage=ModelUsage(cost_usd=1.5))
 """
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from agentbench.cli.selection import number_of_jobs, select_tasks
+from agentbench.cli.options import parse_jobs, select_tasks
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.places import default_cache_dir
+from agentbench.runs.environment import default_cache_dir
 
 
 def chosen(*paths, **more):
@@ -48,10 +48,10 @@ def test_what_looks_odd_on_the_way_is_said_on_stderr(tasks, tmp_path, capsys):
 
 @pytest.mark.parametrize(("text", "jobs"), [("auto", None), ("1", 1), ("16", 16)])
 def test_jobs_are_a_number_or_left_to_us(text, jobs):
-    assert number_of_jobs(text) == jobs
+    assert parse_jobs(text) == jobs
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "", "1.5", "\u0663", "AUTO"])
 def test_other_jobs_are_wrong_usage(text):
     with pytest.raises(UsageError, match="--jobs: expected auto or a number above 0"):
-        number_of_jobs(text)
+        parse_jobs(text)

@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from agentbench.cli.stopping import stop_on_signals
+from agentbench.cli.process_setup import raise_keyboard_interrupt_on_signals
 
 
 @pytest.fixture
@@ -18,6 +18,6 @@ def _handlers():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_both_signals_end_it_like_ctrl_c(number):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts what goes to the background
-    stop_on_signals()
+    raise_keyboard_interrupt_on_signals()
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), number)

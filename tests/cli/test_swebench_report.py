@@ -1,6 +1,6 @@
 import json
 
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from tests.runs.records import configuration, resolved
 
 
@@ -14,7 +14,7 @@ def test_a_run_is_reported_as_swe_bench_reports_it(cli, runs_dir):
 
 
 def test_each_judged_instance_has_its_own_folder(cli, tmp_path):
-    from tests.report.test_swebench import PATCH, SUBMITTED
+    from tests.importers.swebench.test_report import PATCH, SUBMITTED
 
     store = RunStore.create(tmp_path / "runs", configuration())
     record = resolved(patch=PATCH, agent_run=SUBMITTED)
@@ -43,7 +43,7 @@ def test_a_folder_for_instances_goes_with_this_format_alone(cli, runs_dir, tmp_p
 
 
 def test_a_folder_that_cannot_be_written_is_2(cli, tmp_path):
-    from tests.report.test_swebench import PATCH
+    from tests.importers.swebench.test_report import PATCH
 
     store = RunStore.create(tmp_path / "runs", configuration())
     folder, _ = store.attempt_folder("one", 1)

@@ -4,8 +4,8 @@ import tomllib
 
 import pytest
 
-from agentbench.runs.store import find_run
-from agentbench.view.places import RunsFolder
+from agentbench.runs.store.store import find_run
+from agentbench.view.runs_folder import RunsFolder
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, SmallTask
 
 

@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from agentbench.cli.app import app
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from tests.cli.conftest import call
 from tests.runs.records import configuration, failed, lost, resolved
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from agentbench.distribution import install_command
+from agentbench.core.extras import install_command
 from tests.audit.conftest import make_run
-from tests.audit.wrong_fixes.test_attempts import LISTED, ONE_PRICE, PARTIAL
+from tests.audit.differential.test_differential_audit import LISTED, ONE_PRICE, PARTIAL
 from tests.e2e.small_task import BUGGY
 from tests.patience import with_growing_limit
 

@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 from agentbench.cli.app import app
-from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.process_setup import ExitCode
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text("utf-8")
 WORKFLOWS = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.file_lock import FileLock
+from agentbench.core.file_locks import FileLock
 from tests.docs.pages import PAGES, ROOT, ShellBlock, shell_blocks
 from tests.e2e.small_task import SmallTask
 from tests.patience import HANG_SECONDS

@@ -9,11 +9,11 @@ from pathlib import Path
 from agentbench import AttemptRecord, RunOptions, run_attempt
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import Agent
-from agentbench.runs.rescore import rescore
-from agentbench.runs.store import RunStore
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.attempt.record import rescore
+from agentbench.runs.store.store import RunStore
+from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.scoring.evidence import StageName
+from agentbench.scoring.taxonomy import StageName
 from tests.e2e.leftovers import left_in_engine, left_on_machine
 from tests.e2e.small_task import SmallTask
 from tests.patience import with_growing_limit

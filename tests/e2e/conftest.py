@@ -8,10 +8,10 @@ import pytest
 
 from agentbench import RunOptions
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
-from agentbench.sandbox.docker import DockerProvider
-from agentbench.sandbox.docker_engine import Engine
-from agentbench.sandbox.images import build
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.images import build_base_image
+from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import SandboxProvider
 from tests.e2e.bench import Bench
 from tests.environments import with_shared_environments
@@ -41,7 +41,7 @@ def bubblewrap(cache_dir: Path) -> BubblewrapProvider:
 def docker(cache_dir: Path) -> Iterator[DockerProvider]:
     try:
         provider = DockerProvider.connect()
-        build(Engine.connect())
+        build_base_image(Engine.connect())
     except (UnavailableError, SandboxError) as fault:
         pytest.skip(str(fault))
     yield provider

@@ -11,8 +11,8 @@ import pytest
 
 from agentbench import RunOptions, run_attempt
 from agentbench.agents.command import CommandAgent
-from agentbench.sandbox.docker import DockerProvider
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.bench import Bench
 from tests.e2e.conftest import discard_snapshots

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from agentbench.sandbox.cgroup import PREFIX as GROUP_PREFIX
-from agentbench.sandbox.cgroup import find_hierarchy
-from agentbench.sandbox.docker_engine import Engine
-from agentbench.sandbox.docker_labels import OURS, Owner
+from agentbench.sandbox.bubblewrap.cgroups import find_hierarchy
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.ownership import CGROUP_PREFIX as GROUP_PREFIX
+from agentbench.sandbox.ownership import OURS, ProcessOwner
 
 
 def left_on_machine(pid: int, cache_dir: Path) -> list[str]:
@@ -37,5 +37,5 @@ def _inhabitant(rooms: Path) -> int | None:
 
 
 def _pid_of(labels: dict[str, str]) -> int | None:
-    owner = Owner.from_labels(labels)
+    owner = ProcessOwner.from_labels(labels)
     return owner.pid if owner is not None else None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentbench import AttemptRecord
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 
 _LONGEST = 900  # seconds; many times what it takes on a machine that is not loaded
 _BEGIN = """

@@ -15,11 +15,9 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from agentbench.curation.release.index import PackageIndex, Release
-from agentbench.curation.release.pip_settings import pip_settings
-from agentbench.tasks.importers.sdist.archive import unpack_sdist
-from agentbench.tasks.importers.sdist.carried_over import remove_generated
-from agentbench.tasks.importers.sdist.wanted import WantedPair
+from agentbench.importers.release.package_index import PackageIndex, Release, read_pip_settings
+from agentbench.importers.release.requested import RequestedReleases
+from agentbench.importers.release.sdist import remove_generated, unpack_sdist
 from tests.e2e.swebench_tool import Tool
 from tests.tasks.origins import Origin, raw_git
 
@@ -93,8 +91,10 @@ def make_instance(upgrade: Upgrade, repos: Path, scratch: Path, tool: Tool) -> d
 
 
 def _unpacked(upgrade: Upgrade, scratch: Path) -> dict[str, Path]:
-    pair = WantedPair(package=upgrade.package, old=Version(upgrade.old), new=Version(upgrade.new))
-    with PackageIndex(pip_settings()) as index:
+    pair = RequestedReleases(
+        package=upgrade.package, old=Version(upgrade.old), new=Version(upgrade.new)
+    )
+    with PackageIndex(read_pip_settings()) as index:
         found = index.pair(pair)
         releases: dict[str, Release] = {"old": found.old, "new": found.new}
         trees = {

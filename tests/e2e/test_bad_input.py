@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import Bench
@@ -118,7 +118,7 @@ def test_no_task_at_all_is_65(tmp_path: Path, environ: dict[str, str]) -> None:
     [
         ("no_such_module_anywhere:agent", "cannot import 'no_such_module_anywhere'"),
         ("command", "needs --agent-command"),
-        # The words are tested with the choice (tests/agents/test_choose.py).
+        # The words are tested with the choice (tests/agents/test_registry.py).
         pytest.param(
             "json:no_such_agent", "json has no attribute 'no_such_agent'", marks=pytest.mark.soak
         ),

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agentbench import RunOptions, run_tasks
-from agentbench.sandbox.choose import choose_provider
 from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.taxonomy import FailureReason
 from tests.e2e.conftest import discard_snapshots
 
@@ -15,7 +15,7 @@ from tests.e2e.conftest import discard_snapshots
 @pytest.fixture(scope="module")
 def strongest(cache_dir: Path) -> Iterator[SandboxProvider]:
     """What `--sandbox auto` takes."""
-    provider = choose_provider("auto", cache_dir=cache_dir).provider
+    provider = select_back_end("auto", cache_dir=cache_dir).provider
     yield provider
     discard_snapshots(provider, cache_dir)
 

@@ -7,10 +7,10 @@ import pytest
 
 from agentbench import RunOptions, run_tasks
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.choose import choose_provider
-from agentbench.sandbox.docker_engine import Engine
-from agentbench.sandbox.images import build
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.images import build_base_image
 from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.taxonomy import FailureReason
 from tests.e2e.conftest import discard_snapshots
 from tests.needed import DOCKER
@@ -26,8 +26,8 @@ def installed(request: pytest.FixtureRequest, cache_dir: Path) -> Iterator[Sandb
     """Each sandbox in turn, or a skip that says why it does not work here."""
     try:
         if request.param == "docker":
-            build(Engine.connect())
-        provider = choose_provider(request.param, cache_dir=cache_dir).provider
+            build_base_image(Engine.connect())
+        provider = select_back_end(request.param, cache_dir=cache_dir).provider
     except (UnavailableError, SandboxError) as fault:
         if request.param == "docker":
             DOCKER.refuse(str(fault))

@@ -8,7 +8,7 @@ import pytest
 from agentbench import RunOptions
 from agentbench.runs.resume import resume_run
 from agentbench.runs.start import start_run
-from agentbench.tasks.load import load_task
+from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.e2e.program import records_of, run_program
 from tests.e2e.small_task import SmallTask

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.runs.store import RunStore
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
-from agentbench.sandbox.docker_engine import Engine
-from agentbench.sandbox.leftovers import find_leftovers, remove_leftovers
+from agentbench.runs.store.store import RunStore
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from agentbench.sandbox.cleanup import find_orphans, remove_orphans
+from agentbench.sandbox.docker.engine import Engine
 from agentbench.scoring.taxonomy import FailureReason
 from tests.e2e.hosts import silent_host
 from tests.e2e.leftovers import left_in_engine, left_on_machine
@@ -97,7 +97,7 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, environ: dict[str, str]) -
     left = left_on_machine(program.pid, cache)
 
     def all_removed() -> bool:
-        remove_leftovers(tuple(each for each in find_leftovers(cache) if each.id in left))
+        remove_orphans(tuple(each for each in find_orphans(cache) if each.id in left))
         return left_on_machine(program.pid, cache) == []
 
     # A folder counts as owned while a child of the program lives, or for ten seconds if it is new.

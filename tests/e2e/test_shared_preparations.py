@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.attempt.preparation_cache import preparation_key
+from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import UsageError
 from agentbench.runs.options import RunOptions
-from agentbench.runs.record import AttemptRecord
 from agentbench.runs.start import start_run
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
-from agentbench.sandbox.docker import DockerProvider
-from agentbench.stages.preparation import preparation_key
-from agentbench.tasks.control_level import ControlLevel
-from agentbench.tasks.task import Task
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.tasks.task import ControlLevel, Task
 from tests.e2e.conftest import discard_snapshots
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import small_task

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.runs.store import RunStore
-from agentbench.scoring.evidence import StageName
+from agentbench.runs.store.store import RunStore
+from agentbench.scoring.taxonomy import StageName
 from tests.cli.conftest import call
 from tests.e2e.real_instances import FEW, RECIPES, UPGRADES, make_instance
 from tests.e2e.swebench_tool import Tool
-from tests.tasks.importers.swebench.instances import write_lines
+from tests.importers.swebench.instances import write_lines
 from tests.tiers import Tier, chosen_tier
 
 pytestmark = pytest.mark.docker

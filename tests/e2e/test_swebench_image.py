@@ -6,9 +6,9 @@ import tarfile
 import docker as docker_sdk
 import pytest
 
-from agentbench.sandbox.images import follow
+from agentbench.sandbox.docker.images import run_build
 from tests.cli.conftest import call
-from tests.tasks.importers.swebench.instances import ID, Project, write_lines
+from tests.importers.swebench.instances import ID, Project, write_lines
 
 pytestmark = pytest.mark.docker
 
@@ -77,7 +77,7 @@ def image(tmp_path):
         options = {"custom_context": True, "rm": True, "nocache": True, "decode": True}
         return client.api.build(fileobj=context, tag=TAG, **options)
 
-    follow(build, TAG)
+    run_build(build, TAG)
     yield project
     client.images.remove(TAG, force=True)
     client.close()

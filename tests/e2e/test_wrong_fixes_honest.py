@@ -1,6 +1,7 @@
 """Honest fixes of shipped tasks, written otherwise than the reference, are accused of nothing.
 
-The gate sees that of the small task's honest fix, in tests/audit/wrong_fixes/test_attempts.py.
+The gate sees that of the small task's honest fix, in
+tests/audit/differential/test_differential_audit.py.
 """
 
 import pytest

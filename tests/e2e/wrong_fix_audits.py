@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.audit.wrong_fixes.cases import CASES
-from tests.audit.wrong_fixes.copies import run_of, weakened
+from tests.audit.differential.cases import CASES
+from tests.audit.differential.copies import run_of, weakened
 from tests.e2e.program import run_program
 
 _TASKS = (

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from agentbench.agents.interface import Budget, ModelDoor
+from agentbench.agents.interface import Budget
+from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem
 
@@ -14,7 +15,7 @@ class Given(NamedTuple):
     problem: Problem
     sandbox: Sandbox
     budget: Budget
-    model: ModelDoor | None
+    model: ModelEndpoint | None
 
 
 class ScriptedAgent:
@@ -25,6 +26,6 @@ class ScriptedAgent:
         self._work = work
 
     def solve(
-        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> Any:
         return self._work(Given(problem, sandbox, budget, model))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 
-from agentbench.agents.model_door import ModelErrorKind, Wire
+from agentbench.models.interface import ApiFormat, ModelErrorKind
 
 _KINDS = {
     400: ModelErrorKind.MALFORMED,
@@ -145,7 +145,7 @@ class Asked:
     query: str
     headers: Mapping[str, str]  # names in small letters
     raw: bytes
-    wire: Wire | None = None
+    wire: ApiFormat | None = None
     answer: Answer | None = None
     told: Tokens = NO_TOKENS  # what was said to the client about tokens
 
@@ -160,14 +160,14 @@ class Asked:
     @property
     def model(self) -> str:
         """The model that is asked for."""
-        if self.wire is Wire.GEMINI_GENERATE:
+        if self.wire is ApiFormat.GEMINI_GENERATE:
             return self.path.rpartition("/models/")[2].partition(":")[0]
         return str(self.body.get("model", ""))
 
     @property
     def stream(self) -> bool:
         """Whether the answer is to be streamed."""
-        if self.wire is Wire.GEMINI_GENERATE:
+        if self.wire is ApiFormat.GEMINI_GENERATE:
             return ":stream" in self.path
         return bool(self.body.get("stream"))
 

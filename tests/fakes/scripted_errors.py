@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agentbench.agents.model_door import ModelErrorKind, Wire
+from agentbench.models.interface import ApiFormat, ModelErrorKind
 from tests.fakes.scripted_answers import NO_TOKENS, Fail
 from tests.fakes.scripted_openai import response
 from tests.fakes.scripted_reply import Chunk, Reply, sse
@@ -50,14 +50,14 @@ _GEMINI = {
 }
 
 
-def error_body(wire: Wire | None, fail: Fail) -> dict[str, Any]:
+def error_body(wire: ApiFormat | None, fail: Fail) -> dict[str, Any]:
     """The error as the provider of a wire writes it."""
     kind = fail.shown_kind
-    if wire is Wire.ANTHROPIC_MESSAGES:
+    if wire is ApiFormat.ANTHROPIC_MESSAGES:
         name, message = _ANTHROPIC.get(kind, ("api_error", "Internal server error"))
         error = {"type": name, "message": fail.message or message}
         return {"type": "error", "error": error, "request_id": "req_1"}
-    if wire is Wire.GEMINI_GENERATE:
+    if wire is ApiFormat.GEMINI_GENERATE:
         name, message = _GEMINI.get(kind, ("INTERNAL", "An internal error has occurred"))
         error = {"code": fail.status, "message": fail.message or message, "status": name}
         if kind is ModelErrorKind.AUTH:
@@ -70,12 +70,12 @@ def error_body(wire: Wire | None, fail: Fail) -> dict[str, Any]:
     }
 
 
-def error_event(wire: Wire, fail: Fail) -> Chunk:
+def error_event(wire: ApiFormat, fail: Fail) -> Chunk:
     """The error as it comes in the middle of a stream."""
     body = error_body(wire, fail)
-    if wire is Wire.ANTHROPIC_MESSAGES:
+    if wire is ApiFormat.ANTHROPIC_MESSAGES:
         return Chunk(sse(body, "error"))
-    if wire is Wire.OPENAI_RESPONSES:
+    if wire is ApiFormat.OPENAI_RESPONSES:
         reply = Reply("model", "", (), NO_TOKENS)
         error = {"code": body["error"]["code"] or "server_error"}
         failed = {**response(reply, [], "failed"), "error": {**error, **body["error"]}}

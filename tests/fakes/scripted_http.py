@@ -12,18 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from agentbench.agents.model_door import ModelErrorKind, Wire
-from tests.fakes.scripted_answers import (
-    Answer,
-    Asked,
-    Cut,
-    Endless,
-    Fail,
-    Hang,
-    Raw,
-    Reset,
-    Say,
-)
+from agentbench.models.interface import ApiFormat, ModelErrorKind
+from tests.fakes.scripted_answers import Answer, Asked, Cut, Endless, Fail, Hang, Raw, Reset, Say
 from tests.fakes.scripted_errors import error_body, error_event
 from tests.fakes.scripted_reply import Chunk, reply_of
 from tests.fakes.scripted_wires import streamed, whole
@@ -127,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
         if asked.wire is None:
             return Fail(404, message=f"no such path: {asked.path}")
         if _key(asked) != self.model.key:
-            status = 400 if asked.wire is Wire.GEMINI_GENERATE else 401
+            status = 400 if asked.wire is ApiFormat.GEMINI_GENERATE else 401
             return Fail(status, ModelErrorKind.AUTH)
         if self.model.models is not None and asked.model not in self.model.models:
             return Fail(404)
@@ -197,7 +187,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
 
-    def _fail(self, wire: Wire | None, fail: Fail) -> None:
+    def _fail(self, wire: ApiFormat | None, fail: Fail) -> None:
         retry = {} if fail.retry_after is None else {"retry-after": f"{fail.retry_after:g}"}
         if self.model.echo_key:
             fail = Fail(fail.status, fail.kind, f"you sent the key {self.model.key}, and it failed")
@@ -222,14 +212,14 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def _wire(path: str) -> Wire | None:
+def _wire(path: str) -> ApiFormat | None:
     if path.endswith("/chat/completions"):
-        return Wire.OPENAI_CHAT
+        return ApiFormat.OPENAI_CHAT
     if path.endswith("/responses"):
-        return Wire.OPENAI_RESPONSES
+        return ApiFormat.OPENAI_RESPONSES
     if path.endswith(("/messages", "/messages/count_tokens")):
-        return Wire.ANTHROPIC_MESSAGES
-    return Wire.GEMINI_GENERATE if "/models/" in path else None
+        return ApiFormat.ANTHROPIC_MESSAGES
+    return ApiFormat.GEMINI_GENERATE if "/models/" in path else None
 
 
 def _key(asked: Asked) -> str | None:

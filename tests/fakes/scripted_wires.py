@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from agentbench.agents.model_door import Wire
+from agentbench.models.interface import ApiFormat
 from tests.fakes.scripted_answers import Asked
 from tests.fakes.scripted_openai import chat, chat_stream, output, response, response_stream
 from tests.fakes.scripted_others import (
@@ -19,28 +19,28 @@ from tests.fakes.scripted_others import (
 from tests.fakes.scripted_reply import Chunk, Reply
 
 
-def whole(wire: Wire, reply: Reply) -> dict[str, Any]:
+def whole(wire: ApiFormat, reply: Reply) -> dict[str, Any]:
     """The answer as one JSON object."""
     match wire:
-        case Wire.OPENAI_CHAT:
+        case ApiFormat.OPENAI_CHAT:
             return chat(reply)
-        case Wire.OPENAI_RESPONSES:
+        case ApiFormat.OPENAI_RESPONSES:
             return response(reply, output(reply))
-        case Wire.ANTHROPIC_MESSAGES:
+        case ApiFormat.ANTHROPIC_MESSAGES:
             stop = anthropic_stop(reply)
             return message(reply, blocks(reply), stop, anthropic_usage(reply.tokens))
-        case Wire.GEMINI_GENERATE:
+        case ApiFormat.GEMINI_GENERATE:
             return candidates(reply, parts(reply), last=True)
 
 
-def streamed(wire: Wire, reply: Reply, asked: Asked) -> Iterator[Chunk]:
+def streamed(wire: ApiFormat, reply: Reply, asked: Asked) -> Iterator[Chunk]:
     """The answer as server-sent events."""
     match wire:
-        case Wire.OPENAI_CHAT:
+        case ApiFormat.OPENAI_CHAT:
             return chat_stream(reply, asked)
-        case Wire.OPENAI_RESPONSES:
+        case ApiFormat.OPENAI_RESPONSES:
             return response_stream(reply)
-        case Wire.ANTHROPIC_MESSAGES:
+        case ApiFormat.ANTHROPIC_MESSAGES:
             return message_stream(reply)
-        case Wire.GEMINI_GENERATE:
+        case ApiFormat.GEMINI_GENERATE:
             return gemini_stream(reply)

@@ -7,17 +7,18 @@ from threading import Event
 from uuid import uuid4
 
 from agentbench.agents.interface import Agent
-from agentbench.agents.noop import NoopAgent
-from agentbench.aside import Aside
+from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.context import StageContext
+from agentbench.attempt.pipeline import PIPELINE
+from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.runs.places import default_cache_dir
-from agentbench.sandbox.choose import choose_provider
+from agentbench.runs.environment import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider, Stream
-from agentbench.scoring.evidence import Evidence, StageName
-from agentbench.stages.interface import StageContext
-from agentbench.stages.pipeline import PIPELINE
-from agentbench.stages.preparation import PreparationCache, Prepared
-from agentbench.tasks.load import load_task
+from agentbench.sandbox.registry import select_back_end
+from agentbench.scoring.evidence import Evidence
+from agentbench.scoring.taxonomy import StageName
+from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from tests.e2e.small_task import SmallTask
@@ -28,9 +29,9 @@ RUN = {stage.name: stage.run for stage in PIPELINE}
 def local_provider() -> SandboxProvider:
     """Bubblewrap, or where it does not work plain processes; its cache is that of the tests."""
     try:
-        return choose_provider("bubblewrap", cache_dir=default_cache_dir()).provider
+        return select_back_end("bubblewrap", cache_dir=default_cache_dir()).provider
     except (UnavailableError, SandboxError):
-        return choose_provider("process", cache_dir=default_cache_dir()).provider
+        return select_back_end("process", cache_dir=default_cache_dir()).provider
 
 
 def mirrors() -> Mirrors:
@@ -70,7 +71,7 @@ def staged(
     *,
     agent: Agent | None = None,
     timeout_scale: float = 1.0,
-    prepared: Prepared | None = None,
+    prepared: PreparedTask | None = None,
 ) -> Iterator[StageContext]:
     """An attempt before its first stage; what its set-up keeps is forgotten at the end."""
     cache = PreparationCache(default_cache_dir() / "prepared", provider)
@@ -82,7 +83,7 @@ def staged(
 
     with ExitStack() as resources:
         resources.callback(cache.forget, key)
-        aside = Aside()
+        aside = BackgroundTasks()
         resources.callback(aside.finish)
         context = StageContext(
             task=task,

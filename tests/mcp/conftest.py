@@ -1,8 +1,8 @@
 import pytest
 
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
-from agentbench.symbolic.laboratory import Laboratory
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from agentbench.symbolic.sandbox import AnalysisSandboxes
 from tests.environments import with_shared_environments
 from tests.mcp.rows import lay_out
 from tests.pytest_results.interpreters import NEWEST, interpreter
@@ -34,4 +34,4 @@ def laboratory(tmp_path_factory):
         provider = BubblewrapProvider.connect(cache_dir=cache_dir)
     except UnavailableError as fault:
         pytest.skip(str(fault))
-    return Laboratory(lambda: provider, cache_dir)
+    return AnalysisSandboxes(lambda: provider, cache_dir)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import anyio
 
-from agentbench.mcp import over_http, over_stdio
-from agentbench.mcp.project import project_here
+from agentbench.mcp import http_transport, stdio_transport
+from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 
 
@@ -18,14 +18,16 @@ def broken(paths):
 
 
 def main(root, python, mode, transport):
-    project = project_here(Path(root), python=Path(python), environ=os.environ)
+    project = local_project(Path(root), python=Path(python), environ=os.environ)
     server = make_server(replace(project, resolve=broken), ErrorMode(mode), version="0")
     if transport == "stdio":
-        anyio.run(over_stdio.serve, server)
+        anyio.run(stdio_transport.serve_stdio, server)
         return
-    address = over_http.Address(host="127.0.0.1", port=0, token=os.environ["AGENTBENCH_MCP_TOKEN"])
+    address = http_transport.HttpAddress(
+        host="127.0.0.1", port=0, token=os.environ["AGENTBENCH_MCP_TOKEN"]
+    )
     tell = partial(print, "serving on", file=sys.stderr, flush=True)
-    anyio.run(over_http.serve, server, address, tell)
+    anyio.run(http_transport.serve_http, server, address, tell)
 
 
 if __name__ == "__main__":

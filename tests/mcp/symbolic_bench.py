@@ -3,11 +3,11 @@
 from pathlib import PurePosixPath
 
 from agentbench.errors import UnavailableError
-from agentbench.mcp.symbolic_tools import Symbolic
-from agentbench.pytest_results.tool_calls.masking import Mask
-from agentbench.symbolic.laboratory import Laboratory
+from agentbench.mcp.symbolic_tools import SymbolicTools
+from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.symbolic.sandbox import AnalysisSandboxes
 
-MASK = Mask(PurePosixPath("/project"))
+MASK = PathMask(PurePosixPath("/project"))
 
 
 def refuse():
@@ -16,9 +16,9 @@ def refuse():
 
 def symbolic(laboratory, *, installed=True):
     """The tools' own part of a server."""
-    return Symbolic(laboratory=laboratory, mask=MASK, version="1.2.3", installed=installed)
+    return SymbolicTools(laboratory=laboratory, mask=MASK, version="1.2.3", installed=installed)
 
 
 def without_sandbox(cache_dir, *, installed=True):
     """The same where no sandbox works."""
-    return symbolic(Laboratory(refuse, cache_dir), installed=installed)
+    return symbolic(AnalysisSandboxes(refuse, cache_dir), installed=installed)

@@ -1,18 +1,18 @@
 import json
 
-from agentbench.mcp.answers import bug, call_result, explained
-from agentbench.pytest_results.tool_calls.envelope import Envelope
+from agentbench.mcp.pytest_tools import call_result, explanation_answer, internal_error
+from agentbench.pytest_results.tool_calls.envelope import PytestAnswer
 
 
 def test_an_explanation_is_no_error():
-    result = call_result(explained("one\ntwo"))
+    result = call_result(explanation_answer("one\ntwo"))
     assert not result.is_error
     assert json.loads(result.content[0].text) == result.structured_content
 
 
 def test_a_bug_is_an_error_that_tells_no_more_than_where_its_traceback_is():
-    result = call_result(bug("abc123"))
+    result = call_result(internal_error("abc123"))
     assert result.is_error
-    assert set(result.structured_content) == set(Envelope.model_fields)
+    assert set(result.structured_content) == set(PytestAnswer.model_fields)
     assert result.structured_content["error"]["code"] == -32603
     assert result.structured_content["error"]["data"]["incident"] == "abc123"

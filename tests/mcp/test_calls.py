@@ -7,8 +7,8 @@ import anyio
 import anyio.from_thread
 import pytest
 
-from agentbench.mcp.calls import CalledOffError, carry_out
-from agentbench.pytest_results.progress import Progress
+from agentbench.mcp.calls import CallCancelledError, run_in_thread
+from agentbench.pytest_results.report_files import RunProgress
 from tests.mcp.connection import command_for, over_http, over_stdio
 from tests.patience import HANG_SECONDS, wait_until, with_growing_limit
 
@@ -142,8 +142,8 @@ def test_work_that_is_interrupted_by_itself_is_no_answer():
     def work(_watch):
         raise KeyboardInterrupt
 
-    with pytest.raises(CalledOffError):
-        anyio.run(lambda: carry_out(work, limiter=anyio.CapacityLimiter(1), tell=None))
+    with pytest.raises(CallCancelledError):
+        anyio.run(lambda: run_in_thread(work, limiter=anyio.CapacityLimiter(1), tell=None))
 
 
 def test_progress_that_does_not_increase_is_not_told():
@@ -154,10 +154,10 @@ def test_progress_that_does_not_increase_is_not_told():
 
     def work(watch):
         for done in (3, 2, 3):
-            watch.progress(Progress(done=done, collected=3))
+            watch.progress(RunProgress(done=done, collected=3))
         return {}
 
-    anyio.run(lambda: carry_out(work, limiter=anyio.CapacityLimiter(1), tell=tell))
+    anyio.run(lambda: run_in_thread(work, limiter=anyio.CapacityLimiter(1), tell=tell))
     assert told == [3]
 
 
@@ -171,7 +171,7 @@ def test_work_that_is_cancelled_is_told_so_and_waited_for():
             raise KeyboardInterrupt
 
         with anyio.CancelScope() as scope:
-            await carry_out(work, limiter=anyio.CapacityLimiter(1), tell=None)
+            await run_in_thread(work, limiter=anyio.CapacityLimiter(1), tell=None)
         return scope.cancelled_caught
 
     assert anyio.run(cancel_at_work)

@@ -3,15 +3,19 @@ import json
 import jsonschema
 import pytest
 
-from agentbench.mcp.catalogue import INSTRUCTIONS, catalogue, symbolic_catalogue
+from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool
 from agentbench.mcp.symbolic_tools import SYMBOLIC_ARGUMENTS, SymbolicTool
-from agentbench.mcp.tools import ARGUMENTS, ToolName
+from agentbench.mcp.tool_descriptions import (
+    INSTRUCTIONS,
+    pytest_tool_descriptions,
+    symbolic_tool_description,
+)
 from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
 
-TESTS = catalogue(isolated=False)
-SYMBOLIC = tuple(map(symbolic_catalogue, SymbolicTool))
+TESTS = pytest_tool_descriptions(isolated=False)
+SYMBOLIC = tuple(map(symbolic_tool_description, SymbolicTool))
 TOOLS = (*TESTS, *SYMBOLIC)
-MODELS = {**ARGUMENTS, **SYMBOLIC_ARGUMENTS}
+MODELS = {**PYTEST_ARGUMENTS, **SYMBOLIC_ARGUMENTS}
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -42,7 +46,7 @@ def test_what_the_schema_refuses_the_server_refuses(arguments):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(arguments, TOOLS[0].input_schema)
     with pytest.raises(InvalidArgumentsError):
-        read_arguments(ARGUMENTS[ToolName.EXECUTE], arguments)
+        read_arguments(PYTEST_ARGUMENTS[PytestTool.EXECUTE], arguments)
 
 
 def test_of_the_tools_on_tests_only_an_explanation_is_said_to_change_nothing():
@@ -53,7 +57,7 @@ def test_of_the_tools_on_tests_only_an_explanation_is_said_to_change_nothing():
 
 
 def test_in_a_sandbox_nothing_outside_can_be_harmed():
-    for tool in catalogue(isolated=True):
+    for tool in pytest_tool_descriptions(isolated=True):
         assert not tool.annotations.destructive_hint
         assert not tool.annotations.open_world_hint
 

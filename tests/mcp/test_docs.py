@@ -8,11 +8,11 @@ from typing import get_args
 
 import pytest
 
-from agentbench.mcp.symbolic_envelopes import ErrorType
+from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS
+from agentbench.mcp.symbolic_schemas import SymbolicErrorType
 from agentbench.mcp.symbolic_tools import ENVELOPES, SYMBOLIC_ARGUMENTS
-from agentbench.mcp.tools import ARGUMENTS
 from agentbench.pytest_results.tool_calls.arguments import ExecuteArguments
-from agentbench.pytest_results.tool_calls.envelope import Envelope, Outcome
+from agentbench.pytest_results.tool_calls.envelope import AnswerOutcome, PytestAnswer
 from tests.mcp.rows import ROWS
 from tests.mcp.symbolic_rows import ROWS as SYMBOLIC_ROWS
 
@@ -35,7 +35,7 @@ def test_each_client_starts_the_program_with_options_that_it_has(client):
 
 
 def test_every_outcome_is_in_the_table_and_has_a_transcript():
-    for outcome in get_args(Outcome):
+    for outcome in get_args(AnswerOutcome):
         assert f"`{outcome}`" in PAGE
         assert f"#### {outcome}\n" in TRANSCRIPTS
 
@@ -48,9 +48,9 @@ def test_transcripts_are_of_the_calls_that_the_tests_make():
 
 
 def test_every_field_and_argument_is_named():
-    for name in Envelope.model_fields:
+    for name in PytestAnswer.model_fields:
         assert f"`{name}`" in CONFIGURATION
-    for model in ARGUMENTS.values():
+    for model in PYTEST_ARGUMENTS.values():
         for name in model.model_fields:
             assert f"`{name}`" in CONFIGURATION
     assert f"default {ExecuteArguments().timeout_s}" in CONFIGURATION
@@ -64,5 +64,5 @@ def test_every_symbolic_tool_is_shown_with_all_of_its_fields_and_arguments():
             assert f'"{name}": ' in section
         for name in SYMBOLIC_ARGUMENTS[tool].model_fields:
             assert f"`{name}`" in section
-    for kind in ErrorType:
+    for kind in SymbolicErrorType:
         assert f"`{kind}`" in section

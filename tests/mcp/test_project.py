@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.mcp.project import project_here
+from agentbench.mcp.local_project import local_project
 
 
 def test_the_root_is_resolved(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    project = project_here(tmp_path / "link", python=None, environ=os.environ)
+    project = local_project(tmp_path / "link", python=None, environ=os.environ)
     assert Path(project.root) == tmp_path / "real"
 
 
@@ -18,16 +18,16 @@ def test_the_root_is_resolved(tmp_path):
 def test_a_root_that_is_no_folder_is_refused(tmp_path, name):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="--root: expected a folder"):
-        project_here(tmp_path / name, python=None, environ=os.environ)
+        local_project(tmp_path / name, python=None, environ=os.environ)
 
 
 def test_an_interpreter_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"--python: there is no interpreter at .*/bin/python"):
-        project_here(tmp_path, python=tmp_path, environ=os.environ)
+        local_project(tmp_path, python=tmp_path, environ=os.environ)
 
 
 def test_the_interpreter_is_looked_for_anew_at_each_call(tmp_path, plain_python):
-    project = project_here(tmp_path, python=None, environ={"PATH": "/nowhere"})
+    project = local_project(tmp_path, python=None, environ={"PATH": "/nowhere"})
     assert all(interpreter.missing for interpreter in project.interpreters())
     (tmp_path / ".venv").symlink_to(plain_python.parents[1])
     assert [interpreter.missing for interpreter in project.interpreters()] == [False, True, True]
@@ -35,6 +35,6 @@ def test_the_interpreter_is_looked_for_anew_at_each_call(tmp_path, plain_python)
 
 def test_the_home_of_the_user_is_masked_although_it_has_a_space(tmp_path):
     environ = {"HOME": "/home/Jane Doe", "PATH": os.environ["PATH"]}
-    project = project_here(tmp_path, python=None, environ=environ)
+    project = local_project(tmp_path, python=None, environ=environ)
     assert project.mask.text("in /home/Jane Doe/.cache/x") == "in <host>"
     assert project.mask.text(f"in {tmp_path}/tests") == "in tests"

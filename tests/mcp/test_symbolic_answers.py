@@ -3,20 +3,26 @@
 import pytest
 
 from agentbench.mcp.symbolic_answers import (
-    Spent,
+    CallTime,
     branches_answer,
     check_answer,
     compare_answer,
     find_path_answer,
 )
-from agentbench.symbolic.alike import EXAMPLES, Likeness
-from agentbench.symbolic.analysis import Finding, Found
-from agentbench.symbolic.comparison import Answer, Difference, Ending
+from agentbench.symbolic.analysis import (
+    EXAMPLES,
+    AnalysisFinding,
+    AnalysisResult,
+    FunctionComparison,
+)
+from agentbench.symbolic.comparison import BehaviourDifference, ComparisonEnding, ComparisonResult
 from tests.mcp.symbolic_bench import MASK
 
-SPENT = Spent(given=10.0, took=1.23456, mask=MASK)
-SEEN = Found(paths=7, verified=7, hits=7, checked="all")
-FINDING = Finding(call="f(1)", inputs={"x": "1"}, ending="raised", said="raises E: /srv/x", line=3)
+SPENT = CallTime(given=10.0, took=1.23456, mask=MASK)
+SEEN = AnalysisResult(paths=7, verified=7, hits=7, checked="all")
+FINDING = AnalysisFinding(
+    call="f(1)", inputs={"x": "1"}, ending="raised", said="raises E: /srv/x", line=3
+)
 
 
 def statuses(found):
@@ -59,7 +65,7 @@ def test_where_the_time_ended_it_nothing_is_verified():
 
 
 def test_where_no_path_came_to_its_end_nothing_is_verified():
-    nothing = Found(paths=4, given_up={"CrosshairUnsupported": 4})
+    nothing = AnalysisResult(paths=4, given_up={"CrosshairUnsupported": 4})
     assert {status for status, *_ in statuses(nothing)} == {"error"}
     message = check_answer("f", nothing, SPENT).message
     assert message == (
@@ -84,7 +90,7 @@ def test_what_no_call_confirms_is_neither_found_nor_excluded():
 
 
 def test_a_finding_counts_however_the_search_ended_and_shows_no_path_of_the_host():
-    found = Found(paths=2, findings=(FINDING,), over=True)
+    found = AnalysisResult(paths=2, findings=(FINDING,), over=True)
     check = check_answer("f", found, SPENT)
     assert (check.status, check.time_seconds) == ("counterexample", 1.2346)
     assert check.message == "f(1) raises E: <host> (line 3)"
@@ -93,16 +99,16 @@ def test_a_finding_counts_however_the_search_ended_and_shows_no_path_of_the_host
 
 
 def compared(**told):
-    return compare_answer(("f", "g"), Likeness(**told), SPENT)
+    return compare_answer(("f", "g"), FunctionComparison(**told), SPENT)
 
 
-def answered(ending=Ending.NO_DIFFERENCE, **told):
-    return compared(answer=Answer(ending=ending, **told))
+def answered(ending=ComparisonEnding.NO_DIFFERENCE, **told):
+    return compared(answer=ComparisonResult(ending=ending, **told))
 
 
 def test_two_are_different_only_on_an_input():
-    seen = Difference(program=("f(1)",), call="f(1)", left="returns 1", right="returns 2")
-    answer = answered(Ending.DIFFERENT, difference=seen, inputs_tried=3)
+    seen = BehaviourDifference(program=("f(1)",), call="f(1)", left="returns 1", right="returns 2")
+    answer = answered(ComparisonEnding.DIFFERENT, difference=seen, inputs_tried=3)
     assert (answer.status, answer.confidence) == ("different", "proven")
     assert answer.message == "on f(1), f returns 1 and g returns 2"
 
@@ -125,7 +131,7 @@ def test_two_are_proven_equivalent_only_on_all_of_their_paths():
 @pytest.mark.parametrize(
     ("told", "error_type"),
     [
-        ({"ending": Ending.NOT_COMPARED, "why": "no generator"}, "RuntimeError"),
+        ({"ending": ComparisonEnding.NOT_COMPARED, "why": "no generator"}, "RuntimeError"),
         ({"inputs_tried": 0}, "RuntimeError"),
         ({"inputs_tried": 5, "time_spent": 9.8}, "TimeoutError"),
         ({"inputs_tried": 0, "time_spent": 9.8}, "TimeoutError"),
@@ -139,5 +145,5 @@ def test_two_that_were_not_looked_at_enough_are_not_equivalent(told, error_type)
 def test_a_comparison_without_an_answer_says_why():
     assert compared(over=True).error_type == "TimeoutError"
     assert compared(why="ended by signal 9").message == "ended by signal 9"
-    refusal = Found(error_type="SyntaxError", message="Syntax error: x")
+    refusal = AnalysisResult(error_type="SyntaxError", message="Syntax error: x")
     assert compared(refusal=refusal).error_type == "SyntaxError"

@@ -7,10 +7,10 @@ import anyio
 import anyio.from_thread
 import pytest
 
-from agentbench.mcp.symbolic_calls import SymbolicCalls, symbolic_error
-from agentbench.mcp.symbolic_envelopes import ErrorType
-from agentbench.mcp.symbolic_tools import SymbolicTool, refused
-from agentbench.symbolic.laboratory import Laboratory
+from agentbench.mcp.calls import SymbolicCalls, symbolic_error
+from agentbench.mcp.symbolic_schemas import SymbolicErrorType
+from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer
+from agentbench.symbolic.sandbox import AnalysisSandboxes
 from tests.mcp.symbolic_bench import symbolic, without_sandbox
 
 HANGING = {
@@ -40,7 +40,7 @@ def test_a_bug_is_told_by_a_name_and_its_traceback_stays_here(tmp_path, caplog):
     def broken():
         raise ZeroDivisionError("a bug at /etc/passwd")
 
-    calls = SymbolicCalls(symbolic(Laboratory(broken, tmp_path)))
+    calls = SymbolicCalls(symbolic(AnalysisSandboxes(broken, tmp_path)))
     with caplog.at_level(logging.ERROR):
         told = answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 1})
     assert (told["status"], told["error_type"]) == ("error", "RuntimeError")
@@ -80,9 +80,9 @@ def test_a_call_that_is_called_off_ends_before_its_time(laboratory):
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"), [(ErrorType.SYNTAX, -32602), (ErrorType.TIMEOUT, -32000)]
+    ("kind", "code"), [(SymbolicErrorType.SYNTAX, -32602), (SymbolicErrorType.TIMEOUT, -32000)]
 )
 def test_as_a_protocol_error_it_holds_all_of_the_answer(kind, code):
-    told = refused(SymbolicTool.BRANCHES, kind, "no")
+    told = error_answer(SymbolicTool.BRANCHES, kind, "no")
     error = symbolic_error(told)
     assert (error.code, error.message, error.data) == (code, "no", told)

@@ -9,34 +9,33 @@ from threading import Event
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.mcp.arguments import ExplainArguments
-from agentbench.mcp.project import project_here
-from agentbench.mcp.tools import call
-from agentbench.pytest_results.run import reporter_mounts
+from agentbench.mcp.local_project import local_project
+from agentbench.mcp.pytest_tools import ExplainArguments, call_pytest_tool
+from agentbench.pytest_results.command import reporter_mounts
 from agentbench.pytest_results.tool_calls.arguments import (
-    Arguments,
     DiscoverArguments,
     ExecuteArguments,
+    ToolArguments,
 )
-from agentbench.pytest_results.tool_calls.calls import Watch
-from agentbench.pytest_results.tool_calls.envelope import SERIALIZED
-from agentbench.pytest_results.tool_calls.project import project_in
+from agentbench.pytest_results.tool_calls.calls import CallControl
+from agentbench.pytest_results.tool_calls.envelope import SERIALIZED_FIELDS
+from agentbench.pytest_results.tool_calls.project import sandbox_project
 from agentbench.sandbox.interface import Limits
-from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
+from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 from tests.fakes.replay import RecordingProvider
 from tests.fakes.staging import Desk, go, local_provider, prepare, small_task, staged
 from tests.sandbox.conformance_base import sh
 
 
 def asked(project, arguments, watch=None):
-    return call(project, arguments, watch or Watch(cancel=Event()))
+    return call_pytest_tool(project, arguments, watch or CallControl(cancel=Event()))
 
 
 @pytest.fixture
 def project(tmp_path, plain_python):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_m.py").write_text("def test_a(): pass\ndef test_b(): assert 0\n")
-    return project_here(tmp_path, python=plain_python, environ=os.environ)
+    return local_project(tmp_path, python=plain_python, environ=os.environ)
 
 
 def test_the_judges_record_of_a_run_and_the_tools_answer_are_equal_field_by_field(tmp_path):
@@ -48,13 +47,15 @@ def test_the_judges_record_of_a_run_and_the_tools_answer_are_equal_field_by_fiel
     record = json.loads(desk.read("baseline.json"))
 
     command = parse_pytest_command(task.problem.test_command)
-    project = project_in(provider.last, command, env={}, isolated=True)
+    project = sandbox_project(provider.last, command, env={}, isolated=True)
     answer = asked(project, ExecuteArguments(detail="full"))
 
     shown = project.mask.value(record)
     assert record["summary"]["failed"] == 2
-    assert set(SERIALIZED) == set(record)
-    assert {name: answer[name] for name in SERIALIZED} == {name: shown[name] for name in SERIALIZED}
+    assert set(SERIALIZED_FIELDS) == set(record)
+    assert {name: answer[name] for name in SERIALIZED_FIELDS} == {
+        name: shown[name] for name in SERIALIZED_FIELDS
+    }
     assert [case["node_id"] for case in answer["tests"]] == [
         case["node_id"] for case in record["tests"]
     ]
@@ -86,7 +87,7 @@ def test_nothing_of_the_servers_environment_but_the_harmless_reaches_the_tests(
         "import os\ndef test_env(): assert sorted(os.environ) == 0\n"
     )
     environ = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "API_TOKEN": "x", "PYTHONPATH": "y"}
-    project = project_here(tmp_path, python=plain_python, environ=environ)
+    project = local_project(tmp_path, python=plain_python, environ=environ)
     (case,) = asked(project, ExecuteArguments())["tests"]
     assert "HOME" in case["message"]
     assert "API_TOKEN" not in case["message"]
@@ -96,7 +97,7 @@ def test_nothing_of_the_servers_environment_but_the_harmless_reaches_the_tests(
 def test_without_pytest_the_answer_says_what_was_tried_in_order(tmp_path, bare_python):
     (tmp_path / ".venv").symlink_to(bare_python.parents[1])
     environ = {"VIRTUAL_ENV": "/no/such/environment", "PATH": str(bare_python.parent)}
-    project = project_here(tmp_path, python=None, environ=environ)
+    project = local_project(tmp_path, python=None, environ=environ)
     answer = asked(project, ExecuteArguments())
     assert answer["outcome"] == "spawn"
     said = answer["message"].partition("Tried, in this order: ")[2].split("; ")
@@ -116,7 +117,7 @@ def test_the_first_environment_with_pytest_is_taken(tmp_path, bare_python, plain
     (tmp_path / ".venv").symlink_to(bare_python.parents[1])
     (tmp_path / "venv").symlink_to(plain_python.parents[1])
     (tmp_path / "test_m.py").write_text("def test_a(): pass\n")
-    project = project_here(tmp_path, python=None, environ={"PATH": os.environ["PATH"]})
+    project = local_project(tmp_path, python=None, environ={"PATH": os.environ["PATH"]})
     assert asked(project, ExecuteArguments())["outcome"] == "passed"
 
 
@@ -138,7 +139,10 @@ def opened_project():
     image = provider.resolve_image(None)
     mounts = reporter_mounts()
     with provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
-        yield project_in(sandbox, PytestCommand(as_module=True), env={}, isolated=True), sandbox
+        yield (
+            sandbox_project(sandbox, PytestCommand(as_module=True), env={}, isolated=True),
+            sandbox,
+        )
 
 
 @pytest.mark.parametrize("paths", [["../.."], ["link"], ["tests/../../x"]])
@@ -153,7 +157,7 @@ def test_cancelling_a_call_in_a_sandbox_leaves_the_sandbox_for_the_next():
     with opened_project() as (project, sandbox):
         sh(sandbox, "echo 'import time\ndef test_a(): time.sleep(600)' > test_a.py")
         cancel = Event()
-        watch = Watch(cancel=cancel, progress=lambda _: cancel.set())
+        watch = CallControl(cancel=cancel, progress=lambda _: cancel.set())
         with pytest.raises(KeyboardInterrupt):
             asked(project, ExecuteArguments(), watch)
         assert asked(project, DiscoverArguments())["outcome"] == "discovered"
@@ -166,5 +170,5 @@ def test_an_exit_code_is_explained_for_a_stage(project):
 
 
 def test_arguments_of_no_tool_are_a_bug(project):
-    with pytest.raises(TypeError, match="no tool takes Arguments"):
-        asked(project, Arguments())
+    with pytest.raises(TypeError, match="no tool takes ToolArguments"):
+        asked(project, ToolArguments())

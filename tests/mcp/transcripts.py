@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import get_args
 
-from agentbench.pytest_results.tool_calls.envelope import Outcome
+from agentbench.pytest_results.tool_calls.envelope import AnswerOutcome
 from tests.mcp.connection import command_for, misfit_command, over_stdio
 from tests.mcp.rows import ROWS, lay_out
 from tests.pytest_results.interpreters import NEWEST, interpreter
@@ -22,7 +22,7 @@ def main():
         root = lay_out(Path(scratch) / "project")
         fit = command_for(root, "--python", str(interpreter(f"pytest=={NEWEST}")))
         misfit = misfit_command(root, interpreter(), "structured", "stdio")
-        ordered = sorted(ROWS, key=lambda row: get_args(Outcome).index(row.outcome))
+        ordered = sorted(ROWS, key=lambda row: get_args(AnswerOutcome).index(row.outcome))
         with over_stdio(fit) as fit, over_stdio(misfit) as misfit:
             shown = [transcript(row, misfit if row.misfit else fit) for row in ordered]
     text = PAGE.read_text()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agentbench.file_lock import FileLock
+from agentbench.core.file_locks import FileLock
 
 PYTEST_VERSIONS = ("6.2.5", "7.4.4", "8.4.2", "9.2.0")
 NEWEST = PYTEST_VERSIONS[-1]

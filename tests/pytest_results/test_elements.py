@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.pytest_results.elements import elements
+from agentbench.pytest_results.chunked_text import array_elements
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -25,7 +25,7 @@ def in_chunks(text, size):
     st.sampled_from([None, 1]),
 )
 def test_it_finds_what_a_whole_reading_finds(value, size, indent):
-    found = list(elements(in_chunks(json.dumps(value, indent=indent), size), "tests"))
+    found = list(array_elements(in_chunks(json.dumps(value, indent=indent), size), "tests"))
     array = value.get("tests")
     expected = array if isinstance(array, list) else []
     assert found == [item for item in expected if isinstance(item, dict)]
@@ -40,7 +40,7 @@ def test_a_text_that_is_torn_is_an_error(value, cut, size):
     text = json.dumps(value)
     torn = text[: min(cut, len(text) - 1)]
     with pytest.raises(ValueError, match=r".*"):
-        list(elements(in_chunks(torn, size), "tests"))
+        list(array_elements(in_chunks(torn, size), "tests"))
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_a_text_that_is_torn_is_an_error(value, cut, size):
 )
 def test_what_is_no_object_is_an_error(text):
     with pytest.raises(ValueError, match=r".*"):
-        list(elements(iter([text]), "tests"))
+        list(array_elements(iter([text]), "tests"))
 
 
 def test_numbers_that_go_on_in_the_next_chunk_are_whole():
     text = '{"tests": [{"a": 12345}], "b": 12345}'
-    assert list(elements(in_chunks(text, 1), "tests")) == [{"a": 12345}]
+    assert list(array_elements(in_chunks(text, 1), "tests")) == [{"a": 12345}]
 
 
 def test_numbers_that_json_does_not_have_become_null():
-    assert list(elements(iter(['{"tests": [{"a": NaN, "b": 1e999}]}']), "tests")) == [
+    assert list(array_elements(iter(['{"tests": [{"a": NaN, "b": 1e999}]}']), "tests")) == [
         {"a": None, "b": None}
     ]

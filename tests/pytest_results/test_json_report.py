@@ -1,83 +1,69 @@
+import json
+import subprocess
+import sys
+
 import pytest
 
-from agentbench.pytest_results.cases import fold
-from agentbench.pytest_results.json_report import read_json_report
+from agentbench.core.untrusted_json import json_object
+from agentbench.pytest_results.json_report import parse_json_report
+
+TESTS = """
+import pytest
+class TestNumbers:
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_number(self, n):
+        assert n == 1
+def test_plain():
+    pass
+"""
 
 
-def stage(outcome="passed", **more):
-    return {"outcome": outcome, "duration": 0.25, **more}
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """What pytest-json-report wrote of a run."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "test_numbers.py").write_text(TESTS)
+    pytest_command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--json-report"]
+    subprocess.run([*pytest_command, "--json-report-file=report.json"], cwd=folder, check=False)
+    return (folder / "report.json").read_text()
 
 
-def case_of(test):
-    session = read_json_report({"tests": [{"nodeid": "a.py::t", **test}]})
-    (node_id, phases), *_ = session.phases.items()
-    return fold(node_id, phases, session.durations[node_id])
+def test_a_report_is_read_whole(written):
+    assert parse_json_report(written) == json.loads(written)
 
 
-def test_the_duration_of_a_test_is_the_sum_of_its_stages():
-    passed = {"outcome": "passed", "setup": stage(), "call": stage(), "teardown": stage()}
-    assert case_of(passed).duration == 0.75
-    assert case_of(passed).outcome == "passed"
+def test_words_that_tests_repeat_are_one_object(written):
+    report = parse_json_report(written)
+    first, second, plain = report["tests"]
+    told = {found["nodeid"]: found for each in report["collectors"] for found in each["result"]}
+    assert told[first["nodeid"]]["nodeid"] is first["nodeid"]
+    assert first["setup"]["outcome"] is plain["call"]["outcome"]
+    same = [a is b for a, b in zip(first["keywords"], second["keywords"], strict=True)]
+    assert same.count(False) == 2  # the test's own name, and its parameter
 
 
-def test_a_test_without_its_call_did_not_pass_whatever_its_outcome_says():
-    case = case_of({"outcome": "passed", "setup": stage(), "teardown": stage()})
-    assert case.outcome == "unfinished"
-
-
-def test_a_skip_reason_is_taken_from_the_set_up():
-    skipped = stage("skipped", longrepr="('a.py', 1, 'Skipped: so it is')")
-    case = case_of({"outcome": "skipped", "setup": skipped, "teardown": stage()})
-    assert (case.outcome, case.message, case.traceback) == ("skipped", "so it is", None)
-
-
-def test_a_set_up_error_is_told_with_its_own_message():
-    broken = stage("failed", crash={"message": "ValueError: x"}, longrepr="long")
-    case = case_of({"outcome": "error", "setup": broken, "teardown": stage()})
-    assert (case.outcome, case.message, case.traceback) == ("error", "ValueError: x", "long")
-
-
-def test_a_failure_without_crash_entry_names_its_error_line():
-    failed = stage("failed", longrepr="E  Boom: x", crash=3)
-    case = case_of({"outcome": "failed", "setup": stage(), "call": failed, "teardown": stage()})
-    assert case.message == "Boom: x"
-
-
-@pytest.mark.parametrize(("word", "call"), [("xfailed", "skipped"), ("xpassed", "passed")])
-def test_expected_failures_keep_their_word(word, call):
-    stages = {"setup": stage(), "call": stage(call), "teardown": stage()}
-    assert case_of({"outcome": word, **stages}).outcome == word
-
-
-def test_the_test_in_which_a_worker_died_failed():
-    case = case_of({"outcome": "failed", "???": stage("failed", longrepr="worker crashed")})
-    assert (case.outcome, case.message) == ("failed", "worker crashed")
-
-
-def test_collectors_that_failed_or_were_skipped_are_told():
-    report = {
-        "collectors": [
-            {"nodeid": "a.py", "outcome": "failed", "longrepr": "E  ImportError: no"},
-            {"nodeid": "b.py", "outcome": "skipped", "longrepr": "('b.py', 1, 'Skipped: no')"},
-            {"nodeid": "", "outcome": "passed"},
-            {"nodeid": 3, "outcome": "failed"},
-        ]
-    }
-    session = read_json_report(report)
-    assert [(e.file, e.message) for e in session.collection_errors] == [
-        ("a.py", "ImportError: no"),
-        ("unknown", ""),
-    ]
-    assert session.told["b.py"].message == "no"
-
-
-def test_what_was_deselected_does_not_count_as_collected():
-    session = read_json_report({"exitcode": 0, "summary": {"collected": 5, "deselected": 2}})
-    assert (session.collected_count, session.deselected) == (3, 2)
-    assert (session.finished, session.exit_status) == (True, 0)
-
-
-def test_a_report_without_exit_code_was_not_finished():
-    session = read_json_report({"summary": [], "collectors": 1, "tests": {"a": 1}})
-    assert not session.finished
-    assert session.collected_count is None
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "[]",
+        "null",
+        "{",
+        '{"tests": [{"nodeid": "a"}',
+        '{"tests": [{"nodeid": "a"},]}',
+        '{"tests": {"a": 1}, "collectors": null}',
+        '{"tests": [1, null, "a", [1], {}]}',
+        '{"tests": [{"nodeid": 1, "outcome": [], "setup": 7, "keywords": {"a": 1}}]}',
+        '{"tests": [{"keywords": ["a", 1]}, {"keywords": ["a", true]}, {"keywords": [1.0, []]}]}',
+        '{"tests": [{"keywords": ["a", "b"]}, {"keywords": ["a"]}, {"keywords": []}]}',
+        '{"collectors": [{"result": [1, {"nodeid": null}, {"type": "Function"}]}, 3]}',
+        '{"tests": [1], "tests": [{"nodeid": "second"}]}',
+        '{"tests": [NaN], "created": Infinity}',
+        '{"tests": [{"nodeid": "\\ud800"}]}',
+        '{"tests": [{"nodeid": "\\ud83d\\ude00"}]}',
+        '{"tests": [{"setup": ' + "[" * 5_000 + "]" * 5_000 + "}]}",
+        '{"tests": [9' + "9" * 5_000 + "]}",
+    ],
+)
+def test_any_text_is_what_it_is_elsewhere(source):
+    assert repr(parse_json_report(source)) == repr(json_object(source))

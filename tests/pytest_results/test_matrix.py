@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.pytest_results.cases import cases_of
-from agentbench.pytest_results.run import PytestRequest
-from agentbench.pytest_results.sources import ReportFiles, session_of
-from agentbench.pytest_results.tools import execute_tests
+from agentbench.pytest_results.command import PytestRequest
+from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.parse import ReportFiles, session_of
+from agentbench.pytest_results.session import cases_of
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
-from agentbench.tasks.pytest_command import PytestCommand
+from agentbench.tasks.problem import PytestCommand
 from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.pytest_results.interpreters import PYTEST_VERSIONS, find_python, requirements
 from tests.pytest_results.scenarios import SCENARIOS

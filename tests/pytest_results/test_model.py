@@ -1,8 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from agentbench.pytest_results.model import CaseResult, PytestResult, Summary
-from agentbench.pytest_results.serialize import as_dict
+from agentbench.pytest_results.model import CaseResult, PytestResult, PytestSummary
+from agentbench.pytest_results.serialize import result_as_dict
 from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
 
 CASE = CaseResult(
@@ -10,7 +10,7 @@ CASE = CaseResult(
 )
 RESULT = PytestResult(
     exit_code=0,
-    summary=Summary(total=1, passed=1),
+    summary=PytestSummary(total=1, passed=1),
     tests=(CASE,),
     outcome=PytestOutcome.PASSED,
     source=ReportSource.STREAM,
@@ -19,7 +19,7 @@ RESULT = PytestResult(
 
 
 def test_a_test_is_written_in_the_five_fields_of_the_decision_record():
-    assert list(as_dict(RESULT)["tests"][0]) == [
+    assert list(result_as_dict(RESULT)["tests"][0]) == [
         "node_id",
         "outcome",
         "duration",
@@ -30,9 +30,9 @@ def test_a_test_is_written_in_the_five_fields_of_the_decision_record():
 
 def test_a_result_survives_the_round_trip_through_json():
     back = PytestResult.model_validate_json(RESULT.model_dump_json())
-    assert as_dict(back) == as_dict(RESULT)
+    assert result_as_dict(back) == result_as_dict(RESULT)
 
 
 def test_an_unknown_field_is_refused():
     with pytest.raises(ValidationError, match="surprise"):
-        PytestResult.model_validate({**as_dict(RESULT), "surprise": 1})
+        PytestResult.model_validate({**result_as_dict(RESULT), "surprise": 1})

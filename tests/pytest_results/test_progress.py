@@ -4,10 +4,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.progress import Progress, Tally, followed
-from agentbench.pytest_results.run import PytestRequest
-from agentbench.pytest_results.tools import execute_tests
-from agentbench.tasks.pytest_command import PytestCommand
+from agentbench.pytest_results.command import PytestRequest
+from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.report_files import ProgressCounter, RunProgress, follow_progress
+from agentbench.tasks.problem import PytestCommand
 from tests.patience import HANG_SECONDS
 from tests.pytest_results.interpreters import NEWEST, requirements
 
@@ -34,29 +34,29 @@ def ended(node_id):
 
 
 def test_a_tally_counts_each_test_once_however_often_it_looks():
-    tally = Tally()
+    tally = ProgressCounter()
     stream = lines(COLLECTED, ended("a"))
     tally.take(stream.splitlines(keepends=True))
     tally.take(stream.splitlines(keepends=True))
-    assert tally.progress == Progress(done=1, collected=2)
+    assert tally.progress == RunProgress(done=1, collected=2)
     tally.take((stream + lines(ended("a"), ended("b"))).splitlines(keepends=True))
-    assert tally.progress == Progress(done=2, collected=2)
+    assert tally.progress == RunProgress(done=2, collected=2)
 
 
 def test_a_line_that_is_not_whole_yet_is_read_once_it_is():
-    tally = Tally()
+    tally = ProgressCounter()
     stream = lines(COLLECTED, ended("a"))
     tally.take(stream[:-5].splitlines(keepends=True))
-    assert tally.progress == Progress(done=0, collected=2)
+    assert tally.progress == RunProgress(done=0, collected=2)
     tally.take(stream.splitlines(keepends=True))
-    assert tally.progress == Progress(done=1, collected=2)
+    assert tally.progress == RunProgress(done=1, collected=2)
 
 
 def test_a_stream_that_lies_counts_for_no_more_than_it_says():
-    tally = Tally()
+    tally = ProgressCounter()
     stream = "[]\nnonsense\n" + lines({"kind": "collected", "ids": 7}, ended("x"))
     tally.take(stream.splitlines(keepends=True))
-    assert tally.progress == Progress(done=1, collected=1)
+    assert tally.progress == RunProgress(done=1, collected=1)
 
 
 def test_a_run_is_followed_while_it_lasts(open_sandbox):
@@ -81,12 +81,12 @@ def test_a_sandbox_that_is_lost_ends_the_following(open_sandbox):
     sandbox = open_sandbox({}, *requirements(NEWEST))
     sandbox.lost = True
     told = []
-    with followed(sandbox, sandbox.results / "x", told.append), suppress(SandboxError):
+    with follow_progress(sandbox, sandbox.results / "x", told.append), suppress(SandboxError):
         sandbox.run(None)
     assert told == []
 
 
 def test_nobody_who_listens_means_no_thread(open_sandbox):
     sandbox = open_sandbox({}, *requirements(NEWEST))
-    with followed(sandbox, sandbox.results, None):
+    with follow_progress(sandbox, sandbox.results, None):
         pass

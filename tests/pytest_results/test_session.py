@@ -1,7 +1,13 @@
 import pytest
 
 from agentbench.pytest_results.model import CaseResult, CollectionError
-from agentbench.pytest_results.session import PASSED, PhaseOutcome, Session, When, phase_words
+from agentbench.pytest_results.session import (
+    PASSED_PHASES,
+    PhaseName,
+    PhaseOutcome,
+    ReportedSession,
+    parse_phase,
+)
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
 NODE = NodeId("a.py::t")
@@ -9,7 +15,7 @@ NODE = NodeId("a.py::t")
 
 @pytest.fixture
 def session():
-    return Session(source=ReportSource.STREAM)
+    return ReportedSession(source=ReportSource.STREAM)
 
 
 def case(outcome):
@@ -18,9 +24,9 @@ def case(outcome):
 
 def test_phases_and_durations_of_a_test_add_up(session):
     session.add(NODE)
-    session.add(NODE, PASSED["setup"], duration=1.0)
-    session.add(NODE, PASSED["call"], duration=2.0)
-    assert session.phases[NODE] == (PASSED["setup"], PASSED["call"])
+    session.add(NODE, PASSED_PHASES["setup"], duration=1.0)
+    session.add(NODE, PASSED_PHASES["call"], duration=2.0)
+    assert session.phases[NODE] == (PASSED_PHASES["setup"], PASSED_PHASES["call"])
     assert session.durations[NODE] == 3.0
 
 
@@ -46,15 +52,15 @@ def test_a_collection_error_that_is_told_twice_counts_once(session):
 @pytest.mark.parametrize(
     ("when", "outcome", "expected"),
     [
-        ("setup", "passed", (When.SETUP, PhaseOutcome.PASSED)),
-        ("teardown", "rerun", (When.TEARDOWN, PhaseOutcome.RERUN)),
-        ("call", "flaky", (When.CALL, PhaseOutcome.FAILED)),
-        ("???", "failed", (When.CALL, PhaseOutcome.FAILED)),
-        ("???", "passed", (When.CALL, PhaseOutcome.FAILED)),
-        (None, "passed", (When.CALL, PhaseOutcome.FAILED)),
-        ("call", 1, (When.CALL, PhaseOutcome.FAILED)),
-        ([], {}, (When.CALL, PhaseOutcome.FAILED)),
+        ("setup", "passed", (PhaseName.SETUP, PhaseOutcome.PASSED)),
+        ("teardown", "rerun", (PhaseName.TEARDOWN, PhaseOutcome.RERUN)),
+        ("call", "flaky", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ("???", "failed", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ("???", "passed", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        (None, "passed", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ("call", 1, (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ([], {}, (PhaseName.CALL, PhaseOutcome.FAILED)),
     ],
 )
 def test_a_word_that_is_not_known_never_makes_a_phase_pass(when, outcome, expected):
-    assert phase_words(when, outcome) == expected
+    assert parse_phase(when, outcome) == expected

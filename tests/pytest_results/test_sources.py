@@ -1,6 +1,6 @@
 import json
 
-from agentbench.pytest_results.sources import ReportFiles, session_of
+from agentbench.pytest_results.parse import ReportFiles, session_of
 
 STREAM = (
     '{"n": 0, "kind": "start", "pytest": "9", "python": "3"}\n'

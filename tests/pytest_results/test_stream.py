@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agentbench.pytest_results.session import CLEAN
+from agentbench.pytest_results.session import PASSED_AT_ONCE
 from agentbench.pytest_results.stream import FORGED, LINE_LIMIT, read_stream
 
 
@@ -34,7 +34,7 @@ def test_a_whole_stream_is_read():
     assert (session.started, session.collection_finished, session.finished) == (True, True, True)
     assert session.versions.pytest == "9.0"
     assert list(session.collected) == ["a.py::t"]
-    assert session.phases == {"a.py::t": CLEAN}
+    assert session.phases == {"a.py::t": PASSED_AT_ONCE}
     assert session.durations == {"a.py::t": 1.5}
     assert (session.deselected, session.exit_status, session.duration) == (2, 0, 2.5)
     assert session.internals_changed == []
@@ -44,7 +44,7 @@ def test_the_torn_last_line_of_a_killed_process_is_passed_over():
     torn = lines(*WHOLE)
     session = read_stream([*torn[:-2], torn[-2][:20]])
     assert not session.finished
-    assert session.phases == {"a.py::t": CLEAN}
+    assert session.phases == {"a.py::t": PASSED_AT_ONCE}
     assert session.internals_changed == []
 
 

@@ -1,14 +1,14 @@
 import pytest
 
-from agentbench.report.agent_errors import common_agent_error
-from agentbench.runs.headline import Headline
+from agentbench.report.summary import common_agent_error
+from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.runs.records import failed, resolved
 
 
 def crashed(detail, reason=FailureReason.UNKNOWN, fault=Fault.AGENT):
     changes = {"failure_reason": reason, "fault": fault, "detail": detail}
-    return Headline.of(failed().model_copy(update=changes))
+    return AttemptSummary.of(failed().model_copy(update=changes))
 
 
 ZERO = crashed("ZeroDivisionError: division by zero (mine.py, line 7)")
@@ -29,7 +29,7 @@ ZERO = crashed("ZeroDivisionError: division by zero (mine.py, line 7)")
             "The attempt ended in an agent error: Agent command not found: my-agent",
         ),
         ([ZERO, crashed("KeyError: 'b'")], None),
-        ([ZERO, Headline.of(resolved())], None),
+        ([ZERO, AttemptSummary.of(resolved())], None),
         ([ZERO, crashed("ZeroDivisionError: 0", FailureReason.TOOL_ERROR)], None),
         ([crashed("1 of 2 tests failed", FailureReason.TESTS_FAILED)], None),
         ([crashed("bug", fault=Fault.INFRASTRUCTURE)], None),

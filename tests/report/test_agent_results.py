@@ -7,10 +7,9 @@ import json
 import jsonschema
 import pytest
 
-from agentbench.report.agent_results import results_by_agent
-from agentbench.report.leaderboard import Entrant
-from agentbench.report.schemas import render_schemas
-from agentbench.runs.store import RunStore
+from agentbench.report.json_documents import render_schemas
+from agentbench.report.leaderboard import Entrant, results_by_agent
+from agentbench.runs.store.store import RunStore
 from tests.cli.conftest import call
 from tests.report.several import attempts
 from tests.runs.records import configuration, failed, resolved

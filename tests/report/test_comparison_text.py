@@ -6,11 +6,16 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from agentbench.report.comparison import compare
-from agentbench.report.comparison_text import Names, comparison_pieces, print_comparison, sentences
+from agentbench.report.text_reports import (
+    RunNames,
+    comparison_markdown,
+    print_comparison,
+    sentences,
+)
 from tests.report.hostile import HOSTILE
 from tests.report.several import attempts
 
-NAMES = Names("first agent", "second agent")
+NAMES = RunNames("first agent", "second agent")
 
 
 def printed(comparison, names=NAMES, **more):
@@ -63,11 +68,13 @@ def test_the_lines_of_the_run_that_has_more_of_them_come_in_their_order():
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:30])
 def test_a_hostile_name_of_an_agent_stays_in_its_cell(text):
     comparison = compare(attempts("a", "r", "f"), attempts("b", "f", "f"))
-    made = "".join(comparison_pieces(comparison, Names(text, text)))
+    made = "".join(comparison_markdown(comparison, RunNames(text, text)))
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(made)
     assert len(re.findall("<th>", html)) == 4
     assert set(re.findall(r"<(\w+)", html)) <= {
         "table", "thead", "tbody", "tr", "th", "td", "p", "code", "ul", "li",
     }  # fmt: skip
     assert "<li><code>task-0</code> 1/1 \u2192 0/1</li>" in html
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", printed(comparison, Names(text, text)))
+    assert not re.search(
+        "[\x00-\x09\x0b-\x1f\x7f\u202e]", printed(comparison, RunNames(text, text))
+    )

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agentbench.report.documents import SummaryDocument
-from agentbench.report.formats import Format, json_pieces, print_table, render
+from agentbench.attempt.record import AttemptRecord
+from agentbench.report.attempt_rows import HEADER, rows_of
+from agentbench.report.formats import Format, json_chunks, print_table, render
+from agentbench.report.json_documents import SummaryDocument
 from agentbench.report.leaderboard import Entrant, leaderboard
-from agentbench.report.rows import HEADER, rows_of
-from agentbench.report.summary import Summary
-from agentbench.runs.headline import Headline
-from agentbench.runs.record import AttemptRecord
+from agentbench.report.summary import ResultSummary
+from agentbench.runs.store.summaries import AttemptSummary
 from tests.runs.records import failed, records, resolved
 
 
@@ -29,7 +29,7 @@ def test_json_holds_every_record_whole(attempts):
 
 
 def test_json_has_both_rates_with_their_intervals():
-    summary = SummaryDocument.of(Summary.of([resolved(), failed(task_id="two")])).model_dump(
+    summary = SummaryDocument.of(ResultSummary.of([resolved(), failed(task_id="two")])).model_dump(
         mode="json"
     )
     assert summary["overall"]["rate"] == summary["judged"]["rate"] == 0.5
@@ -39,9 +39,9 @@ def test_json_has_both_rates_with_their_intervals():
 
 
 def test_of_several_runs_json_has_a_leaderboard():
-    entrants = [Entrant(name=name, attempts=[Headline.of(resolved())]) for name in "ab"]
+    entrants = [Entrant(name=name, attempts=[AttemptSummary.of(resolved())]) for name in "ab"]
     board = leaderboard(entrants)
-    found = json.loads("".join(json_pieces((), [], board)))
+    found = json.loads("".join(json_chunks((), [], board)))
     assert list(found) == ["schema_version", "results", "leaderboard", "attempts"]
     assert len(found["leaderboard"]["standings"]) == 2
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped
 
-from agentbench.report.junit import Suite, junit_pieces, xml_text
-from agentbench.runs.headline import Headline
+from agentbench.report.formats import JUnitSuite, junit_lines, xml_text
+from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.taxonomy import Fault
 from tests.report.hostile import HOSTILE
 from tests.report.several import attempts
@@ -14,7 +14,7 @@ from tests.runs.records import failed, interrupted
 
 
 def text_of(*suites):
-    return "".join(junit_pieces(suites))
+    return "".join(junit_lines(suites))
 
 
 def cases(text):
@@ -22,7 +22,7 @@ def cases(text):
 
 
 def test_a_failure_is_the_agent_s_and_an_error_is_not():
-    told = cases(text_of(Suite(label="x", attempts=attempts("a", "r", "f", "l"))))
+    told = cases(text_of(JUnitSuite(label="x", attempts=attempts("a", "r", "f", "l"))))
     assert told["task-0"].is_passed
     assert [type(result) for result in told["task-1"].result] == [Failure]
     assert [type(result) for result in told["task-2"].result] == [Error]
@@ -32,15 +32,15 @@ def test_a_failure_is_the_agent_s_and_an_error_is_not():
 
 
 def test_an_attempt_that_was_planned_and_not_made_is_skipped_and_not_passed():
-    suite = Suite(label="x", attempts=attempts("a", "r"), unmade=[("task-7", 2)])
+    suite = JUnitSuite(label="x", attempts=attempts("a", "r"), unmade=[("task-7", 2)])
     told = cases(text_of(suite))
     assert [type(result) for result in told["task-7 attempt 2"].result] == [Skipped]
     assert not told["task-7 attempt 2"].is_passed
 
 
 def test_the_counts_of_a_suite_are_those_of_its_cases():
-    made = [*attempts("a", "rff", "l", "r"), Headline.of(interrupted(task_id="cut"))]
-    suite = Suite(label="x", attempts=made, unmade=[("more", 1), ("more", 2)])
+    made = [*attempts("a", "rff", "l", "r"), AttemptSummary.of(interrupted(task_id="cut"))]
+    suite = JUnitSuite(label="x", attempts=made, unmade=[("more", 1), ("more", 2)])
     (told,) = JUnitXml.fromstring(text_of(suite).encode())
     written = (told.tests, told.failures, told.errors, told.skipped, told.time)
     assert written == (8, 2, 2, 2, 6.0)
@@ -49,15 +49,15 @@ def test_the_counts_of_a_suite_are_those_of_its_cases():
 
 
 def test_a_quarantined_attempt_does_not_pass():
-    one = Headline.of(failed(quarantined=True))
-    (case,) = cases(text_of(Suite(label="x", attempts=[one]))).values()
+    one = AttemptSummary.of(failed(quarantined=True))
+    (case,) = cases(text_of(JUnitSuite(label="x", attempts=[one]))).values()
     assert not case.is_passed
     assert "quarantined, fault: agent" in case.result[0].text
     assert one.fault is Fault.AGENT
 
 
 def test_each_run_is_a_suite_with_its_rates():
-    suites = [Suite(label=name, attempts=attempts(name, "r", "l")) for name in "ab"]
+    suites = [JUnitSuite(label=name, attempts=attempts(name, "r", "l")) for name in "ab"]
     told = list(JUnitXml.fromstring(text_of(*suites).encode()))
     assert [suite.name for suite in told] == ["a", "b"]
     rates = {prop.name: prop.value for prop in told[0].properties()}
@@ -67,7 +67,7 @@ def test_each_run_is_a_suite_with_its_rates():
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:30])
 def test_a_hostile_text_leaves_the_document_whole(text):
-    suite = Suite(label=text, attempts=attempts("a", "r", "f", "l", detail=text, agent=text))
+    suite = JUnitSuite(label=text, attempts=attempts("a", "r", "f", "l", detail=text, agent=text))
     told = text_of(suite)
     tags = {element.tag for element in ElementTree.fromstring(told.encode()).iter()}
     assert tags == {
@@ -78,7 +78,7 @@ def test_a_hostile_text_leaves_the_document_whole(text):
 
 @given(st.text(st.characters(codec=None), max_size=40))
 def test_any_text_is_xml(text):
-    told = text_of(Suite(label="x", attempts=attempts("a", "f", detail=text)))
+    told = text_of(JUnitSuite(label="x", attempts=attempts("a", "f", detail=text)))
     (result,) = cases(told)["task-0"].result
     assert result.text.endswith("files: attempts/task-0/1")
 
@@ -88,5 +88,5 @@ def test_what_xml_cannot_hold_is_made_visible():
 
 
 def test_pieces_are_made_one_at_a_time():
-    pieces = junit_pieces([Suite(label="x", attempts=attempts("a", "f" * 20))])
+    pieces = junit_lines([JUnitSuite(label="x", attempts=attempts("a", "f" * 20))])
     assert max(len(piece) for piece in pieces) < 1000

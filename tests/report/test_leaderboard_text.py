@@ -6,7 +6,11 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from agentbench.report.leaderboard import Entrant, leaderboard
-from agentbench.report.leaderboard_text import leaderboard_pieces, notes, print_leaderboard
+from agentbench.report.text_reports import (
+    leaderboard_markdown,
+    leaderboard_notes,
+    print_leaderboard,
+)
 from tests.report.hostile import HOSTILE
 from tests.report.several import attempts
 
@@ -43,10 +47,10 @@ def test_columns_that_tell_nothing_stay_away():
 
 
 def test_runs_at_other_tasks_are_said_to_be():
-    told = list(notes(board(("a", "r"), ("b", "r", "f"))))
+    told = list(leaderboard_notes(board(("a", "r"), ("b", "r", "f"))))
     assert told[-1] == "common to all runs are 1 of 2 tasks; ordered by those"
     empty = leaderboard([Entrant(name="x", attempts=()), Entrant(name="y", attempts=())])
-    assert list(notes(empty))[-1].startswith("each:")
+    assert list(leaderboard_notes(empty))[-1].startswith("each:")
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:30])
@@ -55,7 +59,7 @@ def test_a_hostile_name_of_an_agent_stays_in_its_cell(text):
     html = (
         MarkdownIt("commonmark", {"html": True})
         .enable("table")
-        .render("".join(leaderboard_pieces(made)))
+        .render("".join(leaderboard_markdown(made)))
     )
     assert len(re.findall("<td>", html)) == 2 * len(re.findall("<th>", html))
     assert set(re.findall(r"<(\w+)", html)) <= {

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from agentbench.core.display_text import printable
+from agentbench.report.attempt_rows import HEADER
 from agentbench.report.formats import Format, render
-from agentbench.report.harmless import harmless
 from agentbench.report.markdown import code, escaped, head, row
-from agentbench.report.rows import HEADER
 from tests.report.hostile import HOSTILE
 from tests.runs.records import failed, lost, resolved
 
@@ -43,7 +43,7 @@ def test_a_hostile_text_is_text_in_one_cell(field, text):
     assert len(cells(html.split("<table>")[2])) == len(HEADER)
 
 
-@pytest.mark.parametrize("text", [text for text in HOSTILE if harmless(text).strip()], ids=repr)
+@pytest.mark.parametrize("text", [text for text in HOSTILE if printable(text).strip()], ids=repr)
 def test_whoever_wrote_it_stands_in_code_where_nobody_is_mentioned(text):
     (cell,) = cells(rendered(head(["x"]) + row([code(text)])))
     assert cell.startswith("<code>")
@@ -53,7 +53,7 @@ def test_whoever_wrote_it_stands_in_code_where_nobody_is_mentioned(text):
 @given(st.text(max_size=60))
 def test_a_code_span_holds_its_text(text):
     (cell,) = cells(rendered(head(["x"]) + row([code(text)]))) or [""]
-    expected = harmless(text).strip()
+    expected = printable(text).strip()
     assert shown(cell).replace(" ", "") == expected.replace(" ", "")
 
 
@@ -61,7 +61,7 @@ def test_a_code_span_holds_its_text(text):
 def test_an_escaped_text_reads_as_it_was_written(text):
     found = cells(rendered(head(["x", "y"]) + row([escaped(text), "end"])))
     assert found[1] == "end"
-    told, expected = ("".join(each.split()) for each in (unescape(found[0]), harmless(text)))
+    told, expected = ("".join(each.split()) for each in (unescape(found[0]), printable(text)))
     assert told == expected
 
 

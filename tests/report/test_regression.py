@@ -1,8 +1,7 @@
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.report.comparison import compare
-from agentbench.report.regression import doubts, regression
+from agentbench.report.comparison import compare, doubts, regression
 from tests.report.several import attempts
 
 WHOLE = attempts("a", *["r"] * 10)

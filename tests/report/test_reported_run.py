@@ -2,8 +2,8 @@ import pytest
 
 from agentbench.errors import InputError
 from agentbench.report.reported_run import ReportedRun
-from agentbench.runs.configuration import TaskEntry
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.configuration import TaskEntry
+from agentbench.runs.store.store import RunStore
 from agentbench.tasks.problem import TaskId
 from tests.runs.records import configuration, failed, resolved
 

@@ -5,11 +5,11 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from agentbench.report.schemas import render_schemas, write_schemas
+from agentbench.report.json_documents import render_schemas, write_schemas
 from tests.runs.records import configuration, records
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
-COMMAND = "python -m agentbench.report.schemas docs/schema"
+COMMAND = "python -m agentbench.report.json_documents docs/schema"
 VALIDATORS = {
     name: jsonschema.Draft202012Validator(json.loads(text))
     for name, text in render_schemas().items()

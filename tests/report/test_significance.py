@@ -7,10 +7,10 @@ import re
 import pytest
 
 from agentbench.report.comparison import compare
-from agentbench.report.significance import detectable, statement
-from agentbench.runs.store import RunStore
-from agentbench.scoring.paired import Pair, paired_difference
-from agentbench.scoring.task_score import TaskScore
+from agentbench.report.formatting import detectable, statement
+from agentbench.runs.store.store import RunStore
+from agentbench.scoring.paired_comparison import TaskPair, paired_difference
+from agentbench.scoring.statistics import TaskScore
 from tests.cli.conftest import call
 from tests.report.several import attempts
 from tests.runs.records import configuration, failed, lost, resolved
@@ -114,7 +114,7 @@ def test_the_interval_of_another_level_is_the_level_s_own(tmp_path):
 
 def difference_of(gained, lost=0, others=0, **more):
     no, yes = TaskScore(0, 1), TaskScore(1, 1)
-    pairs = {Pair(no, yes): gained, Pair(yes, no): lost, Pair(no, no): others}
+    pairs = {TaskPair(no, yes): gained, TaskPair(yes, no): lost, TaskPair(no, no): others}
     return paired_difference({pair: n for pair, n in pairs.items() if n}, **more)
 
 

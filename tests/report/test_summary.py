@@ -1,78 +1,32 @@
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from agentbench.report.summary import Rate, Summary, summary_line
-from agentbench.runs.record import TimingRecord, UsageRecord
-from tests.runs.records import failed, interrupted, lost, records, resolved
+from agentbench.report.summary import TaskOutcome, TaskOutcomes, judged_pairs, overall_pairs
+from agentbench.scoring.paired_comparison import TaskPair
+from agentbench.scoring.statistics import TaskScore
+from tests.report.several import attempts
 
 
-def test_the_last_line_of_a_run_reads_as_it_is_specified():
-    attempts = [*(resolved(task_id=f"task-{n}") for n in range(9)), failed()]
-    line = summary_line(Summary.of(attempts), seconds=41.2, folder="runs/2026")
-    assert line == (
-        "resolved 9/10 (90.0 %, 95 % CI 59.6\u201398.2) · 1 TESTS_FAILED · 41 s · $0.00 · runs/2026"
-    )
-
-
-def test_attempts_lost_to_the_infrastructure_leave_the_second_rate_and_not_the_first():
-    made = (resolved, failed, lost, interrupted)
-    summary = Summary.of(one(task_id=f"task-{n}") for n, one in enumerate(made))
-    assert (summary.overall, summary.judged) == (
-        Rate(resolved=1, total=4),
-        Rate(resolved=1, total=2),
-    )
-    assert summary.infrastructure == 2
-    line = summary_line(summary, seconds=0, folder="x")
-    assert "resolved 1/4 (25.0 %" in line
-    assert "1/2 (50.0 %, 95 % CI 9.5\u201390.5) without 2 lost to task or infrastructure" in line
-    assert "1 TESTS_FAILED · 1 INTERRUPTED · " in line or "1 INTERRUPTED · 1 TESTS_FAILED" in line
-
-
-def test_reasons_come_in_the_order_of_their_precedence():
-    summary = Summary.of([failed(), interrupted(), lost(), failed()])
-    precedences = [reason.precedence for reason, _ in summary.reasons]
-    assert precedences == sorted(precedences)
-    assert {reason.value: count for reason, count in summary.reasons} == {
-        "TESTS_FAILED": 2,
-        "INTERRUPTED": 1,
-        "SANDBOX_ERROR": 1,
+def test_attempts_are_counted_by_task_and_lost_ones_are_not_judged():
+    counted = TaskOutcomes(attempts("a", "rfl", "ll", "r"))
+    assert counted.by_task == {
+        "task-0": TaskOutcome(1, 3, 2),
+        "task-1": TaskOutcome(0, 2, 0),
+        "task-2": TaskOutcome(1, 1, 1),
     }
+    assert counted.overall() == {TaskScore(1, 3): 1, TaskScore(0, 2): 1, TaskScore(1, 1): 1}
+    assert counted.judged() == {TaskScore(1, 2): 1, TaskScore(1, 1): 1}
 
 
-def test_no_attempts_are_no_division_by_zero():
-    summary = Summary.of([])
-    assert (str(summary.overall), summary.overall.share) == ("0/0", 0.0)
-    assert summary_line(summary, seconds=0, folder="x") == "resolved 0/0 · 0 s · $0.00 · x"
+def test_outcomes_that_are_alike_are_kept_once():
+    counted = TaskOutcomes(attempts("a", "rf", "rf")).by_task
+    assert counted["task-0"] is counted["task-1"]
 
 
-@pytest.mark.parametrize(
-    ("costs", "total", "shown"),
-    [([0.25, 0.5], 0.75, "$0.75"), ([0.25, None], None, "$?"), ([], 0, "$0.00")],
-)
-def test_an_unknown_price_makes_the_whole_cost_unknown(costs, total, shown):
-    attempts = [resolved(), *(resolved(usage=UsageRecord(cost_usd=cost)) for cost in costs)]
-    summary = Summary.of(attempts)
-    assert summary.cost_usd == total
-    assert f" · {shown} · " in summary_line(summary, seconds=1, folder="x")
-
-
-def test_quarantined_attempts_are_counted_and_shown():
-    summary = Summary.of([failed(quarantined=True), failed()])
-    assert summary.quarantined == 1
-    assert "1 quarantined" in summary_line(summary, seconds=1, folder="x")
-    assert "quarantined" not in summary_line(Summary.of([failed()]), seconds=1, folder="x")
-
-
-def test_seconds_are_added_up():
-    attempts = [resolved(timing=TimingRecord(total_s=seconds)) for seconds in (1.5, 2.0)]
-    assert Summary.of(attempts).attempt_seconds == 3.5
-
-
-@given(st.lists(records(), max_size=6))
-def test_no_attempt_is_ever_left_out(attempts):
-    summary = Summary.of(attempts)
-    assert summary.overall.total == len(attempts)
-    assert summary.overall.resolved + sum(n for _, n in summary.reasons) == len(attempts)
-    assert summary.overall.resolved == summary.judged.resolved <= summary.judged.total
-    assert summary.judged.total <= summary.overall.total
+def test_pairs_of_judged_attempts_leave_out_tasks_that_one_run_lost():
+    both = {
+        (TaskOutcome(1, 2, 1), TaskOutcome(0, 2, 2)): 3,
+        (TaskOutcome(1, 2, 2), TaskOutcome(0, 1, 0)): 4,
+    }
+    assert judged_pairs(both) == {TaskPair(TaskScore(1, 1), TaskScore(0, 2)): 3}
+    assert overall_pairs(both) == {
+        TaskPair(TaskScore(1, 2), TaskScore(0, 2)): 3,
+        TaskPair(TaskScore(1, 2), TaskScore(0, 1)): 4,
+    }

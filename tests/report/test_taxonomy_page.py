@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.report.taxonomy_page import (
-    explain_exit_code,
-    explain_reason,
-    render_taxonomy_page,
-)
+from agentbench.report.taxonomy_page import explain_exit_code, explain_reason, render_taxonomy_page
 from agentbench.scoring import FailureReason, StageName
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "failure_taxonomy.md"

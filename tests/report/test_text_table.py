@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from agentbench.report.text_table import Column, console_of, print_rows, print_text
+from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
 
 WIDTHS = (40, 60, 80, 100)
 COLUMNS = (
-    Column(name="run"),
-    Column(name="task"),
-    Column(name="verdict", styles={"failed": "red"}),
-    Column(name="seconds", is_right=True),
-    Column(name="tests", below=2),
-    Column(name="detail", below=1),
+    TableColumn(name="run"),
+    TableColumn(name="task"),
+    TableColumn(name="verdict", styles={"failed": "red"}),
+    TableColumn(name="seconds", is_right=True),
+    TableColumn(name="tests", below=2),
+    TableColumn(name="detail", below=1),
 )
 ROW = (
     "20260102T120000-abcd",
@@ -95,7 +95,7 @@ texts = st.text(
 )
 @example([("\u6f22" * 40, "", "a b")], 21, True)
 def test_no_width_loses_a_character(rows, width, has_header):
-    columns = (Column(name="first"), Column(name="second", below=1), Column(below=2))
+    columns = (TableColumn(name="first"), TableColumn(name="second", below=1), TableColumn(below=2))
     text = printed(columns, rows, width, has_header=has_header)
     assert all(cell_len(line) <= width for line in text.splitlines())
     found = told(text)
@@ -108,10 +108,15 @@ def test_no_width_loses_a_character(rows, width, has_header):
 
 
 def test_lines_of_a_cell_stay_below_each_other():
-    text = printed((Column(), Column(below=1)), [("engine", "one\ntwo")], 80, has_header=False)
+    text = printed(
+        (TableColumn(), TableColumn(below=1)), [("engine", "one\ntwo")], 80, has_header=False
+    )
     assert text == "engine  one\n        two\n"
     narrow = printed(
-        (Column(), Column(below=1)), [("engine", f"one\n{'two ' * 9}")], 20, has_header=False
+        (TableColumn(), TableColumn(below=1)),
+        [("engine", f"one\n{'two ' * 9}")],
+        20,
+        has_header=False,
     )
     assert narrow.splitlines()[:3] == ["engine", "  one", "  two two two two"]
 

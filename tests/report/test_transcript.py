@@ -1,8 +1,8 @@
 import pytest
 
-from agentbench.agents.trajectory.atif import Step
-from agentbench.report.transcript import transcript
-from tests.agents.trajectory.test_build import CALL, RESULT, TASK, completion, exchange, says, told
+from agentbench.models.atif import Step
+from agentbench.report.attempt_text import transcript
+from tests.models.test_build import CALL, RESULT, TASK, completion, exchange, says, told
 
 
 def left(folder, content):

@@ -6,11 +6,11 @@ from threading import Event
 
 import pytest
 
+from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.attempt.resources import RunResources
+from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.options import RunOptions
-from agentbench.runs.places import default_cache_dir
-from agentbench.runs.workshop import Workshop
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.stages.preparation import PreparationCache
 from agentbench.tasks.task import Task
 from tests.fakes.staging import local_provider, mirrors, small_task
 
@@ -28,15 +28,15 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 
 @pytest.fixture
-def workshop(provider: SandboxProvider) -> Callable[..., Workshop]:
+def workshop(provider: SandboxProvider) -> Callable[..., RunResources]:
     """Makes what attempts share; on the cache of the tests, unless told otherwise."""
 
     def made(
         on: SandboxProvider = provider, folder: Path | None = None, **more: object
-    ) -> Workshop:
+    ) -> RunResources:
         given = {"cancel": Event(), **more}
         cache = PreparationCache((folder or default_cache_dir()) / "prepared", on)
-        return Workshop(provider=on, mirrors=mirrors(), cache=cache, **given)
+        return RunResources(provider=on, mirrors=mirrors(), cache=cache, **given)
 
     return made
 

@@ -6,8 +6,7 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from agentbench.runs.configuration import RunConfiguration, TaskEntry
-from agentbench.runs.record import (
+from agentbench.attempt.record import (
     AttemptRecord,
     EnvironmentRecord,
     RunId,
@@ -15,6 +14,7 @@ from agentbench.runs.record import (
     TimingRecord,
     UsageRecord,
 )
+from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.expectation import ExpectedTests
 from agentbench.scoring.verdict import judge
@@ -97,7 +97,7 @@ def lost(**more) -> AttemptRecord:
     """An attempt that the infrastructure failed in its set-up."""
     from agentbench.errors import SandboxError
     from agentbench.scoring.classification import exception_fact
-    from agentbench.scoring.stage_name import StageName
+    from agentbench.scoring.taxonomy import StageName
 
     fact = exception_fact(StageName.SETUP, SandboxError("the engine went away"))
     return record_of((strategies.stage("setup", Evidence(exception=fact)),), **more)
@@ -122,7 +122,7 @@ def crashed(**more) -> AttemptRecord:
 def interrupted(**more) -> AttemptRecord:
     """An attempt that our Ctrl-C cut off."""
     from agentbench.scoring.classification import exception_fact
-    from agentbench.scoring.stage_name import StageName
+    from agentbench.scoring.taxonomy import StageName
 
     fact = exception_fact(StageName.SETUP, KeyboardInterrupt())
     return record_of((strategies.stage("setup", Evidence(exception=fact)),), **more)

@@ -1,14 +1,14 @@
 import pytest
 
+from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.capacity import Capacity, fitting_jobs
-from agentbench.runs.host import available_cpus, available_memory_mib
-from agentbench.tasks.task import Environment
+from agentbench.tasks.task import TaskEnvironment
 
 
 @pytest.fixture
 def needing(task):
     def made(**needs):
-        return task.model_copy(update={"environment": Environment(**needs)})
+        return task.model_copy(update={"environment": TaskEnvironment(**needs)})
 
     return made
 

@@ -1,10 +1,10 @@
-from agentbench.runs.durations import Durations
+from agentbench.runs.plan import AttemptDurations
 from tests.runs.records import failed, lost, resolved
 
 
-def durations(folder, **more) -> Durations:
+def durations(folder, **more) -> AttemptDurations:
     given = {"agent": "noop", "model": None, "provider": "process", **more}
-    return Durations(folder, **given)
+    return AttemptDurations(folder, **given)
 
 
 def took(seconds: float, record=None):

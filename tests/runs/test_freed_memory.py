@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.runs.freed_memory import give_back, giving_back
+from agentbench.runs.capacity import trim_memory, trimming_memory
 
 _MIB = 1 << 20
 glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be asked")
@@ -25,7 +25,7 @@ def scattered() -> list[bytearray]:
 def test_pages_between_what_is_held_go_back():
     held = scattered()
     before = resident()
-    give_back()
+    trim_memory()
     assert before - resident() > 40 * _MIB
     assert len(held) == 100
 
@@ -33,7 +33,7 @@ def test_pages_between_what_is_held_go_back():
 @glibc
 def test_memory_goes_back_while_there_are_more_items():
     held, least, most = [], [], []
-    for number in giving_back(each for each in range(64)):
+    for number in trimming_memory(each for each in range(64)):
         if number == 30:
             held.append(scattered())
             most.append(resident())
@@ -43,7 +43,7 @@ def test_memory_goes_back_while_there_are_more_items():
 
 
 def test_the_items_are_the_same():
-    assert list(giving_back(each for each in range(100))) == list(range(100))
+    assert list(trimming_memory(each for each in range(100))) == list(range(100))
 
 
 def test_who_ends_early_ends_what_they_come_from():
@@ -55,7 +55,7 @@ def test_who_ends_early_ends_what_they_come_from():
         finally:
             ended.append(True)
 
-    given = giving_back(items())
+    given = trimming_memory(items())
     next(given)
     given.close()
     assert ended == [True]

@@ -1,13 +1,8 @@
 import os
 import subprocess
 
-from agentbench.runs.host import (
-    available_cpus,
-    available_memory_mib,
-    catalogue_state,
-    cores_for_attempts,
-    host_facts,
-)
+from agentbench.core.host import available_cpus, available_memory_mib, host_facts
+from agentbench.runs.environment import catalogue_state, cores_for_attempts
 
 
 def test_the_machine_is_described_in_words():

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.runs.executor_name import ExecutorName
+from agentbench.runs.environment import ExecutorName
 from agentbench.runs.options import RunOptions, check_options
 
 

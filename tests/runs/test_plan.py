@@ -1,7 +1,7 @@
 import itertools
 
-from agentbench.runs.plan import Mark, Plan, in_order
-from agentbench.tasks.source import RepoSource
+from agentbench.runs.plan import AttemptProgress, Plan, in_order
+from agentbench.tasks.task import RepoSource
 
 
 def named(task, name: str, *, url: str | None = None, timeout: float = 60.0):
@@ -31,16 +31,16 @@ def test_every_task_has_its_first_attempt_before_any_has_its_second(task):
 def test_what_is_done_is_left_out_and_a_later_mark_counts_more(task):
     plan = Plan([named(task, "a"), named(task, "b")], 2)
     marks = [
-        Mark(task_id="a", attempt=1, is_done=True),
-        Mark(task_id="b", attempt=2, is_done=True),
-        Mark(task_id="a", attempt=1, is_done=False),
-        Mark(task_id="another", attempt=1, is_done=True),
-        Mark(task_id="a", attempt=3, is_done=True),
+        AttemptProgress(task_id="a", attempt=1, is_done=True),
+        AttemptProgress(task_id="b", attempt=2, is_done=True),
+        AttemptProgress(task_id="a", attempt=1, is_done=False),
+        AttemptProgress(task_id="another", attempt=1, is_done=True),
+        AttemptProgress(task_id="a", attempt=3, is_done=True),
     ]
     rest = plan.less(marks)
     assert listed(rest) == [("a", 1), ("b", 1), ("a", 2)]
     assert len(rest) == 3
-    assert len(rest.less([Mark(task_id="b", attempt=1, is_done=True)])) == 2
+    assert len(rest.less([AttemptProgress(task_id="b", attempt=1, is_done=True)])) == 2
     assert len(plan) == 4
 
 

@@ -1,13 +1,12 @@
 from math import inf
 
-from agentbench.runs.plan import Plan
-from agentbench.runs.remaining import not_done
+from agentbench.runs.plan import Plan, remaining_attempts
 from tests.runs.records import failed, interrupted, lost, resolved
 
 
 def left(task, *tries, retries=2) -> list[int]:
     named = [each.model_copy(update={"task_id": task.id}) for each in tries]
-    return [item.attempt for item in not_done(Plan([task], 2), named, retries=retries)]
+    return [item.attempt for item in remaining_attempts(Plan([task], 2), named, retries=retries)]
 
 
 def test_what_has_a_verdict_is_done(task):

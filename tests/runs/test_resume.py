@@ -4,12 +4,12 @@ from dataclasses import replace
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.agents.noop import NoopAgent
+from agentbench.agents.reference import NoopAgent
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.configuration import RunEnding
 from agentbench.runs.resume import resume_run
 from agentbench.runs.start import start_run
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.configuration import RunEnding
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.fakes.scripted_agent import ScriptedAgent

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from agentbench.runs.configuration import RunEnding
 from agentbench.runs.start import start_run
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.configuration import RunEnding
+from agentbench.runs.store.store import RunStore
 
 
 def ending(run) -> RunEnding | None:

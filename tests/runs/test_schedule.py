@@ -4,19 +4,19 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.agents.interface import AgentOutcome, Usage
-from agentbench.agents.noop import NoopAgent
+from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.outages import CircuitBreaker, Requirement
 from agentbench.errors import OutageError
+from agentbench.models.interface import ModelUsage
 from agentbench.runs.capacity import Capacity
-from agentbench.runs.executors.local import LocalExecutor
-from agentbench.runs.outage import CircuitBreaker, Need
-from agentbench.runs.plan import Planned
-from agentbench.runs.schedule import Schedule, back_off, run_attempts, was_interrupted
-from agentbench.runs.store import RunStore
-from agentbench.runs.tries import LocalTries
+from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
+from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.scheduler import Schedule, retry_delay, run_attempts, was_interrupted
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.tasks.task import Environment
+from agentbench.tasks.task import TaskEnvironment
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.unreliable_provider import UnreliableProvider
 from tests.patience import HANG_SECONDS
@@ -46,8 +46,8 @@ def store(tmp_path):
     return RunStore.create(tmp_path, configuration())
 
 
-def planned(task, count: int = 1) -> list[Planned]:
-    return [Planned(task=task, attempt=number) for number in range(1, count + 1)]
+def planned(task, count: int = 1) -> list[PlannedAttempt]:
+    return [PlannedAttempt(task=task, attempt=number) for number in range(1, count + 1)]
 
 
 def made(planned, agent, shop, store, **more):
@@ -60,7 +60,7 @@ def made(planned, agent, shop, store, **more):
         "back_off": lambda _tries: 0.0,
         **more,
     }
-    tries = LocalTries(run_id=RUN, agent=agent, workshop=shop, store=store)
+    tries = LocalAttempts(run_id=RUN, agent=agent, workshop=shop, store=store)
     executor = LocalExecutor(tries.make, jobs=given["jobs"])
     return run_attempts(planned, executor, Schedule(**given))
 
@@ -96,7 +96,7 @@ def test_what_the_infrastructure_failed_is_made_again(task, workshop, store, pro
 
 
 def test_the_wait_for_a_retry_grows_to_half_a_minute():
-    assert all(0 <= back_off(tries) <= min(30, 2 ** (tries - 1)) for tries in range(1, 50))
+    assert all(0 <= retry_delay(tries) <= min(30, 2 ** (tries - 1)) for tries in range(1, 50))
 
 
 def test_retries_are_used_up(task, workshop, store):
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
 
 
 def test_an_attempt_that_there_is_no_room_for_waits(task, workshop, store):
-    big = task.model_copy(update={"environment": Environment(cpus=2)})
+    big = task.model_copy(update={"environment": TaskEnvironment(cpus=2)})
     running, most, lock = [0], [0], threading.Lock()
 
     def work(_given):
@@ -197,7 +197,7 @@ def test_no_more_attempts_run_at_a_time_than_jobs(task, workshop, store):
     ],
 )
 def test_no_attempt_is_started_once_the_money_is_spent(task, workshop, store, limit, expected):
-    outcome = AgentOutcome(ending=AgentEnding.SUBMITTED, usage=Usage(cost_usd=1.0))
+    outcome = AgentOutcome(ending=AgentEnding.SUBMITTED, usage=ModelUsage(cost_usd=1.0))
     agent = ScriptedAgent(lambda _given: outcome)
     records = made(planned(task, 3), agent, workshop(), store, max_cost_usd=limit)
     assert len(list(records)) == expected
@@ -243,7 +243,7 @@ def test_only_our_own_ctrl_c_interrupts():
 def test_nothing_is_tried_while_something_is_away(task, workshop, store):
     engine = iter(["the engine is away", "still away", None])
     said = []
-    need = Need(fault=lambda: next(engine, None), patience=timedelta(minutes=1))
+    need = Requirement(fault=lambda: next(engine, None), patience=timedelta(minutes=1))
     breaker = CircuitBreaker([need], cancel=Clockless(), say=said.append)
     (record,) = made(planned(task), NoopAgent(), workshop(breaker=breaker), store)
     assert record.failure_reason is FailureReason.TESTS_FAILED
@@ -252,7 +252,7 @@ def test_nothing_is_tried_while_something_is_away(task, workshop, store):
 
 
 def test_what_stays_away_ends_the_run_and_burns_no_try(task, workshop, store):
-    need = Need(fault=lambda: "the engine is away", patience=timedelta(0))
+    need = Requirement(fault=lambda: "the engine is away", patience=timedelta(0))
     shop = workshop(breaker=CircuitBreaker([need], cancel=Clockless()))
     with pytest.raises(OutageError, match="the engine is away"):
         list(made(planned(task, 3), NoopAgent(), shop, store, retries=5))
@@ -263,7 +263,7 @@ def test_a_model_is_asked_again_after_an_attempt_that_the_infrastructure_failed(
     task, workshop, store
 ):
     asked = []
-    need = Need(fault=lambda: asked.append(1), patience=timedelta(minutes=1), costly=True)
+    need = Requirement(fault=lambda: asked.append(1), patience=timedelta(minutes=1), costly=True)
     shop = workshop(
         UnreliableProvider(),
         cancel=Clockless(),

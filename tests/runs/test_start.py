@@ -1,104 +1,65 @@
-import json
-from dataclasses import replace
+"""A command whose program is missing is found before the first attempt, and no other one."""
 
 import pytest
 
-from agentbench.agents.noop import NoopAgent
-from agentbench.errors import UnavailableError, UsageError
-from agentbench.runs.start import start_run
-from agentbench.runs.store import RunStore
-from agentbench.sandbox.choose import choose_provider
-from agentbench.tasks.task import Environment
-from tests.fakes.unreliable_provider import UnreliableProvider
+from agentbench.agents.command import CommandAgent
+from agentbench.agents.reference import NoopAgent
+from agentbench.errors import UsageError
+from agentbench.runs.start import check_agent_programs
+from tests.e2e.small_task import BUGGY, SERIAL
+from tests.fakes.staging import small_task
+
+INSTALLS = (
+    "commands = [\"printf '#!/bin/sh\\\\n' > $(dirname $(command -v python))/set-up-agent\", "
+)
+INSTALLS += '"chmod +x $(dirname $(command -v python))/set-up-agent"]'
+FILES = {"basket.py": BUGGY, "tests/test_basket.py": "", "serial.txt": SERIAL}
 
 
-def made(run) -> list[tuple[str, int]]:
-    return [(record.task_id, record.attempt) for record in run.store.latest().records]
+@pytest.fixture
+def check(workshop):
+    def check_(line, *tasks, **more):
+        said = []
+        check_agent_programs(CommandAgent(line), tasks, workshop(**more), say=said.append)
+        return said
 
-
-def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, options, provider):
-    run = start_run([task], replace(options, attempts=2, max_cost_usd=3.0, model="m"))
-    kept = RunStore.open(run.store.folder).configuration()
-    assert kept == run.configuration
-    assert (kept.agent, kept.model, kept.attempts, kept.max_cost_usd) == ("noop", "m", 2, 3.0)
-    assert kept.sandbox == provider.name
-    assert kept.sandbox_facts == dict(provider.describe())
-    assert [(entry.id, entry.digest) for entry in kept.tasks] == [(task.id, task.digest)]
-    assert [(entry.image, entry.python) for entry in kept.tasks] == [
-        (None, provider.describe()["python"])
-    ]
-    assert kept.ending is None
-    assert [item.attempt for item in run.planned] == [1, 2]
+    return check_
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"attempts": 0}, "--attempts: 0 is not above 0"),
-        ({"jobs": 0}, "--jobs: 0 is not above 0"),
-        ({"retries": -1}, "--retries: -1 is below 0"),
-        ({"timeout_scale": 0.0}, "--timeout-scale: 0.0"),
-        ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
-        ({"timeout_scale": float("inf")}, "--timeout-scale: inf"),
-        ({"run_id": "../x"}, "--run-id: '../x' is no plain name"),
-        ({"run_id": ""}, "--run-id"),
-        ({"run_id": ".hidden"}, "--run-id"),
-        ({"agent": "nobody"}, "--agent nobody: no such agent"),
-        ({"agent": "command"}, "needs --agent-command"),
-        ({"agent": "oracle", "agent_command": "x"}, "--agent-command goes with"),
-        ({"agent": object()}, "agent: expected an object with a name and solve"),
-        ({"sandbox": "castle"}, "no sandbox is called 'castle'"),
-    ],
+    "line", ["my-agent", "cat {instruction} | my-agent --fix", "/opt/my-agent"]
 )
-def test_what_is_wrong_is_said_before_a_folder_is_made(task, options, wrong, said):
-    with pytest.raises(UsageError, match=said.replace(".", r"\.").replace("(", r"\(")):
-        start_run([task], replace(options, **wrong))
-    assert not options.runs_dir.exists()
+def test_a_program_that_no_image_has_is_missing(check, tmp_path, line):
+    task = small_task(tmp_path / "small", files=FILES)
+    with pytest.raises(UsageError, match=r"^Agent command not found: .*my-agent; .* in small"):
+        check(line, task)
 
 
-def test_an_image_that_is_not_there_is_said_before_a_folder_is_made(task, options):
-    odd = task.model_copy(update={"environment": Environment(image="no/such:image")})
-    with pytest.raises(UnavailableError, match=f"{task.id}: .*no/such:image"):
-        start_run([task, odd], options)
-    assert not options.runs_dir.exists()
+def test_a_shell_decides_about_lines_that_are_more_than_a_pipeline(check, tmp_path):
+    task = small_task(tmp_path / "small", files=FILES)
+    assert check("my-agent || python -c pass", task) == []
+    assert check("python -c pass", task) == []
+    check_agent_programs(NoopAgent(), [task], None, say=print)  # has no programs
 
 
-def test_a_run_in_containers_names_each_tasks_image_and_python(task, options):
-    own = task.model_copy(update={"environment": Environment(image="own:1")})
-    run = start_run([task, own], replace(options, sandbox=UnreliableProvider()))
-    kept = RunStore.open(run.store.folder).configuration()
-    assert [(entry.image, entry.python) for entry in kept.tasks] == [
-        ("agentbench/python:3.11", "3.11"),
-        ("own:1", None),
-    ]
-    assert run.planned.tasks[0].environment.image == "agentbench/python:3.11"
+def test_what_set_up_installs_and_the_repository_holds_is_found(check, tmp_path):
+    task = small_task(tmp_path / "small", setup=INSTALLS, files=FILES)
+    assert check("set-up-agent", task) == ["preparing small, to look for set-up-agent in it"]
+    assert len(check("sh ./own-agent", task)) == 0
+    with pytest.raises(UsageError, match=r"not found: \./own-agent; "):
+        check("./own-agent", task)
+    with pytest.raises(UsageError, match="not found: my-agent; "):
+        check("my-agent", task)
+    other = small_task(tmp_path / "other", files=FILES)
+    assert check("set-up-agent", other, task)  # one task with the program is enough
 
 
-def test_an_agent_that_is_not_trusted_needs_a_word_to_run_unsandboxed(task, options, tmp_path):
-    process = choose_provider("process", cache_dir=tmp_path).provider
-    unwalled = replace(options, sandbox=UnreliableProvider())
-    assert unwalled.sandbox.name == process.name
-    command = replace(unwalled, agent="command", agent_command="true")
-    with pytest.raises(UsageError, match="--allow-unsandboxed"):
-        start_run([task], command)
-    for allowed in (
-        replace(command, allow_unsandboxed=True),
-        replace(unwalled, agent="oracle"),
-        replace(unwalled, agent=NoopAgent()),
-    ):
-        assert start_run([task], allowed).configuration.sandbox == "process"
-
-
-def test_a_model_s_predictions_are_no_code_of_the_user_s_own(task, options, tmp_path):
-    path = tmp_path / "preds.json"
-    path.write_text("[]")
-    unwalled = replace(options, sandbox=UnreliableProvider(), agent=f"predictions:{path}")
-    with pytest.raises(UsageError, match="--allow-unsandboxed"):
-        start_run([task], unwalled)
-
-
-def test_run_json_is_for_other_programs_too(task, options):
-    run = start_run([task], options)
-    document = json.loads((run.store.folder / "run.json").read_text())
-    assert document["schema_version"] == 1
-    assert document["tasks"][0]["id"] == task.id
+@pytest.mark.parametrize(
+    ("setup", "more"),
+    [('commands = ["false"]', {}), ('commands = ["true"]', {"use_cache": False})],
+    ids=["set-up fails", "no cache"],
+)
+def test_where_a_task_cannot_be_prepared_before_its_attempt_that_tells(
+    check, tmp_path, setup, more
+):
+    check("my-agent", small_task(tmp_path / "small", setup=setup, files=FILES), **more)

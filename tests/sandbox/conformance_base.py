@@ -6,14 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.sandbox.interface import (
-    Command,
-    ImageId,
-    Limits,
-    Promise,
-    Sandbox,
-    SandboxProvider,
-)
+from agentbench.sandbox.interface import Command, ImageId, Limits, Promise, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import CommandResult
 
 LIMITS = Limits(cpus=2.0, memory_mib=512, pids=128, disk_mib=512)

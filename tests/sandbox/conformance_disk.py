@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.sandbox import disk_watch
+from agentbench.sandbox import disk_usage
 from agentbench.sandbox.interface import Command, ImageId, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import Ending
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, Conformance, python, sh
@@ -80,7 +80,7 @@ class DiskConformance(Conformance):
         self, tight: Sandbox, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for routine in ("_ROUTINE", "_BLIND_ROUTINE"):  # also a short command is measured
-            monkeypatch.setattr(disk_watch, routine, 0.0)
+            monkeypatch.setattr(disk_usage, routine, 0.0)
         result = python(tight, ROOMY)
         assert (result.stdout, result.ending) == ("fine\n", Ending.EXITED)
 

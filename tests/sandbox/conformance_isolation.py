@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.interface import (
-    ImageId,
-    Promise,
-    ReadOnlyMount,
-    Sandbox,
-    SandboxProvider,
-)
+from agentbench.sandbox.interface import ImageId, Promise, ReadOnlyMount, Sandbox, SandboxProvider
 from tests.sandbox.conformance_base import LIMITS, Conformance, needs, python, sh
 
 CONNECT = """

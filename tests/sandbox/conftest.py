@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.sandbox.interface import ImageId, Sandbox
 from tests.environments import with_shared_environments
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from agentbench.errors import UnavailableError
-from agentbench.sandbox import images
-from agentbench.sandbox.docker import DockerProvider
-from agentbench.sandbox.docker_engine import Engine
-from agentbench.sandbox.docker_labels import Owner, labels_of
+from agentbench.sandbox.docker import images
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.ownership import ProcessOwner, labels_of
 from tests.sandbox.foreign_image import root_file_system
 
 
@@ -25,7 +25,7 @@ def engine() -> Engine:
 
 @pytest.fixture(scope="session")
 def image(engine: Engine) -> ImageId:
-    return images.build(engine).id
+    return images.build_base_image(engine).id
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +54,7 @@ def containers_in(engine: Engine) -> list[str]:
 
 
 def _of_this_process() -> dict[str, list[str]]:
-    owned = labels_of("sandbox", Owner.current())
+    owned = labels_of("sandbox", ProcessOwner.current())
     return {"label": [f"{name}={value}" for name, value in owned.items()]}
 
 

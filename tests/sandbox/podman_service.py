@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker.engine import Engine
 from tests.patience import HANG_SECONDS
 from tests.sandbox.private_network import PrivateNetwork, private_network
 from tests.sandbox.second_engine import hiding, sweep

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox import images
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker import images
+from agentbench.sandbox.docker.engine import Engine
 from tests.needed import DOCKER
 from tests.sandbox.docker_fixtures import copy_image
 from tests.sandbox.podman_service import PodmanService, missing_programs, podman_service
@@ -47,7 +47,7 @@ def folder_of_an_engine() -> Iterator[Path]:
 def give_base_image(engine: Engine) -> None:
     """The base image of the usual engine, which has one or makes it."""
     usual = Engine.connect()
-    copy_image(usual, images.build(usual).name, engine)
+    copy_image(usual, images.build_base_image(usual).name, engine)
 
 
 def need_second_engine() -> None:

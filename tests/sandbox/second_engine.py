@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker.engine import Engine
 from tests.patience import HANG_SECONDS
 from tests.sandbox.private_network import PrivateNetwork, private_network
 

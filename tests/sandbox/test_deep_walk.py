@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.deep_walk import DeepWalk, entries_below, remove_below
-from agentbench.sandbox.no_follow import FOLDER, open_and_lock, open_as_it_is, open_locked
+from agentbench.sandbox.walk import (
+    FOLDER,
+    DeepWalk,
+    entries_below,
+    open_as_it_is,
+    open_restoring_mode,
+    open_unlocking,
+    remove_below,
+)
 
 DIG = """
 import os, sys
@@ -100,7 +107,7 @@ def test_a_walk_goes_on_where_it_can(root: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open all")
-@pytest.mark.parametrize("opened", [open_locked, open_and_lock, open_as_it_is])
+@pytest.mark.parametrize("opened", [open_unlocking, open_restoring_mode, open_as_it_is])
 def test_a_locked_folder_is_seen_into_where_that_is_asked_for(
     root: int, tmp_path: Path, opened
 ) -> None:
@@ -109,7 +116,7 @@ def test_a_locked_folder_is_seen_into_where_that_is_asked_for(
     (tmp_path / "locked").chmod(0)
     seen = {entry.name for entry in entries_below(root, opened=opened)}
     assert ("x" in seen) is (opened is not open_as_it_is)
-    assert ((tmp_path / "locked").stat().st_mode & 0o777 == 0) is (opened is not open_locked)
+    assert ((tmp_path / "locked").stat().st_mode & 0o777 == 0) is (opened is not open_unlocking)
 
 
 def test_links_are_removed_and_not_what_they_lead_to(tmp_path: Path) -> None:

@@ -6,10 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.sandbox import disk_watch
-from agentbench.sandbox.disk_watch import DiskWatch, out_of_disk
+from agentbench.sandbox import disk_usage
+from agentbench.sandbox.disk_usage import DiskUsage, DiskWatch, out_of_disk
 from agentbench.sandbox.interface import Limits
-from agentbench.sandbox.usage import Usage
 from agentbench.scoring.evidence import CommandResult, Ending
 
 MIB = 1 << 20
@@ -20,35 +19,35 @@ LIMITS = Limits(disk_mib=100, files=1_000)
 class FakeGauge:
     """A sandbox that holds what it is told to."""
 
-    held: Usage = field(default_factory=lambda: Usage(bytes=0, files=0))
-    taken_by_others: Usage = field(default_factory=lambda: Usage(bytes=0, files=0))
+    held: DiskUsage = field(default_factory=lambda: DiskUsage(bytes=0, files=0))
+    taken_by_others: DiskUsage = field(default_factory=lambda: DiskUsage(bytes=0, files=0))
     blind: bool = False
     fails: bool = False
     measures: int = 0
 
     def hold(self, *, mib: int = 0, files: int = 0) -> None:
-        self.held = Usage(bytes=mib * MIB, files=files)
+        self.held = DiskUsage(bytes=mib * MIB, files=files)
 
-    def free(self) -> Usage | None:
+    def free(self) -> DiskUsage | None:
         taken = (self.held, self.taken_by_others)
-        left = Usage(
+        left = DiskUsage(
             bytes=10_000 * MIB - sum(each.bytes for each in taken),
             files=10**6 - sum(each.files for each in taken),
         )
         return None if self.blind else left
 
-    def measure(self) -> Iterator[Usage | None]:
+    def measure(self) -> Iterator[DiskUsage | None]:
         self.measures += 1
         yield None
         if not self.fails:
-            yield Usage(bytes=self.held.bytes // 2, files=self.held.files // 2)
+            yield DiskUsage(bytes=self.held.bytes // 2, files=self.held.files // 2)
             yield self.held
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> "Clock":
     clock = Clock()
-    monkeypatch.setattr(disk_watch.time, "monotonic", clock)
+    monkeypatch.setattr(disk_usage.time, "monotonic", clock)
     return clock
 
 
@@ -118,17 +117,17 @@ def test_a_command_that_ends_before_the_first_look_is_held_to_it_too(clock: Cloc
 
 
 def test_what_others_write_costs_a_measure_and_is_not_charged(clock: Clock) -> None:
-    gauge = FakeGauge(taken_by_others=Usage(bytes=0, files=0))
+    gauge = FakeGauge(taken_by_others=DiskUsage(bytes=0, files=0))
     watch = DiskWatch(gauge, LIMITS)
-    gauge.taken_by_others = Usage(bytes=5_000 * MIB, files=50_000)
+    gauge.taken_by_others = DiskUsage(bytes=5_000 * MIB, files=50_000)
     assert ran(watch, clock, 1) == ""
     assert gauge.measures == 1
 
 
 def test_growth_that_others_hide_is_found_in_the_end(clock: Clock) -> None:
-    gauge = FakeGauge(taken_by_others=Usage(bytes=5_000 * MIB, files=0))
+    gauge = FakeGauge(taken_by_others=DiskUsage(bytes=5_000 * MIB, files=0))
     watch = DiskWatch(gauge, LIMITS)
-    gauge.taken_by_others = Usage(bytes=0, files=0)
+    gauge.taken_by_others = DiskUsage(bytes=0, files=0)
     gauge.hold(mib=500)
     assert ran(watch, clock, 10) == "100 MiB"
 
@@ -178,7 +177,7 @@ def test_a_measure_that_fails_says_nothing(clock: Clock) -> None:
 
 def test_a_costly_measure_takes_a_small_part_of_the_time(clock: Clock) -> None:
     class Slow(FakeGauge):
-        def measure(self) -> Iterator[Usage | None]:
+        def measure(self) -> Iterator[DiskUsage | None]:
             for step in super().measure():
                 clock.now += 0.5
                 yield step
@@ -192,14 +191,14 @@ def test_a_costly_measure_takes_a_small_part_of_the_time(clock: Clock) -> None:
 
 def test_the_commands_loop_is_not_held_up_by_a_long_measure(clock: Clock) -> None:
     class Endless(FakeGauge):
-        def measure(self) -> Iterator[Usage | None]:
+        def measure(self) -> Iterator[DiskUsage | None]:
             while True:
                 clock.now += 0.01
-                yield Usage(bytes=0, files=0)
+                yield DiskUsage(bytes=0, files=0)
 
     gauge = Endless()
     watch = DiskWatch(gauge, LIMITS)
-    gauge.taken_by_others = Usage(bytes=5_000 * MIB, files=0)
+    gauge.taken_by_others = DiskUsage(bytes=5_000 * MIB, files=0)
     watch.begin()
     lasted = []
     for _ in range(20):
@@ -239,7 +238,7 @@ def test_the_result_says_what_was_exceeded_unless_the_deadline_came_first() -> N
 
 def test_a_measure_that_dies_with_its_command_is_made_after_it(clock: Clock) -> None:
     class Inside(FakeGauge):
-        def measure(self) -> Iterator[Usage | None]:
+        def measure(self) -> Iterator[DiskUsage | None]:
             self.measures += 1
             for _ in range(50):
                 clock.now += 0.05

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from agentbench.sandbox.docker import DockerProvider
-from agentbench.sandbox.docker_engine import Engine
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh

@@ -1,116 +1,50 @@
 import os
-from collections.abc import Callable, Iterator
-from datetime import timedelta
-from pathlib import Path, PurePosixPath
-from threading import Event
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from agentbench.errors import SandboxError
-from agentbench.sandbox.disk_watch import DiskWatch
-from agentbench.sandbox.folder_sandbox import FolderSandbox, View
-from agentbench.sandbox.interface import Command, Limits, SnapshotId
-from agentbench.sandbox.rooms import Rooms, furnished
-from agentbench.sandbox.usage import FolderGauge
-from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.sandbox.folder_sandbox import is_lived_in, sandbox_folders
+from agentbench.sandbox.trees import FileOwner
 
-VIEW = View(
-    workspace=PurePosixPath("/workspace"),
-    results=PurePosixPath("/results"),
-    home=PurePosixPath("/home/x"),
-    tmp=PurePosixPath("/tmp"),
-    python=PurePosixPath("/usr/bin/python3"),
-    mounts={"tools": PurePosixPath("/agentbench/tools")},
-)
-COMMAND = Command(argv=("true",), timeout=timedelta(seconds=5))
+MOVE_IN = """
+import os, sys
+from pathlib import Path
+from agentbench.sandbox.folder_sandbox import sandbox_folders
+with sandbox_folders(Path(sys.argv[1]), "", None) as rooms:
+    print(rooms.root, flush=True)
+    sys.stdin.read()
+"""
 
 
-class ScriptedRunner:
-    """Runs a function instead of a program."""
-
-    def __init__(self, script: Callable[[], None] = lambda: None) -> None:
-        self.script = script
-
-    def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
-        self.script()
-        ending = Ending.KILLED if stop() else Ending.EXITED
-        return CommandResult(argv=command.argv, ending=ending, duration=timedelta(0), exit_code=0)
+def test_rooms_are_empty_private_and_gone_at_the_end(tmp_path: Path) -> None:
+    with sandbox_folders(tmp_path / "new", "box-", None) as rooms:
+        assert [list(room.iterdir()) for room in rooms.all] == [[]] * len(rooms.all)
+        assert {room.stat().st_mode & 0o777 for room in rooms.all} == {0o700}
+        assert rooms.root.name.startswith("box-")
+        (rooms.workspace / "locked").mkdir(mode=0o000)
+    assert list((tmp_path / "new").iterdir()) == []
 
 
-@pytest.fixture
-def rooms(tmp_path: Path) -> Iterator[Rooms]:
-    with furnished(tmp_path, "", None) as rooms:
-        yield rooms
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give folders away")
+def test_rooms_belong_to_the_user_they_are_for(tmp_path: Path) -> None:
+    with sandbox_folders(tmp_path, "", FileOwner(uid=60706, gid=60707)) as rooms:
+        facts = rooms.workspace.stat()
+        assert (facts.st_uid, facts.st_gid) == (60706, 60707)
 
 
-def sandbox_of(
-    rooms: Rooms,
-    runner: ScriptedRunner,
-    cancel: Event | None = None,
-    watch: DiskWatch | None = None,
-) -> FolderSandbox:
-    return FolderSandbox(
-        rooms=rooms,
-        view=VIEW,
-        runner=runner,
-        save=SnapshotId,
-        cancel=cancel or Event(),
-        watch=watch,
-    )
+def test_rooms_are_lived_in_until_their_process_is_dead(tmp_path: Path) -> None:
+    argv = (sys.executable, "-c", MOVE_IN, str(tmp_path))
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as tenant:
+        assert tenant.stdout is not None
+        root = Path(tenant.stdout.readline().strip())
+        assert is_lived_in(root)
+        tenant.kill()
+    assert root.exists()
+    assert not is_lived_in(root)
 
 
-@pytest.mark.parametrize("path", ["/etc", "/workspace/../etc", "workspace", "/opt/venv"])
-def test_a_path_outside_the_rooms_is_not_read(rooms: Rooms, path: str) -> None:
-    sandbox = sandbox_of(rooms, ScriptedRunner())
-    with pytest.raises(SandboxError), sandbox.read_tree(PurePosixPath(path)):
-        pass
-
-
-def test_a_sink_may_kill_its_own_sandbox(rooms: Rooms) -> None:
-    runner = ScriptedRunner()
-    sandbox = sandbox_of(rooms, runner)
-    runner.script = sandbox.kill
-    with pytest.raises(SandboxError, match="was killed"):
-        sandbox.run(COMMAND)
-
-
-def test_a_run_that_was_cancelled_before_starts_nothing(rooms: Rooms) -> None:
-    def never() -> None:
-        raise AssertionError("it was started")
-
-    cancel = Event()
-    cancel.set()
-    with pytest.raises(KeyboardInterrupt):
-        sandbox_of(rooms, ScriptedRunner(never), cancel).run(COMMAND)
-
-
-def test_a_full_disk_is_a_lost_sandbox(rooms: Rooms) -> None:
-    def full(_key: str) -> SnapshotId:
-        raise OSError(28, "No space left on device")
-
-    sandbox = sandbox_of(rooms, ScriptedRunner())
-    sandbox.save = full
-    with pytest.raises(SandboxError, match="No space left"):
-        sandbox.snapshot("key")
-
-
-def test_a_command_that_fills_the_disk_is_told_so_however_fast_it_was(rooms: Rooms) -> None:
-    gauge = FolderGauge(folders=(rooms.root,), processes=tuple)
-    watch = DiskWatch(gauge, Limits(disk_mib=16))
-    runner = ScriptedRunner(lambda: fill(rooms.home / "big", 40))
-    result = sandbox_of(rooms, runner, watch=watch).run(COMMAND)
-    assert (result.ending, result.exceeded) == (Ending.OUT_OF_DISK, "16 MiB")
-
-
-def test_without_a_watch_the_disk_may_be_filled(rooms: Rooms) -> None:
-    runner = ScriptedRunner(lambda: fill(rooms.home / "big", 40))
-    assert sandbox_of(rooms, runner).run(COMMAND).ok
-
-
-def fill(path: Path, mib: int) -> None:
-    """Write what no file system makes a hole of."""
-    with path.open("wb") as file:
-        for _ in range(mib):
-            file.write(os.urandom(1 << 20))
-        file.flush()
-        os.fsync(file.fileno())
+def test_a_folder_that_is_gone_is_not_lived_in(tmp_path: Path) -> None:
+    assert not is_lived_in(tmp_path / "nothing")

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.docker_labels import Owner
-from agentbench.sandbox.group_owner import group_name, is_used
+from agentbench.sandbox.ownership import ProcessOwner, group_name, is_group_owner_alive
 
-NAME = "from agentbench.sandbox.group_owner import group_name; print(group_name('x'), flush=True); "
+NAME = "from agentbench.sandbox.ownership import group_name; print(group_name('x'), flush=True); "
 NAME += "import sys; sys.stdin.read()"
 
 
@@ -18,7 +17,7 @@ def folder(name: str) -> Path:
 
 def test_our_own_group_is_used() -> None:
     assert group_name("box").startswith(f"{os.getpid()}-")
-    assert is_used(folder(group_name("box-with-dashes")))
+    assert is_group_owner_alive(folder(group_name("box-with-dashes")))
 
 
 def test_a_group_is_used_until_its_maker_is_dead() -> None:
@@ -28,28 +27,30 @@ def test_a_group_is_used_until_its_maker_is_dead() -> None:
     ) as other:
         assert other.stdout is not None
         group = folder(other.stdout.readline().strip())
-        assert is_used(group)
+        assert is_group_owner_alive(group)
         other.kill()
-    assert not is_used(group)
+    assert not is_group_owner_alive(group)
 
 
 def test_a_number_that_another_process_has_got_by_now_is_told() -> None:
     pid, started, rest = group_name("x").split("-", 2)
-    assert not is_used(folder(f"{pid}-{int(started) - 1}-{rest}"))
+    assert not is_group_owner_alive(folder(f"{pid}-{int(started) - 1}-{rest}"))
 
 
 def test_who_counts_processes_anew_counts_as_alive() -> None:
     _, started, namespace, rest = group_name("x").split("-", 3)
-    assert is_used(folder(f"{2**22}-{started}-{int(namespace) - 1}-{rest}"))
-    assert not is_used(folder(f"{2**22}-{started}-{namespace}-{rest}"))
+    assert is_group_owner_alive(folder(f"{2**22}-{started}-{int(namespace) - 1}-{rest}"))
+    assert not is_group_owner_alive(folder(f"{2**22}-{started}-{namespace}-{rest}"))
 
 
 @pytest.mark.parametrize("name", ["", "x", "x-y", f"{2**22}-box"])
 def test_a_name_of_another_kind_is_nobodys(name: str) -> None:
-    assert not is_used(folder(name))
+    assert not is_group_owner_alive(folder(name))
 
 
 def test_another_boot_has_none_of_our_groups() -> None:
-    here = Owner.current()
-    before = Owner(machine=here.machine, boot=f"0/{here.boot}", pid=here.pid, started=here.started)
+    here = ProcessOwner.current()
+    before = ProcessOwner(
+        machine=here.machine, boot=f"0/{here.boot}", pid=here.pid, started=here.started
+    )
     assert not before.alive

@@ -1,7 +1,7 @@
 import subprocess
 from pathlib import Path
 
-from agentbench.sandbox.host_python import host_python, install_pytest, pytest_version
+from agentbench.sandbox.host_environment import host_python, install_pytest, pytest_version
 
 
 def test_the_interpreter_is_outside_any_environment() -> None:

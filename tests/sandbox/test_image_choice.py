@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from agentbench.errors import SandboxError, UnavailableError, UsageError
-from agentbench.sandbox import images
-from agentbench.sandbox.docker_engine import ImageFacts, NotThereError
+from agentbench.sandbox.docker import images
+from agentbench.sandbox.docker.engine import DockerNotFoundError, ImageFacts
 
 
 class EngineWith:
@@ -21,7 +21,7 @@ class EngineWith:
         repository, _, python = name.rpartition(":")
         if repository == images.REPOSITORY and python in self.pythons:
             return ImageFacts(id=f"id-{python}", env=(), labels={})
-        raise NotThereError(name)
+        raise DockerNotFoundError(name)
 
     @contextmanager
     def speak(self, doing: str, **_options: bool) -> Iterator[SimpleNamespace]:
@@ -36,13 +36,13 @@ def _listed(python: str) -> dict[str, object]:
 
 
 def test_the_default_image_is_the_same_whatever_was_built_since() -> None:
-    assert images.resolve(EngineWith("3.11"), None) == "id-3.11"
-    assert images.resolve(EngineWith("3.9", "3.11", "3.13", "3.14"), None) == "id-3.11"
+    assert images.resolve_image(EngineWith("3.11"), None) == "id-3.11"
+    assert images.resolve_image(EngineWith("3.9", "3.11", "3.13", "3.14"), None) == "id-3.11"
 
 
 def test_without_the_default_image_no_other_one_is_taken() -> None:
     with pytest.raises(UnavailableError) as refused:
-        images.resolve(EngineWith("3.13"), None)
+        images.resolve_image(EngineWith("3.13"), None)
     assert str(refused.value) == (
         "the base image agentbench/python:3.11 is not built (built: 3.13): "
         "run `agentbench images build --python 3.11`"
@@ -51,7 +51,7 @@ def test_without_the_default_image_no_other_one_is_taken() -> None:
 
 def test_a_python_without_base_images_is_refused_with_those_that_have_one() -> None:
     with pytest.raises(UnavailableError, match=r"base images exist for Python 3\.8, .*, 3\.14$"):
-        images.resolve(EngineWith("3.11"), "agentbench/python:3.7")
+        images.resolve_image(EngineWith("3.11"), "agentbench/python:3.7")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_python_without_base_images_is_refused_with_those_that_have_one() -> N
 )
 def test_an_image_that_cannot_be_made_says_what_was_tried(python: str, remedy: str) -> None:
     with pytest.raises(UnavailableError) as refused:
-        images.build(EngineWith(), python)
+        images.build_base_image(EngineWith(), python)
     said = str(refused.value)
     assert said.startswith(
         f"no base image with Python {python} can be made. Tried:\n  slim-{python}"
@@ -70,4 +70,4 @@ def test_an_image_that_cannot_be_made_says_what_was_tried(python: str, remedy: s
 
 def test_a_version_that_is_not_supported_is_refused_before_anything_is_tried() -> None:
     with pytest.raises(UsageError, match=r"no base image has Python '2\.6'"):
-        images.build(EngineWith(), "2.6")
+        images.build_base_image(EngineWith(), "2.6")

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from agentbench.sandbox.cleanup import Orphan, find_dead_orphans, find_orphans, remove_orphans
+from agentbench.sandbox.folder_sandbox import sandbox_folders
 from agentbench.sandbox.interface import ImageId
-from agentbench.sandbox.leftover import Leftover
-from agentbench.sandbox.leftovers import find_dead, find_leftovers, remove_leftovers
-from agentbench.sandbox.rooms import furnished
 from tests.counted_calls import calls_of
 
 DIE_IN_THE_MIDDLE = """
 import os, sys
 from pathlib import Path
-from agentbench.sandbox.rooms import furnished
-with furnished(Path(sys.argv[1]), "", None) as rooms:
+from agentbench.sandbox.folder_sandbox import sandbox_folders
+with sandbox_folders(Path(sys.argv[1]), "", None) as rooms:
     (rooms.workspace / "file").write_bytes(b"x" * 5000)
     os.kill(os.getpid(), 9)
 """
@@ -27,7 +26,7 @@ HOLD_ON = """
 import os, sys
 from datetime import timedelta
 from pathlib import Path
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.sandbox.interface import Command, Limits
 script = "import fcntl, time; f = open('lock', 'w'); fcntl.flock(f, fcntl.LOCK_EX)"
 script += "; print('held', flush=True); time.sleep(1000)"
@@ -39,22 +38,22 @@ with provider.open(sys.argv[2], limits=Limits(), network=False) as sandbox:
 """
 
 
-def folders(cache_dir: Path) -> list[Leftover]:
-    found = find_leftovers(cache_dir)
+def folders(cache_dir: Path) -> list[Orphan]:
+    found = find_orphans(cache_dir)
     return [item for item in found if item.id.startswith(str(cache_dir))]
 
 
 def test_what_a_dead_run_left_is_found_measured_and_removed(tmp_path: Path) -> None:
     live = tmp_path / "bubblewrap" / "live"
     subprocess.run((sys.executable, "-c", DIE_IN_THE_MIDDLE, str(live)), check=False)
-    with furnished(live, "", None) as in_use:
+    with sandbox_folders(live, "", None) as in_use:
         found = {item.id: item for item in folders(tmp_path)}
         mine = found.pop(str(in_use.root))
         (dead,) = found.values()
         assert mine.owner_alive
         assert not dead.owner_alive
         assert dead.size_bytes >= 5000
-        assert remove_leftovers((mine, dead)) == (dead,)
+        assert remove_orphans((mine, dead)) == (dead,)
         assert folders(tmp_path) == [mine]
 
 
@@ -70,23 +69,23 @@ def test_a_harness_that_is_killed_takes_its_commands_along(
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == "held\n"
-        mine = [item for item in find_leftovers(cache_dir) if is_of(item, harness.pid)]
+        mine = [item for item in find_orphans(cache_dir) if is_of(item, harness.pid)]
         assert mine
         assert all(item.owner_alive for item in mine)
         harness.kill()
     (folder,) = [Path(item.id) for item in mine if item.kind == "folder"]
     with (folder / "workspace" / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # waits for the command's death
-    dead = [item for item in find_leftovers(cache_dir) if item.id in {one.id for one in mine}]
+    dead = [item for item in find_orphans(cache_dir) if item.id in {one.id for one in mine}]
     assert len(dead) == len(mine)
-    assert remove_leftovers(tuple(dead)) == tuple(dead)
+    assert remove_orphans(tuple(dead)) == tuple(dead)
     assert not any(Path(item.id).exists() for item in dead)
 
 
 HOLD = """
 import sys
 from pathlib import Path
-from agentbench.owned_folder import owned_folder
+from agentbench.core.owned_folder import owned_folder
 with owned_folder(sys.argv[2], Path(sys.argv[1])) as folder:
     (folder / "file").write_text("x")
     print(folder, flush=True)
@@ -114,15 +113,15 @@ def test_scratch_of_a_killed_process_goes_and_of_a_living_one_stays(
         assert owner.stdout is not None
         folder = Path(owner.stdout.readline().strip())
         assert [item.owner_alive for item in folders(tmp_path)] == [True]
-        assert of_this_test(find_dead(tmp_path), tmp_path) == ()
+        assert of_this_test(find_dead_orphans(tmp_path), tmp_path) == ()
         owner.kill()
-    (dead,) = of_this_test(find_dead(tmp_path), tmp_path)
-    assert dead == Leftover(kind="folder", id=str(folder))
-    assert remove_leftovers((dead,)) == (dead,)
+    (dead,) = of_this_test(find_dead_orphans(tmp_path), tmp_path)
+    assert dead == Orphan(kind="folder", id=str(folder))
+    assert remove_orphans((dead,)) == (dead,)
     assert not folder.exists()
 
 
-def of_this_test(items: tuple[Leftover, ...], folder: Path) -> tuple[Leftover, ...]:
+def of_this_test(items: tuple[Orphan, ...], folder: Path) -> tuple[Orphan, ...]:
     """Those below a folder; other tests that run at the time have theirs."""
     return tuple(item for item in items if item.id.startswith(str(folder)))
 
@@ -148,15 +147,15 @@ def test_a_file_that_was_never_finished_goes_once_it_is_old(tmp_path: Path) -> N
         path.write_bytes(b"x" * 10)
     os.utime(old, (1, 1))
     (dead,) = folders(tmp_path)
-    assert dead == Leftover(kind="file", id=str(old), size_bytes=10)
-    assert remove_leftovers((dead,)) == (dead,)
+    assert dead == Orphan(kind="file", id=str(old), size_bytes=10)
+    assert remove_orphans((dead,)) == (dead,)
     assert sorted(path.name for path in key.iterdir()) == [".stages.json.0b.new", "stages.json"]
 
 
 def test_to_find_the_dead_nothing_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with furnished(tmp_path / "bubblewrap" / "live", "", None) as in_use:
+    with sandbox_folders(tmp_path / "bubblewrap" / "live", "", None) as in_use:
         listed = calls_of(monkeypatch, os, "scandir")
 
         def looked_into() -> list[object]:
@@ -164,7 +163,7 @@ def test_to_find_the_dead_nothing_is_measured(
             given = [place for (place,) in listed]
             return [each for each in given if isinstance(each, int) or is_below(each, in_use.root)]
 
-        assert of_this_test(find_dead(tmp_path), tmp_path) == ()
+        assert of_this_test(find_dead_orphans(tmp_path), tmp_path) == ()
         assert looked_into() == []
         assert len(folders(tmp_path)) == 1
         assert looked_into() != []
@@ -174,7 +173,7 @@ def is_below(place: object, folder: Path) -> bool:
     return Path(str(place)).is_relative_to(folder)
 
 
-def is_of(item: Leftover, pid: int) -> bool:
+def is_of(item: Orphan, pid: int) -> bool:
     """Whether a process made it."""
     if item.kind == "cgroup":
         return f"-{pid}-" in item.id

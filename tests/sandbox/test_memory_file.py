@@ -3,7 +3,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from agentbench.sandbox.memory_file import memory_file
+from agentbench.sandbox.supervise import memory_file
 
 
 def test_it_reads_as_its_content_and_is_closed_with_its_stack() -> None:

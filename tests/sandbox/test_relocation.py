@@ -1,4 +1,4 @@
-from agentbench.sandbox.relocation import Relocation
+from agentbench.sandbox.trees import Relocation
 
 
 def test_relocation_changes_text_only() -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.sandbox.rooms import Rooms, furnished
+from agentbench.sandbox.folder_sandbox import SandboxFolders, sandbox_folders
 from agentbench.sandbox.snapshot_store import SnapshotStore
 
 
 @pytest.fixture
-def rooms(tmp_path: Path) -> Iterator[Rooms]:
-    with furnished(tmp_path / "live", "", None) as rooms:
+def rooms(tmp_path: Path) -> Iterator[SandboxFolders]:
+    with sandbox_folders(tmp_path / "live", "", None) as rooms:
         (rooms.workspace / "file").write_text("first")
         yield rooms
 
@@ -25,7 +25,7 @@ def states(store: SnapshotStore) -> int:
     return len(list((store.folder / "states").iterdir()))
 
 
-def test_what_was_saved_is_found_and_opened(store: SnapshotStore, rooms: Rooms) -> None:
+def test_what_was_saved_is_found_and_opened(store: SnapshotStore, rooms: SandboxFolders) -> None:
     assert store.find("key") is None
     snapshot = store.save("key", rooms)
     assert store.find("key") == snapshot
@@ -36,7 +36,7 @@ def test_what_was_saved_is_found_and_opened(store: SnapshotStore, rooms: Rooms) 
 
 
 def test_a_state_in_use_outlives_its_key_and_is_swept_later(
-    store: SnapshotStore, rooms: Rooms
+    store: SnapshotStore, rooms: SandboxFolders
 ) -> None:
     snapshot = store.save("key", rooms)
     with store.opened(snapshot) as state:
@@ -48,13 +48,13 @@ def test_a_state_in_use_outlives_its_key_and_is_swept_later(
     assert states(store) == 0
 
 
-def test_a_replaced_state_is_removed(store: SnapshotStore, rooms: Rooms) -> None:
+def test_a_replaced_state_is_removed(store: SnapshotStore, rooms: SandboxFolders) -> None:
     store.save("key", rooms)
     store.save("key", rooms)
     assert states(store) == 1
 
 
-def test_half_a_state_is_never_found(store: SnapshotStore, rooms: Rooms) -> None:
+def test_half_a_state_is_never_found(store: SnapshotStore, rooms: SandboxFolders) -> None:
     snapshot = store.save("key", rooms)
     (state,) = (store.folder / "states").iterdir()
     (state / "in-use").unlink()
@@ -63,10 +63,12 @@ def test_half_a_state_is_never_found(store: SnapshotStore, rooms: Rooms) -> None
         pass
 
 
-def test_a_failed_save_leaves_the_key_as_it_was(store: SnapshotStore, rooms: Rooms) -> None:
+def test_a_failed_save_leaves_the_key_as_it_was(
+    store: SnapshotStore, rooms: SandboxFolders
+) -> None:
     snapshot = store.save("key", rooms)
     with pytest.raises(FileNotFoundError):
-        store.save("key", Rooms(root=rooms.root / "nowhere"))
+        store.save("key", SandboxFolders(root=rooms.root / "nowhere"))
     with store.opened(snapshot) as state:
         assert (state.workspace / "file").read_text() == "first"
 
@@ -90,7 +92,7 @@ def flip(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
-    store: SnapshotStore, rooms: Rooms, caplog: pytest.LogCaptureFixture, damage: str
+    store: SnapshotStore, rooms: SandboxFolders, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     (rooms.workspace / "file").chmod(0o644)
     snapshot = store.save("key", rooms)
@@ -108,7 +110,9 @@ def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
 @pytest.mark.parametrize(
     "content", [b"", b".", b"..", b"../keys", b"/etc", b"\xff\xfe", b"a\0b", b"none", b"x" * 300]
 )
-def test_a_damaged_key_names_nothing(store: SnapshotStore, rooms: Rooms, content: bytes) -> None:
+def test_a_damaged_key_names_nothing(
+    store: SnapshotStore, rooms: SandboxFolders, content: bytes
+) -> None:
     store.save("key", rooms)
     (store.folder / "keys" / "key").write_bytes(content)
     assert store.find("key") is None
@@ -118,7 +122,7 @@ def test_a_damaged_key_names_nothing(store: SnapshotStore, rooms: Rooms, content
 
 
 def test_what_a_maker_that_was_killed_left_is_swept_and_a_new_one_is_given_time(
-    store: SnapshotStore, rooms: Rooms
+    store: SnapshotStore, rooms: SandboxFolders
 ) -> None:
     store.save("key", rooms)
     fresh, old = (store.folder / "states" / name for name in ("fresh", "old"))

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.trees import Owner, copy_tree, remove_tree, size_of
+from agentbench.sandbox.trees import FileOwner, copy_tree, remove_tree, size_of
 from tests.sandbox.test_deep_walk import dig
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs the rights of root")
@@ -54,7 +54,7 @@ def test_small_files_and_links_are_changed_on_the_way(tree: Path, tmp_path: Path
 def test_a_copy_belongs_to_whom_it_is_for(tree: Path, tmp_path: Path) -> None:
     (tree / "deep" / "tool").chmod(0o4755)
     (tmp_path / "copy").mkdir()
-    copy_tree(tree, tmp_path / "copy", owner=Owner(uid=60706, gid=60707))
+    copy_tree(tree, tmp_path / "copy", owner=FileOwner(uid=60706, gid=60707))
     for path in (tmp_path / "copy", *(tmp_path / "copy").rglob("*")):
         assert (path.lstat().st_uid, path.lstat().st_gid) == (60706, 60707)
     assert (tmp_path / "copy" / "deep" / "tool").stat().st_mode & 0o7777 == 0o755

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
+from agentbench.scoring.classification import Failure
 from agentbench.scoring.evidence import (
     AgentEnding,
     CaseFact,
@@ -22,9 +23,7 @@ from agentbench.scoring.evidence import (
     StageResult,
 )
 from agentbench.scoring.expectation import ExpectedTests
-from agentbench.scoring.failure import Failure
-from agentbench.scoring.stage_name import StageName
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 A, B, C, D = (NodeId(f"tests/test_it.py::test_{name}") for name in "abcd")
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)

@@ -9,9 +9,13 @@ import statsmodels.api as sm
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agentbench.scoring.clustered import clustered_interval, effective_attempts
-from agentbench.scoring.statistics import Interval, wilson_interval
-from agentbench.scoring.task_score import TaskScore
+from agentbench.scoring.statistics import (
+    Interval,
+    TaskScore,
+    clustered_interval,
+    effective_attempts,
+    wilson_interval,
+)
 
 scores = st.integers(1, 6).flatmap(lambda n: st.builds(TaskScore, st.integers(0, n), st.just(n)))
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from agentbench.scoring.evidence import CaseOutcome, Ending, Evidence, ExceptionFact, ReportSource
 from agentbench.scoring.expectation import (
     Expectation,
-    cases_of,
     outcomes_of,
+    reported_cases,
     resolve_expectation,
     shortfall_of,
 )
@@ -200,7 +200,7 @@ def test_without_tests_to_fix_the_tests_to_keep_are_still_kept():
 def test_of_a_test_reported_twice_the_outcome_that_did_not_pass_is_shown():
     assert outcomes_of(ran(case(A), case(A, "failed"), case(B)))[A] is CaseOutcome.FAILED
     assert outcomes_of(ran(case(A, "error"), case(A)))[A] is CaseOutcome.ERROR
-    assert cases_of(Evidence()) == ()
+    assert reported_cases(Evidence()) == ()
     assert outcomes_of(Evidence()) == {}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentbench import scoring
 
-SUBMODULES = ("classification", "evidence", "expectation", "failure", "statistics", "verdict")
+SUBMODULES = ("classification", "evidence", "expectation", "statistics", "verdict")
 
 
 def python(code: str) -> str:
@@ -59,8 +59,8 @@ for order in list(permutations({submodules}))[::{step}]:
     assert scoring.classify is sys.modules["agentbench.scoring.classification"].classify
     print(order[0])
 """
-    starts = python(code.format(submodules=SUBMODULES, step=60)).splitlines()
-    assert len(starts) == len(list(permutations(SUBMODULES))) // 60
+    starts = python(code.format(submodules=SUBMODULES, step=10)).splitlines()
+    assert len(starts) == len(list(permutations(SUBMODULES))) // 10
     assert set(starts) == set(SUBMODULES)
 
 
@@ -76,7 +76,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 @pytest.mark.parametrize(
     "module",
-    ["clustered", "detectable", "multiplicity", "paired", "pass_at_k", "statistics", "task_score"],
+    ["paired_comparison", "permutation_test", "power", "statistics"],
 )
 def test_no_statistic_costs_scipy_before_it_is_asked_for(module):
     loaded = python(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.scoring.multiplicity import holm, letters
+from agentbench.scoring.paired_comparison import compact_letters, holm
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,7 +51,7 @@ graphs = st.integers(0, 7).flatmap(
 @given(graphs)
 def test_two_share_a_letter_exactly_where_they_are_not_separated(graph):
     size, separated = graph
-    told = letters(size, separated)
+    told = compact_letters(size, separated)
     assert len(told) == size
     assert all(told)
     for one, other in combinations(range(size), 2):
@@ -60,12 +60,12 @@ def test_two_share_a_letter_exactly_where_they_are_not_separated(graph):
 
 
 def test_letters_begin_with_the_best():
-    assert letters(3, [(0, 2)]) == ("a", "ab", "b")
-    assert letters(3, []) == ("a", "a", "a")
-    assert letters(2, [(0, 1)]) == ("a", "b")
+    assert compact_letters(3, [(0, 2)]) == ("a", "ab", "b")
+    assert compact_letters(3, []) == ("a", "a", "a")
+    assert compact_letters(2, [(0, 1)]) == ("a", "b")
 
 
 def test_more_groups_than_letters_are_told_apart_by_spaces():
-    told = letters(30, combinations(range(30), 2))
+    told = compact_letters(30, combinations(range(30), 2))
     assert len(set(told)) == 30
     assert (told[0], told[26]) == ("a", "aa")

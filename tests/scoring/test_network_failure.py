@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.scoring.network_failure import network_failure
+from agentbench.scoring.classification import network_failure
 
 FAILED = [
     "fatal: unable to access 'https://x.invalid/y.git/': Could not resolve host: x.invalid",

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from agentbench.scoring.pass_at_k import pass_rates, pass_rates_at
-from agentbench.scoring.task_score import TaskScore
+from agentbench.scoring.statistics import TaskScore, pass_rates, pass_rates_at
 
 scores = st.integers(1, 7).flatmap(lambda n: st.builds(TaskScore, st.integers(0, n), st.just(n)))
 

@@ -3,8 +3,8 @@
 import pytest
 
 from agentbench.scoring import FailureReason, Fault
+from agentbench.scoring.classification import last_line, report_failure
 from agentbench.scoring.evidence import CollectionFact
-from agentbench.scoring.report_failure import last_line, report_failure
 from tests.scoring.strategies import A, B, case, command, report
 
 ONE_EACH = (case(A, "failed"), case(B))

@@ -1,4 +1,4 @@
-from agentbench.scoring.task_score import TaskScore
+from agentbench.scoring.statistics import TaskScore
 
 
 def test_a_share_is_of_the_task_s_own_attempts():

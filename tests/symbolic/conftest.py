@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import UnavailableError
-from agentbench.sandbox.bubblewrap import BubblewrapProvider
-from agentbench.symbolic.laboratory import Laboratory
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from agentbench.symbolic.sandbox import AnalysisSandboxes
 from tests.environments import with_shared_environments
 
 
@@ -25,12 +25,12 @@ def provider(cache_dir):
 @pytest.fixture(scope="session")
 def laboratory(provider, cache_dir):
     """Fresh sandboxes of bubblewrap."""
-    return Laboratory(lambda: provider, cache_dir)
+    return AnalysisSandboxes(lambda: provider, cache_dir)
 
 
 @pytest.fixture(scope="session")
 def container_laboratory(cache_dir):
     """Fresh containers."""
-    from agentbench.sandbox.docker import DockerProvider
+    from agentbench.sandbox.docker.provider import DockerProvider
 
-    return Laboratory(DockerProvider.connect, cache_dir)
+    return AnalysisSandboxes(DockerProvider.connect, cache_dir)

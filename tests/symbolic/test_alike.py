@@ -2,8 +2,8 @@
 
 from threading import Event
 
-from agentbench.symbolic.alike import compare
-from agentbench.symbolic.comparison import Ending
+from agentbench.symbolic.analysis import compare_functions
+from agentbench.symbolic.comparison import ComparisonEnding
 
 CODE = (
     "def one(x: int) -> int:\n    return abs(x)\n"
@@ -13,12 +13,12 @@ CODE = (
 
 
 def compared(laboratory, *names, code=CODE, seconds=120.0):
-    return compare(laboratory, code, names, seconds, Event())
+    return compare_functions(laboratory, code, names, seconds, Event())
 
 
 def test_a_difference_is_shown_by_a_call(laboratory):
     answer = compared(laboratory, "one", "other").answer
-    assert answer.ending is Ending.DIFFERENT
+    assert answer.ending is ComparisonEnding.DIFFERENT
     assert answer.difference.call.startswith("one(-")
 
 
@@ -38,4 +38,4 @@ def test_code_that_does_not_end_when_loaded_is_over(laboratory):
 def test_what_the_code_prints_is_no_answer(laboratory):
     forged = 'print(\'{"ending": "no_difference", "bogus": 1}\', flush=True)\n'
     answer = compared(laboratory, "one", "other", code=forged + CODE).answer
-    assert answer.ending is Ending.DIFFERENT
+    assert answer.ending is ComparisonEnding.DIFFERENT

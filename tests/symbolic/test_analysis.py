@@ -4,13 +4,13 @@ from threading import Event
 
 import pytest
 
-from agentbench.symbolic.analysis import Aim, Search, search
+from agentbench.symbolic.analysis import AnalysisAim, AnalysisRequest, analyse
 from tests.patience import with_growing_limit
 
 
-def found_in(laboratory, code, function="f", aim=Aim.CHECK, **more):
-    asked = Search(aim=aim, function=function, **{"seconds": 60.0, **more})
-    return search(laboratory, code, asked, Event())
+def found_in(laboratory, code, function="f", aim=AnalysisAim.CHECK, **more):
+    asked = AnalysisRequest(aim=aim, function=function, **{"seconds": 60.0, **more})
+    return analyse(laboratory, code, asked, Event())
 
 
 PLANTED = {
@@ -192,7 +192,7 @@ def test_branches_are_shown_with_calls_that_go_there(laboratory):
         "    match s:\n        case 'a':\n            return 1\n        case _:\n            pass\n"
         "    try:\n        return 1 // x\n    except ZeroDivisionError:\n        return 0\n"
     )
-    found = found_in(laboratory, code, aim=Aim.BRANCHES)
+    found = found_in(laboratory, code, aim=AnalysisAim.BRANCHES)
     reached = {(way.kind, way.taken): way for way in found.branches}
     assert all(way.reachable for way in found.branches)
     assert reached["case", "matched"].example.startswith("f(")
@@ -202,11 +202,11 @@ def test_branches_are_shown_with_calls_that_go_there(laboratory):
 
 def test_the_way_that_none_reaches_is_dead_only_when_that_is_proven(laboratory):
     loop = "def f(n: int):\n    while n > 0:\n        n -= 1\n    if n == 4:\n        return 1\n"
-    unknown = found_in(laboratory, loop, aim=Aim.BRANCHES)
+    unknown = found_in(laboratory, loop, aim=AnalysisAim.BRANCHES)
     assert [way.reachable for way in unknown.branches] == [True, True, None, True]
     assert unknown.dead == ()
     known = "def f(n: int):\n    if n * n < 0:\n        return 1\n"
-    assert found_in(laboratory, known, aim=Aim.BRANCHES).dead == (3,)
+    assert found_in(laboratory, known, aim=AnalysisAim.BRANCHES).dead == (3,)
 
 
 def test_a_program_that_must_be_killed_says_how_far_it_was(laboratory):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.symbolic.comparison import Ending
+from agentbench.symbolic.comparison import ComparisonEnding
 from tests.symbolic.test_trees import Trees
 
 DIFFERENT = {
@@ -66,7 +66,7 @@ def test_a_difference_is_found_in(tmp_path, name):
     source, one, other = DIFFERENT[name]
     assert one in source
     answer = Trees(tmp_path, source, source.replace(one, other)).compare("f")
-    assert answer.ending is Ending.DIFFERENT
+    assert answer.ending is ComparisonEnding.DIFFERENT
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_difference_is_found_in(tmp_path, name):
 def test_the_same_is_never_accused_for(tmp_path, name):
     source, _one, _other = DIFFERENT[name]
     answer = Trees(tmp_path, source, f"{source}\n\n# the same\n").compare("f", symbolic=True)
-    assert answer.ending is Ending.NO_DIFFERENCE
+    assert answer.ending is ComparisonEnding.NO_DIFFERENCE
 
 
 def test_what_is_printed_is_shown(tmp_path):
@@ -91,14 +91,14 @@ def test_what_is_printed_is_shown(tmp_path):
 def test_what_a_reference_complains_of_is_no_contract(tmp_path):
     left = "import sys\ndef f(x: int) -> int:\n    print(x, file=sys.stderr)\n    return x\n"
     trees = Trees(tmp_path, left, left.replace("print(x,", "print(-x,"))
-    assert trees.compare("f").ending is Ending.NO_DIFFERENCE
-    assert trees.compare("f", errors="all").ending is Ending.DIFFERENT
+    assert trees.compare("f").ending is ComparisonEnding.NO_DIFFERENCE
+    assert trees.compare("f", errors="all").ending is ComparisonEnding.DIFFERENT
 
 
 def test_no_path_proves_what_is_printed(tmp_path):
     left = "def f(x: bool) -> bool:\n    print(x)\n    return x\n"
     answer = Trees(tmp_path, left, f"{left}\n").compare("f", errors="all", symbolic=True)
-    assert (answer.ending, answer.exhausted) == (Ending.NO_DIFFERENCE, False)
+    assert (answer.ending, answer.exhausted) == (ComparisonEnding.NO_DIFFERENCE, False)
 
 
 UNSEEN = {
@@ -132,14 +132,14 @@ def test_it_is_never_called_equal_where_what_matters_is_not_seen(
     head = "_KEPT = []\nclass Closed:\n    def __init__(self, x): self._x = x\n"
     left = f"{head}def f(x: int):\n{body}"
     answer = Trees(tmp_path, left, f"{left}\n").compare("f", errors=errors, symbolic=True)
-    assert (answer.ending, answer.exhausted) == (Ending.NOT_COMPARED, False)
+    assert (answer.ending, answer.exhausted) == (ComparisonEnding.NOT_COMPARED, False)
     assert why in answer.why
 
 
 def test_a_variable_of_the_module_is_how_a_project_keeps_its_state(tmp_path):
     left = "SEEN = []\ndef f(x: int) -> int:\n    SEEN.append(x)\n    return x\n"
     trees = Trees(tmp_path, left, left.replace("append(x)", "append(-x)"))
-    assert trees.compare("f").ending is Ending.NO_DIFFERENCE
+    assert trees.compare("f").ending is ComparisonEnding.NO_DIFFERENCE
     told = trees.compare("f", errors="all").difference
     assert (told.left, told.right) == ("leaves shop.SEEN as [1]", "leaves shop.SEEN as [-1]")
 

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from agentbench.symbolic.comparison import Answer, Ending, Errors, Pair, Place, Question
+from agentbench.symbolic.comparison import (
+    ComparisonEnding,
+    ComparisonRequest,
+    ComparisonResult,
+    ErrorComparison,
+    FunctionLocation,
+    FunctionPair,
+)
 from tests.patience import with_growing_limit
 
 PROGRAM = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted/agentbench_compare.py"
@@ -34,7 +41,7 @@ BY_CONTRACT = {"exceptions": ("equal_quotient", "different_refuses", "different_
 """Those for which the gate counts only errors of the contract: to most it makes no difference."""
 
 
-def answers(question: Question) -> list[Answer]:
+def answers(question: ComparisonRequest) -> list[ComparisonResult]:
     done = subprocess.run(
         [sys.executable, "-I", str(PROGRAM), ""],
         input=question.model_dump_json().encode(),
@@ -42,7 +49,7 @@ def answers(question: Question) -> list[Answer]:
         timeout=3600,
         check=True,
     )
-    return [Answer.model_validate(json.loads(line)) for line in done.stdout.splitlines()]
+    return [ComparisonResult.model_validate(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def names(module: str) -> list[str]:
@@ -51,18 +58,18 @@ def names(module: str) -> list[str]:
     return [name for name in found if not name.endswith("_other")]
 
 
-def pair(module: str, name: str, errors: Errors) -> Pair:
-    def place(name: str) -> Place:
-        return Place(paths=(str(PAIRS),), module=module, name=name)
+def pair(module: str, name: str, errors: ErrorComparison) -> FunctionPair:
+    def place(name: str) -> FunctionLocation:
+        return FunctionLocation(paths=(str(PAIRS),), module=module, name=name)
 
-    return Pair(left=place(name), right=place(f"{name}_other"), errors=errors)
+    return FunctionPair(left=place(name), right=place(f"{name}_other"), errors=errors)
 
 
 def rows() -> list[Any]:
     """All pairs, for each kind of errors: some for the gate, the others for the soak."""
     made = []
-    for module, errors in product(CLASSES, Errors):
-        in_the_gate = IN_THE_GATE if errors is Errors.ALL else BY_CONTRACT
+    for module, errors in product(CLASSES, ErrorComparison):
+        in_the_gate = IN_THE_GATE if errors is ErrorComparison.ALL else BY_CONTRACT
         chosen = in_the_gate.get(module, ())
         others = tuple(name for name in names(module) if name not in chosen)
         if chosen:
@@ -74,11 +81,11 @@ def rows() -> list[Any]:
 
 @pytest.mark.parametrize(("module", "asked", "errors"), rows())
 def test_what_differs_is_found_and_what_is_alike_is_never_accused(
-    module: str, asked: tuple[str, ...], errors: Errors
+    module: str, asked: tuple[str, ...], errors: ErrorComparison
 ) -> None:
     alike = [name for name in asked if name.startswith("equal")]
     # Paths are searched once: they do not hang on which errors count.
-    symbolic = errors is Errors.ALL
+    symbolic = errors is ErrorComparison.ALL
     accused, unknown = _ended(module, alike, errors, symbolic=symbolic, path_seconds=2.0)
     assert (accused, unknown) == ([], [])
     different = {name for name in asked if name not in alike}
@@ -92,15 +99,15 @@ def test_what_differs_is_found_and_what_is_alike_is_never_accused(
 
 
 def _ended(
-    module: str, asked: list[str], errors: Errors, *, symbolic: bool, path_seconds: float
+    module: str, asked: list[str], errors: ErrorComparison, *, symbolic: bool, path_seconds: float
 ) -> tuple[list[str], list[str]]:
     """Those in which a difference was found, and those that could not be compared."""
     pairs = tuple(pair(module, name, errors) for name in asked)
     more = {"symbolic": symbolic, "path_seconds": path_seconds}
-    told = answers(Question(pairs=pairs, seconds=600.0, call_seconds=20.0, **more))
+    told = answers(ComparisonRequest(pairs=pairs, seconds=600.0, call_seconds=20.0, **more))
     ended = dict(zip(asked, (answer.ending for answer in told), strict=True))
-    of = {ending: [name for name in asked if ended[name] is ending] for ending in Ending}
-    return of[Ending.DIFFERENT], of[Ending.NOT_COMPARED]
+    of = {ending: [name for name in asked if ended[name] is ending] for ending in ComparisonEnding}
+    return of[ComparisonEnding.DIFFERENT], of[ComparisonEnding.NOT_COMPARED]
 
 
 def test_there_are_as_many_pairs_as_are_spoken_of() -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from agentbench.symbolic.comparison import (
-    Answer,
-    Ending,
-    Errors,
-    Pair,
-    Place,
-    Question,
-    Replay,
-    Replayed,
+    ComparisonEnding,
+    ComparisonRequest,
+    ComparisonResult,
+    ErrorComparison,
+    FunctionLocation,
+    FunctionPair,
+    ReplayRequest,
+    ReplayResult,
 )
 from tests.patience import with_growing_limit
 
@@ -42,23 +42,26 @@ class Trees:
             place.mkdir()
             (place / "shop.py").write_text(source)
 
-    def compare(self, name: str, **asked: object) -> Answer:
+    def compare(self, name: str, **asked: object) -> ComparisonResult:
         left, right = (
-            Place(paths=(str(folder),), module="shop", name=name) for folder in self.folders
+            FunctionLocation(paths=(str(folder),), module="shop", name=name)
+            for folder in self.folders
         )
-        errors = Errors(str(asked.pop("errors", "contract")))
+        errors = ErrorComparison(str(asked.pop("errors", "contract")))
         observed = asked.pop("observed", ())
-        pair = Pair(left=left, right=right, errors=errors, observed=observed)
+        pair = FunctionPair(left=left, right=right, errors=errors, observed=observed)
         # Ample, but for paths: on a slow machine fewer of them are searched, which accuses nobody.
         time = {"seconds": 60.0, "call_seconds": 20.0, "path_seconds": 3.0}
-        question = Question.model_validate({"pairs": (pair,), "symbolic": False, **time, **asked})
-        return Answer.model_validate(
+        question = ComparisonRequest.model_validate(
+            {"pairs": (pair,), "symbolic": False, **time, **asked}
+        )
+        return ComparisonResult.model_validate(
             json.loads(told("agentbench_compare.py", question.model_dump_json()))
         )
 
-    def replay(self, at: int, *program: str) -> Replayed:
-        asked = Replay(paths=(str(self.folders[at]),), program=program)
-        return Replayed.model_validate(
+    def replay(self, at: int, *program: str) -> ReplayResult:
+        asked = ReplayRequest(paths=(str(self.folders[at]),), program=program)
+        return ReplayResult.model_validate(
             json.loads(told("agentbench_replay.py", asked.model_dump_json()))
         )
 
@@ -104,7 +107,7 @@ def test_a_fault_that_needs_several_steps_is_found(tmp_path: Path) -> None:
 def test_other_private_parts_are_no_difference(tmp_path: Path, name: str) -> None:
     other = BOX.replace("_items", "_kept").replace("_size", "_room")
     answer = Trees(tmp_path, BOX, other).compare(name)
-    assert (answer.ending, answer.why) == (Ending.NO_DIFFERENCE, "")
+    assert (answer.ending, answer.why) == (ComparisonEnding.NO_DIFFERENCE, "")
 
 
 def test_a_difference_is_seen_again_in_the_trees_alone(tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_an_error_that_the_reference_runs_into_accuses_nobody(tmp_path: Path) ->
     left = "def head(items: list[int]) -> int:\n    return items[0]\n"
     right = "def head(items: list[int]) -> int:\n    return items[0] if items else 0\n"
     trees = Trees(tmp_path, left, right)
-    assert trees.compare("head").ending is Ending.NO_DIFFERENCE
+    assert trees.compare("head").ending is ComparisonEnding.NO_DIFFERENCE
     assert trees.compare("head", errors="all").difference is not None
 
 
@@ -146,13 +149,13 @@ def test_an_error_that_the_reference_raises_is_what_it_does(tmp_path: Path) -> N
 def test_what_nothing_is_known_to_make_is_not_called_alike(tmp_path: Path) -> None:
     source = "import socket\ndef f(peer: socket.socket) -> str:\n    return str(peer)\n"
     answer = Trees(tmp_path, source, source + "\n").compare("f")
-    assert (answer.ending, "socket" in answer.why) == (Ending.NOT_COMPARED, True)
+    assert (answer.ending, "socket" in answer.why) == (ComparisonEnding.NOT_COMPARED, True)
 
 
 def test_a_tree_that_cannot_be_loaded_is_not_called_alike(tmp_path: Path) -> None:
     source = "def f(n: int) -> int:\n    return n\n"
     answer = Trees(tmp_path, source, "import nowhere\n" + source).compare("f")
-    assert answer.ending is Ending.NOT_COMPARED
+    assert answer.ending is ComparisonEnding.NOT_COMPARED
     assert "ModuleNotFoundError" in answer.why
 
 
@@ -197,12 +200,12 @@ def test_code_that_does_not_end_is_a_difference(tmp_path: Path) -> None:
 def test_the_order_in_a_set_accuses_nobody(tmp_path: Path) -> None:
     left = "def f(words: list[str]) -> list[str]:\n    return list(set(words))\n"
     right = "def f(words: list[str]) -> list[str]:\n    return list(dict.fromkeys(words))\n"
-    assert Trees(tmp_path, left, right).compare("f").ending is not Ending.DIFFERENT
+    assert Trees(tmp_path, left, right).compare("f").ending is not ComparisonEnding.DIFFERENT
 
 
 def test_chance_accuses_nobody(tmp_path: Path) -> None:
     source = "import random\ndef f(n: int) -> float:\n    return random.random()\n"
-    assert Trees(tmp_path, source, source).compare("f").ending is not Ending.DIFFERENT
+    assert Trees(tmp_path, source, source).compare("f").ending is not ComparisonEnding.DIFFERENT
 
 
 def test_a_known_literal_leads_to_what_no_random_text_is(tmp_path: Path) -> None:
@@ -228,22 +231,24 @@ def test_a_reference_that_is_slow_at_times_is_compared_where_it_is_not(tmp_path:
     )
     trees = Trees(tmp_path, left, right)
 
-    def run(call_seconds: float) -> Ending:
+    def run(call_seconds: float) -> ComparisonEnding:
         time = {"seconds": 6 * call_seconds, "call_seconds": call_seconds}
         return trees.compare("fib", errors="all", **time).ending
 
     # It is not compared where a quick call was cut off, which is seen by another try.
     ending = with_growing_limit(
-        run, lambda ending: ending is not Ending.NOT_COMPARED, limits=(0.5, 2.0, 10.0, 60.0)
+        run,
+        lambda ending: ending is not ComparisonEnding.NOT_COMPARED,
+        limits=(0.5, 2.0, 10.0, 60.0),
     )
-    assert ending is Ending.NO_DIFFERENCE
+    assert ending is ComparisonEnding.NO_DIFFERENCE
 
 
 def test_numbers_so_large_that_rounding_decides_accuse_nobody(tmp_path: Path) -> None:
     left = "def f(x: float, y: float) -> float:\n    return x + y - y if y < 1e300 else 0.0\n"
     right = "def f(x: float, y: float) -> float:\n    return x if y < 1e300 else 0.0\n"
     answer = Trees(tmp_path, left, right).compare("f", errors="all", symbolic=True)
-    assert answer.ending is Ending.NO_DIFFERENCE
+    assert answer.ending is ComparisonEnding.NO_DIFFERENCE
 
 
 @pytest.mark.soak
@@ -251,4 +256,4 @@ def test_letters_of_other_scripts_accuse_no_fix_of_code_that_knows_none(tmp_path
     left = "def f(text: str) -> str:\n    return text.upper().lower()\n"
     right = "def f(text: str) -> str:\n    return text.lower()\n"
     answer = Trees(tmp_path, left, right).compare("f", symbolic=True, path_seconds=12.0)
-    assert answer.ending is Ending.NO_DIFFERENCE
+    assert answer.ending is ComparisonEnding.NO_DIFFERENCE

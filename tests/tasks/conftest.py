@@ -6,6 +6,9 @@ import pytest
 from agentbench.tasks.mirror import Mirrors
 from tests.tasks.folders import make_task
 from tests.tasks.origins import Origin
+from agentbench.tasks.git_history import mirror_of_head
+from tests.fakes import staging
+from tests.tasks.pocket import Pocket
 
 
 @pytest.fixture
@@ -24,3 +27,13 @@ def task_folder(tmp_path: Path) -> Callable[..., Path]:
         return make_task(tmp_path / "tasks" / name, **parts)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def pocket(tmp_path_factory):
+    return Pocket(tmp_path_factory.mktemp("history") / "pocket")
+
+
+@pytest.fixture(scope="session")
+def head(pocket):
+    return mirror_of_head(pocket.url, staging.mirrors())

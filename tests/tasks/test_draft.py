@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.tasks.draft import is_bundle, read_draft
+from agentbench.tasks.loading import is_git_bundle, read_draft
 from tests.tasks.folders import TOML
 
 
@@ -40,7 +40,7 @@ def test_a_folder_that_is_itself_a_link_is_read_through(task_folder, tmp_path):
     [("a.bundle", True), ("a/b.bundle", True), ("https://h/a.bundle", False), ("a.git", False)],
 )
 def test_a_bundle_is_a_path_and_no_url(url, expected):
-    assert is_bundle(url) is expected
+    assert is_git_bundle(url) is expected
 
 
 def test_scripts_that_judge_and_solve_need_their_files(task_folder):

@@ -6,16 +6,10 @@ from threading import Event
 
 import pytest
 
-from agentbench.tasks.host_git import GitAnswer, git, without_credentials
+from agentbench.tasks.host_git import git, GitResult
+from agentbench.core.redaction import without_credentials
 from tests.patience import with_growing_limit
-from tests.tasks.conditions import (
-    closed_port,
-    commands_with,
-    odd_user,
-    silent_server,
-    telltale,
-    telltale_hooks,
-)
+from tests.tasks.conditions import closed_port, commands_with, odd_user, silent_server, telltale, telltale_hooks
 
 
 def clone(url, tmp_path, **options):
@@ -36,7 +30,7 @@ def test_a_file_can_be_its_standard_input(tmp_path):
 
 
 def test_a_complaint_is_one_line_without_boilerplate_and_credentials():
-    answer = GitAnswer(
+    answer = GitResult(
         status=128,
         stdout=b"",
         stderr="Cloning into 'x'...\nwarning: redirecting\n"
@@ -51,8 +45,8 @@ def test_a_complaint_is_one_line_without_boilerplate_and_credentials():
 
 
 def test_a_silent_failure_is_told_by_its_number_and_a_long_one_is_cut():
-    assert GitAnswer(status=3, stdout=b"", stderr=" \n").complaint == "git exited 3"
-    long = GitAnswer(status=3, stdout=b"", stderr="x" * 999).complaint
+    assert GitResult(status=3, stdout=b"", stderr=" \n").complaint == "git exited 3"
+    long = GitResult(status=3, stdout=b"", stderr="x" * 999).complaint
     assert long == f"{'x' * 399}…"
 
 

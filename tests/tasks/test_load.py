@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.tasks.load import load_task, load_tasks
+from agentbench.tasks.loading import load_task, load_tasks
 from tests.tasks.folders import CODE, FIX, TESTS, TOML
 from tests.tasks.origins import listing
 

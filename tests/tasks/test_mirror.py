@@ -8,19 +8,12 @@ from threading import Event
 import pytest
 
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
-from agentbench.file_lock import FileLock
+from agentbench.core.file_locks import FileLock
 from agentbench.tasks.mirror import Mirrors, tree_digest
-from agentbench.tasks.overlay import overlay_of
-from agentbench.tasks.source import RepoSource
+from agentbench.tasks.git_trees import apply_patch_to_commit
+from agentbench.tasks.task import RepoSource
 from tests.patience import with_growing_limit
-from tests.tasks.conditions import (
-    closed_port,
-    commands_with,
-    odd_user,
-    silent_server,
-    telltale,
-    telltale_hooks,
-)
+from tests.tasks.conditions import closed_port, commands_with, odd_user, silent_server, telltale, telltale_hooks
 from tests.tasks.origins import listing, run_git
 
 NOWHERE = "0" * 40
@@ -205,7 +198,7 @@ class TestUrl:
         assert run_git("cat-file", "blob", f"{commit}:a", cwd=origin.path) == "swapped"
         mirror = mirrors.of(of_url(origin, commit))
         patch = b"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-honest\n\\ No newline at end of file\n+fixed\n"
-        assert len(overlay_of(patch, mirror).files) == 1
+        assert len(apply_patch_to_commit(patch, mirror).files) == 1
 
     def test_a_user_with_odd_settings_gets_the_same_mirror(
         self, mirrors, origin, tmp_path, monkeypatch

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.tasks.pytest_command import PytestCommand, parse_pytest_command
+from agentbench.tasks.problem import parse_pytest_command, PytestCommand
 
 
 @pytest.mark.parametrize(

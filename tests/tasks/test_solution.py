@@ -1,5 +1,5 @@
-from agentbench.tasks.patched_file import PatchedFile
-from agentbench.tasks.solution import files_of
+from agentbench.core.files import FileContent
+from agentbench.tasks.scripts import script_files
 
 
 def test_scripts_are_executable_and_links_are_what_they_lead_to(tmp_path):
@@ -7,14 +7,14 @@ def test_scripts_are_executable_and_links_are_what_they_lead_to(tmp_path):
     (tmp_path / "deep" / "solve.sh").write_bytes(b"#!/bin/sh\n")
     (tmp_path / "data").write_bytes(b"1")
     (tmp_path / "same").symlink_to("data")
-    found = {str(name): file for name, file in files_of(tmp_path).items()}
+    found = {str(name): file for name, file in script_files(tmp_path).items()}
     assert found == {
-        "data": PatchedFile(content=b"1", executable=False),
-        "deep/solve.sh": PatchedFile(content=b"#!/bin/sh\n", executable=True),
-        "same": PatchedFile(content=b"1", executable=False),
+        "data": FileContent(content=b"1", executable=False),
+        "deep/solve.sh": FileContent(content=b"#!/bin/sh\n", executable=True),
+        "same": FileContent(content=b"1", executable=False),
     }
 
 
 def test_a_link_to_nowhere_is_left_out(tmp_path):
     (tmp_path / "gone").symlink_to("nothing")
-    assert files_of(tmp_path) == {}
+    assert script_files(tmp_path) == {}

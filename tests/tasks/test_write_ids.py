@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentbench.tasks.write_ids import write_ids
+from agentbench.tasks.writing import write_test_lists
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def task_file(tmp_path):
 
 def rewritten(task_file, before, **lists):
     task_file.write_bytes(before.encode())
-    write_ids(task_file, **lists)
+    write_test_lists(task_file, **lists)
     return task_file.read_bytes().decode()
 
 

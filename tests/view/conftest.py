@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 from starlette.testclient import TestClient
 
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from agentbench.view.app import make_app
-from agentbench.view.door import Guard
+from agentbench.view.auth_guard import AccessPolicy
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.view.server import serving
 
@@ -35,7 +35,7 @@ class Shown(NamedTuple):
 
 def client_of(folder: Path, **more) -> TestClient:
     """A client of the page over a folder, in this process."""
-    guard = Guard(**{"host": "127.0.0.1", "port": PORT, **more})
+    guard = AccessPolicy(**{"host": "127.0.0.1", "port": PORT, **more})
     return TestClient(
         make_app(folder, guard), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False
     )

@@ -2,18 +2,27 @@
 
 from pathlib import Path
 
-from agentbench.agents.trajectory.atif import (
+from agentbench.attempt.record import AgentRecord, AttemptRecord, PatchRecord, UsageRecord
+from agentbench.integrity.records import (
+    ChangedExpectation,
+    ControlledTest,
+    ControlRun,
+    Controls,
+    DroppedPath,
+    ValueKind,
+    WeakControl,
+)
+from agentbench.models.atif import (
     FinalMetrics,
     Observation,
     ObservationResult,
-    Source,
     Step,
+    StepSource,
     ToolCall,
     Trajectory,
     TrajectoryAgent,
 )
-from agentbench.runs.record import AgentRecord, AttemptRecord, PatchRecord, UsageRecord
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import (
     AgentEnding,
     Ending,
@@ -22,20 +31,10 @@ from agentbench.scoring.evidence import (
     Finding,
     NodeId,
     Severity,
-    StageName,
 )
-from agentbench.scoring.taxonomy import FailureReason
-from agentbench.stages.verification.controls import (
-    ControlledTest,
-    ControlRun,
-    Controls,
-    DrawnMutant,
-    WeakControl,
-)
-from agentbench.stages.verification.dropped import Dropped
-from agentbench.stages.verification.mutation.value_kind import ValueKind
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task import ControlLevel
 from tests.runs.records import configuration, record_of
 from tests.scoring import strategies
 from tests.view.hostile import HOSTILE, not_text
@@ -91,7 +90,7 @@ def hostile_record(text: str, attempt: int) -> AttemptRecord:
         controls=_controls(text, node),
         patch=PatchRecord(
             path=text, sha256=text, files=1, insertions=1, deletions=1,
-            dropped=(Dropped(path=text, why=text),),
+            dropped=(DroppedPath(path=text, why=text),),
         ),
         agent_run=AgentRecord(ending=AgentEnding.TOOL_ERROR, detail=text),
         usage=UsageRecord(requests=1, cost_usd=1.0, llm_errors={text: 1}),
@@ -117,7 +116,7 @@ def leave_files(folder: Path, text: str) -> None:
 
 
 def _controls(text: str, node: NodeId) -> Controls:
-    drawn = DrawnMutant(
+    drawn = ChangedExpectation(
         file=text, function=text, line=1, kind=next(iter(ValueKind)), original=text,
         replacement=text,
     )  # fmt: skip
@@ -141,10 +140,10 @@ def _trajectory(text: str) -> Trajectory:
         session_id=text,
         agent=TrajectoryAgent(name=text, version=text, model_name=text),
         steps=(
-            Step(step_id=1, source=Source.USER, message=text),
+            Step(step_id=1, source=StepSource.USER, message=text),
             Step(
                 step_id=2,
-                source=Source.AGENT,
+                source=StepSource.AGENT,
                 message=text,
                 reasoning_content=text,
                 tool_calls=(call,),

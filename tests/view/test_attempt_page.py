@@ -2,21 +2,21 @@ import re
 from datetime import timedelta
 from itertools import pairwise
 
-from agentbench.runs.record import PatchRecord, StageRecord
-from agentbench.runs.store import RunStore
-from agentbench.scoring.evidence import Ending, Evidence, StageName
-from agentbench.scoring.taxonomy import FailureReason
-from agentbench.stages.verification.controls import (
+from agentbench.attempt.record import PatchRecord, StageRecord
+from agentbench.integrity.records import (
+    ChangedExpectation,
     ControlledTest,
     ControlRun,
     Controls,
-    DrawnMutant,
+    DroppedPath,
+    ValueKind,
     WeakControl,
 )
-from agentbench.stages.verification.dropped import Dropped
-from agentbench.stages.verification.mutation.value_kind import ValueKind
-from agentbench.stages.verification.tool_caches import ToolCache
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.integrity.tool_caches import ToolCache
+from agentbench.runs.store.store import RunStore
+from agentbench.scoring.evidence import Ending, Evidence
+from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.tasks.task import ControlLevel
 from tests.runs.records import configuration, crashed, failed, lost, resolved
 from tests.scoring import strategies
 from tests.view.conftest import client_of
@@ -97,7 +97,7 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
         ControlledTest(node_id=strategies.A, must="fail", outcome="passed"),
         ControlledTest(node_id=strategies.B, must="pass", outcome="passed"),
     )
-    drawn = DrawnMutant(
+    drawn = ChangedExpectation(
         file="tests/test_it.py", function="test_a", line=3, kind=ValueKind(next(iter(ValueKind))),
         original="1", replacement="2",
     )  # fmt: skip
@@ -109,7 +109,7 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
     )
     patch = PatchRecord(
         path="../../../secret", sha256="0", files=1, insertions=1, deletions=2,
-        dropped=(Dropped(path="conftest.py", why="protected"),),
+        dropped=(DroppedPath(path="conftest.py", why="protected"),),
         tool_caches=(ToolCache(path=".mypy_cache", files=2, size=2048),),
     )  # fmt: skip
     record = resolved(controls=controls, patch=patch, warnings=("odd <i>thing</i>",))

@@ -1,6 +1,6 @@
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.scoring.verdict import CaseChange
-from agentbench.view.case_table import CASES, CaseFilter, choose_cases
+from agentbench.view.queries import CASES_PER_PAGE, CaseFilter, select_cases
 
 
 def case(name, baseline, final, listed=None):
@@ -18,7 +18,7 @@ TESTS = (
 
 
 def names(chosen):
-    return [each.node_id for each in choose_cases(TESTS, chosen, 1).cases]
+    return [each.node_id for each in select_cases(TESTS, chosen, 1).cases]
 
 
 def test_those_are_shown_that_were_asked_for():
@@ -30,18 +30,18 @@ def test_those_are_shown_that_were_asked_for():
 
 def test_those_that_changed_are_shown_first_and_all_where_none_did():
     assert names(None) == ["fixed", "new", "gone"]
-    unchanged = choose_cases(TESTS[1:2], None, 1)
+    unchanged = select_cases(TESTS[1:2], None, 1)
     assert unchanged.chosen is CaseFilter.ALL
     assert len(unchanged.cases) == 1
 
 
 def test_it_is_told_how_many_each_filter_lets_through():
-    assert choose_cases(TESTS, None, 1).counts == {
+    assert select_cases(TESTS, None, 1).counts == {
         CaseFilter.CHANGED: 3, CaseFilter.NOT_PASSED: 2, CaseFilter.LISTED: 2, CaseFilter.ALL: 5,
     }  # fmt: skip
 
 
 def test_many_are_shown_a_page_at_a_time():
-    many = [case(str(number), FAILED, PASSED) for number in range(CASES + 3)]
-    page = choose_cases(many, CaseFilter.ALL, 5)
+    many = [case(str(number), FAILED, PASSED) for number in range(CASES_PER_PAGE + 3)]
+    page = select_cases(many, CaseFilter.ALL, 5)
     assert (page.number, page.count, len(page.cases)) == (2, 2, 3)

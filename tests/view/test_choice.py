@@ -2,17 +2,24 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from agentbench.report.rows import verdict_word
-from agentbench.runs.headline import Headline
-from agentbench.runs.record import TimingRecord, UsageRecord
+from agentbench.attempt.record import TimingRecord, UsageRecord
+from agentbench.report.attempt_rows import verdict_word
+from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
-from agentbench.view.choice import PAGE, Choice, SortKey, Tries, VerdictWord, choose
+from agentbench.view.queries import (
+    ATTEMPTS_PER_PAGE,
+    AttemptQuery,
+    RetryFilter,
+    SortKey,
+    VerdictFilter,
+    select_attempts,
+)
 from tests.runs.records import failed, lost, resolved
 
 
 def told(make, task, **more):
-    return Headline.of(make(task_id=TaskId(task), **more))
+    return AttemptSummary.of(make(task_id=TaskId(task), **more))
 
 
 ATTEMPTS = [
@@ -24,7 +31,7 @@ ATTEMPTS = [
 
 
 def chosen(**choice):
-    page = choose(ATTEMPTS, range(len(ATTEMPTS)), Choice(**choice))
+    page = select_attempts(ATTEMPTS, range(len(ATTEMPTS)), AttemptQuery(**choice))
     return list(page.numbers)
 
 
@@ -44,7 +51,7 @@ def chosen(**choice):
         ({"sort": SortKey.FAULT}, [0, 1, 3, 2]),
         ({"sort": SortKey.ATTEMPT}, [1, 0, 3, 2]),
         ({"task": "alpha"}, [1, 2]),
-        ({"verdict": VerdictWord.RESOLVED}, [0]),
+        ({"verdict": VerdictFilter.RESOLVED}, [0]),
         ({"reason": FailureReason.TESTS_FAILED}, [1, 3]),
         ({"fault": Fault.INFRASTRUCTURE}, [2]),
         ({"text": "ALPHA"}, [1, 2]),
@@ -61,47 +68,53 @@ def test_the_attempts_that_were_asked_for_come_in_that_order(choice, numbers):
 
 
 def test_only_the_numbers_that_are_looked_at_are_shown():
-    assert list(choose(ATTEMPTS, [0, 3], Choice()).numbers) == [0, 3]
+    assert list(select_attempts(ATTEMPTS, [0, 3], AttemptQuery()).numbers) == [0, 3]
 
 
 def test_many_attempts_are_shown_a_page_at_a_time():
-    many = [told(resolved, f"t{number:04}") for number in range(2 * PAGE + 5)]
-    pages = [choose(many, range(len(many)), Choice(page=number)) for number in (1, 2, 3, 9)]
+    many = [told(resolved, f"t{number:04}") for number in range(2 * ATTEMPTS_PER_PAGE + 5)]
+    pages = [
+        select_attempts(many, range(len(many)), AttemptQuery(page=number))
+        for number in (1, 2, 3, 9)
+    ]
+    size = ATTEMPTS_PER_PAGE
     assert [(page.first, page.last, page.number) for page in pages] == [
-        (1, PAGE, 1), (PAGE + 1, 2 * PAGE, 2), (2 * PAGE + 1, 2 * PAGE + 5, 3),
-        (2 * PAGE + 1, 2 * PAGE + 5, 3),
+        (1, size, 1),
+        (size + 1, 2 * size, 2),
+        (2 * size + 1, 2 * size + 5, 3),
+        (2 * size + 1, 2 * size + 5, 3),
     ]  # fmt: skip
     assert {page.count for page in pages} == {3}
-    nothing = choose(many, [], Choice())
+    nothing = select_attempts(many, [], AttemptQuery())
     assert (nothing.first, nothing.last, nothing.count, nothing.total) == (0, 0, 1, 0)
 
 
 @pytest.mark.parametrize(
     "choice",
     [
-        Choice(),
-        Choice(text="a&b=c", task="t/ü", verdict=VerdictWord.FAILED, page=3),
-        Choice(reason=FailureReason.TIMEOUT, fault=Fault.AGENT, tries=Tries.ALL),
-        Choice(sort=SortKey.SECONDS, descending=True),
-        Choice(descending=True),
+        AttemptQuery(),
+        AttemptQuery(text="a&b=c", task="t/ü", verdict=VerdictFilter.FAILED, page=3),
+        AttemptQuery(reason=FailureReason.TIMEOUT, fault=Fault.AGENT, tries=RetryFilter.ALL),
+        AttemptQuery(sort=SortKey.SECONDS, descending=True),
+        AttemptQuery(descending=True),
     ],
 )
 def test_an_address_says_all_of_a_choice(choice):
     query = choice.query(page=choice.page)
-    assert Choice.of(dict(parse_qsl(query.removeprefix("?")))) == choice
+    assert AttemptQuery.of(dict(parse_qsl(query.removeprefix("?")))) == choice
 
 
 def test_a_change_begins_at_the_first_page():
-    choice = Choice(text="x", page=7)
+    choice = AttemptQuery(text="x", page=7)
     assert choice.query(fault=Fault.TASK) == "?q=x&fault=task"
 
 
 def test_a_column_that_is_sorted_by_turns_round():
-    choice = Choice(sort=SortKey.COST)
+    choice = AttemptQuery(sort=SortKey.COST)
     assert choice.sorted_by(SortKey.COST) == "?sort=-cost"
     assert choice.sorted_by(SortKey.SECONDS) == "?sort=seconds"
-    assert Choice(sort=SortKey.COST, descending=True).sorted_by(SortKey.COST) == "?sort=cost"
+    assert AttemptQuery(sort=SortKey.COST, descending=True).sorted_by(SortKey.COST) == "?sort=cost"
 
 
 def test_every_verdict_can_be_asked_for():
-    assert {verdict_word(attempt) for attempt in ATTEMPTS} <= set(VerdictWord)
+    assert {verdict_word(attempt) for attempt in ATTEMPTS} <= set(VerdictFilter)

@@ -2,8 +2,8 @@ import html
 import re
 
 from agentbench.report.comparison import compare
-from agentbench.report.significance import statement
-from agentbench.runs.store import RunStore
+from agentbench.report.formatting import statement
+from agentbench.runs.store.store import RunStore
 from agentbench.tasks.problem import TaskId
 from tests.runs.records import configuration, failed, resolved
 from tests.view.conftest import client_of

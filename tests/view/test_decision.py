@@ -2,7 +2,12 @@ from hypothesis import given
 
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
 from agentbench.scoring.taxonomy import FailureReason
-from agentbench.view.decision import Standing, considered, in_one_sentence, not_seen
+from agentbench.view.attempt_page import (
+    ReasonStatus,
+    explain_decision,
+    reason_candidates,
+    reasons_without_evidence,
+)
 from tests.runs.records import failed, record_of, records, resolved
 from tests.scoring import strategies
 
@@ -11,27 +16,27 @@ def test_a_late_agent_whose_tests_fail_is_told_with_both_reasons():
     final = strategies.ran(strategies.case(strategies.A, "failed"), strategies.case(strategies.B))
     late = Evidence(agent=AgentEnding.TIME_LIMIT)
     record = record_of(strategies.attempt(final, agent_run=late))
-    first, second = considered(record)
-    assert (first.reason, first.standing) == (FailureReason.TIMEOUT, Standing.DECIDED)
-    assert (second.reason, second.standing) == (FailureReason.TESTS_FAILED, Standing.OUTRANKED)
+    first, second = reason_candidates(record)
+    assert (first.reason, first.standing) == (FailureReason.TIMEOUT, ReasonStatus.DECIDED)
+    assert (second.reason, second.standing) == (FailureReason.TESTS_FAILED, ReasonStatus.OUTRANKED)
     assert second.why == "TIMEOUT stands before it"
     assert second.failure is not None
     assert strategies.A in second.failure.detail or "test" in second.failure.detail
-    assert "TIMEOUT has the lowest precedence number (9)" in in_one_sentence(record)
-    assert "TESTS_FAILED (11)" in in_one_sentence(record)
+    assert "TIMEOUT has the lowest precedence number (9)" in explain_decision(record)
+    assert "TESTS_FAILED (11)" in explain_decision(record)
 
 
 def test_a_reason_alone_is_told_as_such():
     record = failed()
-    assert in_one_sentence(record).startswith("TESTS_FAILED is the only reason")
-    assert [each.standing for each in considered(record)] == [Standing.DECIDED]
+    assert explain_decision(record).startswith("TESTS_FAILED is the only reason")
+    assert [each.standing for each in reason_candidates(record)] == [ReasonStatus.DECIDED]
 
 
 def test_a_resolved_attempt_has_nothing_to_weigh():
     record = resolved()
-    assert considered(record) == ()
-    assert "passed" in in_one_sentence(record)
-    assert len(not_seen(record)) == len(FailureReason)
+    assert reason_candidates(record) == ()
+    assert "passed" in explain_decision(record)
+    assert len(reasons_without_evidence(record)) == len(FailureReason)
 
 
 def test_a_quarantined_attempt_is_told_why():
@@ -40,18 +45,18 @@ def test_a_quarantined_attempt_is_told_why():
     agent = Evidence(agent=AgentEnding.SUBMITTED, findings=(cheat,))
     record = record_of(strategies.attempt(passed, agent_run=agent))
     assert record.quarantined
-    assert "set aside all the same: peeked at agent: read the key" in in_one_sentence(record)
+    assert "set aside all the same: peeked at agent: read the key" in explain_decision(record)
 
 
 @given(records())
 def test_exactly_one_reason_decides_wherever_there_is_one(record):
-    told = considered(record)
-    decided = [each for each in told if each.standing is Standing.DECIDED]
+    told = reason_candidates(record)
+    decided = [each for each in told if each.standing is ReasonStatus.DECIDED]
     assert [each.reason for each in decided] == (
         [record.failure_reason] if record.failure_reason else []
     )
     assert len(told) == len(record.failures)
-    assert {each.reason for each in told} | {each.reason for each in not_seen(record)} == set(
-        FailureReason
-    )
-    assert in_one_sentence(record)
+    assert {each.reason for each in told} | {
+        each.reason for each in reasons_without_evidence(record)
+    } == set(FailureReason)
+    assert explain_decision(record)

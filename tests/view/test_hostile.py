@@ -5,12 +5,12 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from agentbench.runs.run_lock import alone
+from agentbench.runs.store.store import run_lock
 from tests.view.conftest import client_of
 from tests.view.hostile import HOSTILE, OUTSIDE, SCRIPT
 from tests.view.hostile_run import TASK, write_hostile_run
 from tests.view.server import serving
-from tests.view.test_under_way import begun
+from tests.view.test_running_attempts import begun
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
 ELEMENTS = "script:not([src='/static/view.js']), img, iframe, object, embed, video, style, base, x"
@@ -159,7 +159,7 @@ def test_a_log_that_grows_is_worked_into_the_page_as_text(watched, runs):
     log = run / "attempts" / TASK / "99" / "stages" / "agent_run.log"
     log.parent.mkdir()
     log.write_text("")
-    with alone(run):
+    with run_lock(run):
         watched.open("/runs/hostile-2")
         for first in range(0, len(HOSTILE), 8):
             texts = "\n".join(text[-200:] for text in HOSTILE[first : first + 8])

@@ -1,7 +1,7 @@
 import re
 
-from agentbench.view.patch_text import in_colour, read_patch
-from agentbench.view.places import RunsFolder
+from agentbench.view.attempt_files import highlight_patch, read_patch
+from agentbench.view.runs_folder import RunsFolder
 
 PATCH = """\
 diff --git a/x.py b/x.py
@@ -55,4 +55,4 @@ def test_no_patch_is_none(tmp_path):
 
 
 def test_nothing_is_nothing():
-    assert in_colour("").strip() == ""
+    assert highlight_patch("").strip() == ""

@@ -1,9 +1,9 @@
 import pytest
 from starlette.requests import Request
 
-from agentbench.view.places import NotThereError, RunsFolder
-from agentbench.view.room import Room, html
-from agentbench.view.shelf import Shelf
+from agentbench.view.rendering import PageContext, html_response
+from agentbench.view.run_cache import RunCache
+from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
 
 
 def asked(**names):
@@ -11,19 +11,19 @@ def asked(**names):
 
 
 def test_what_an_address_names_is_found_or_told_to_be_missing(shown):
-    room = Room(folder=RunsFolder(shown.folder), shelf=Shelf())
+    room = PageContext(folder=RunsFolder(shown.folder), shelf=RunCache())
     run = room.run(asked(run=shown.first))
     assert run.name == shown.first
     task, name = shown.place(lambda _told: True).split("/")
     folder = room.attempt_folder(asked(run=shown.first, task=task, name=name))
     assert folder.is_dir()
-    with pytest.raises(NotThereError):
+    with pytest.raises(PageNotFoundError):
         room.run(asked(run="nothing"))
-    with pytest.raises(NotThereError):
+    with pytest.raises(PageNotFoundError):
         room.attempt_folder(asked(run=shown.first, task=task, name="99"))
 
 
 def test_a_page_is_html_with_its_status():
-    answer = html("message.html", {"title": "T", "message": "<b>"}, 404)
+    answer = html_response("message.html", {"title": "T", "message": "<b>"}, 404)
     assert (answer.status_code, answer.media_type) == (404, "text/html")
     assert b"&lt;b&gt;" in answer.body

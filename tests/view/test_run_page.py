@@ -1,18 +1,17 @@
 import re
 
-from agentbench.report.summary import Summary
-from agentbench.runs.run_lock import alone
-from agentbench.runs.store import RunStore
+from agentbench.report.summary import ResultSummary
+from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.tasks.problem import TaskId
 from benchmarks.synthetic_run import Wanted, write_run
 from tests.runs.records import configuration, failed, lost, resolved
 from tests.view.conftest import client_of
-from tests.view.test_under_way import begun
+from tests.view.test_running_attempts import begun
 
 
 def summary_of(shown):
     reading = RunStore(shown.folder / shown.first).reading()
-    return Summary.of(reading.headlines[number] for number in reading.latest())
+    return ResultSummary.of(reading.headlines[number] for number in reading.latest())
 
 
 def rows(text):
@@ -98,7 +97,7 @@ def test_a_run_that_goes_on_shows_what_goes_on(tmp_path):
     (stages / "agent_run.log").write_text("[    0.100 stdout] <b>looking</b>\n")
     client = client_of(tmp_path)
     address = f"/runs/{store.folder.name}"
-    with alone(store.folder):
+    with run_lock(store.folder):
         text = client.get(address).text
         assert "1 of 4 attempts done, 0 resolved" in text
         assert "&lt;b&gt;looking&lt;/b&gt;" in text

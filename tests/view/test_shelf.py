@@ -3,10 +3,9 @@ from datetime import UTC, datetime
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.runs.run_lock import alone
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.tasks.problem import TaskId
-from agentbench.view.shelf import Shelf
+from agentbench.view.run_cache import RunCache
 from tests.runs.records import configuration, failed, resolved
 
 
@@ -24,7 +23,7 @@ def add(store, record):
 
 
 def test_a_run_is_read_once_and_again_when_it_has_changed(store):
-    shelf = Shelf()
+    shelf = RunCache()
     first = shelf.run(store.folder)
     assert shelf.run(store.folder) is first
     assert shelf.glance(store.folder) is first.glance
@@ -36,9 +35,9 @@ def test_a_run_is_read_once_and_again_when_it_has_changed(store):
 
 
 def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
-    shelf = Shelf()
+    shelf = RunCache()
     add(store, failed(attempt=2))
-    with alone(store.folder):
+    with run_lock(store.folder):
         before = shelf.run(store.folder)
         assert before.glance.ending == "live"
         path = store.folder / "attempts.jsonl"
@@ -60,9 +59,9 @@ def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
 
 
 def test_a_line_that_is_being_written_is_read_once_it_is_whole(store):
-    shelf = Shelf()
+    shelf = RunCache()
     line = failed(attempt=2).sealed_json().encode() + b"\n"
-    with alone(store.folder), (store.folder / "attempts.jsonl").open("ab", buffering=0) as lines:
+    with run_lock(store.folder), (store.folder / "attempts.jsonl").open("ab", buffering=0) as lines:
         assert len(shelf.run(store.folder).headlines) == 1
         lines.write(line[:90])
         assert len(shelf.run(store.folder).headlines) == 1
@@ -71,9 +70,9 @@ def test_a_line_that_is_being_written_is_read_once_it_is_whole(store):
 
 
 def test_a_file_that_was_written_anew_is_read_anew(store):
-    shelf = Shelf()
+    shelf = RunCache()
     path = store.folder / "attempts.jsonl"
-    with alone(store.folder):
+    with run_lock(store.folder):
         shelf.run(store.folder)
         add(store, failed(attempt=2))
         shelf.run(store.folder)
@@ -83,7 +82,7 @@ def test_a_file_that_was_written_anew_is_read_anew(store):
 
 
 def test_runs_that_nobody_looks_at_are_forgotten(tmp_path):
-    shelf = Shelf(most_headlines=3)
+    shelf = RunCache(most_headlines=3)
     folders = []
     for name in ("a", "b", "c"):
         store = RunStore.create(tmp_path, configuration(run_id=name))
@@ -97,7 +96,7 @@ def test_runs_that_nobody_looks_at_are_forgotten(tmp_path):
 
 def test_a_run_that_cannot_be_read_is_told_in_a_list_and_refused_by_itself(store):
     (store.folder / "attempts.jsonl").write_text('{"schema_version": 99}\n')
-    shelf = Shelf()
+    shelf = RunCache()
     glance = shelf.glance(store.folder)
     assert glance.summary is None
     assert "newer agentbench" in glance.warnings[0]
@@ -107,7 +106,7 @@ def test_a_run_that_cannot_be_read_is_told_in_a_list_and_refused_by_itself(store
 
 def test_a_run_whose_own_file_is_damaged_is_shown_by_its_records(store):
     (store.folder / "run.json").write_text("{")
-    shelf = Shelf()
+    shelf = RunCache()
     glance = shelf.glance(store.folder)
     assert (glance.configuration, glance.planned, glance.ending) == (None, None, "unknown")
     assert glance.summary.overall.total == 1
@@ -116,7 +115,7 @@ def test_a_run_whose_own_file_is_damaged_is_shown_by_its_records(store):
 
 
 def test_when_a_run_began_is_read_from_its_own_file(store):
-    shelf = Shelf()
+    shelf = RunCache()
     assert shelf.began(store.folder) == store.configuration().started_at
     assert shelf.began(store.folder / "gone") == datetime.min.replace(tzinfo=UTC)
 
@@ -124,7 +123,7 @@ def test_when_a_run_began_is_read_from_its_own_file(store):
 def test_the_places_of_records_are_known_with_their_last_number(store):
     add(store, failed(attempt=1, retry_of=1, task_id=TaskId("one")))
     add(store, failed(attempt=2))
-    run = Shelf().run(store.folder)
+    run = RunCache().run(store.folder)
     assert run.numbers == {"one/1": 0, "one/1.retry-1": 1, "one/2": 2}
     assert [told.place for told in run.headlines] == ["one/1.retry-1", "one/2"]
 
@@ -134,7 +133,7 @@ def test_attempts_go_on_only_while_the_run_does(store):
     (folder / "events.jsonl").write_text(
         f'{{"at": "{datetime.now(UTC).isoformat()}", "event": "registered"}}\n'
     )
-    assert Shelf().run(store.folder).under_way() == []
-    with alone(store.folder):
-        (one,) = Shelf().run(store.folder).under_way()
+    assert RunCache().run(store.folder).under_way() == []
+    with run_lock(store.folder):
+        (one,) = RunCache().run(store.folder).under_way()
     assert one.place == "two/1"

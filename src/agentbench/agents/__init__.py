@@ -1,1 +1,1 @@
-"""Agents: what tries to fix the bug; each gets a Problem and a Sandbox, never the answer."""
+"""Agents: what an agent is, the built-in agents, and presets of others' agents."""

@@ -1,16 +1,92 @@
-"""The agent that is a command line, run in the sandbox."""
+"""The agent that is a command line, run in the sandbox, and the programs that it starts."""
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 
-from agentbench.agents.command_programs import programs_of
-from agentbench.agents.gateway.behind_relay import behind_relay
-from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
-from agentbench.sandbox.archive import tar_of_file
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.models.gateway.relay import relayed_command
+from agentbench.models.interface import ModelEndpoint
+from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from agentbench.tasks.problem import Problem
+
+_FIND_TIMEOUT = timedelta(seconds=60)
+_PUNCTUATION = "|&;()<>\n"
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+_EXPANDED = re.compile(r"[$`*?\[\]{}~!\\]")
+_REDIRECTION = re.compile(r"(?!<<)[<>&]*[<>][<>&]*")  # without here-documents
+# A shell's own commands are found, too.
+_FIND_MISSING = 'for name do command -v "$name" > /dev/null 2>&1 || printf "%s\\n" "$name"; done'
+
+
+def programs_of(line: str) -> tuple[str, ...]:
+    """The programs of a command or a pipeline, each once; none where the shell decides more.
+
+    >>> programs_of("TERM=dumb my-agent --task {instruction} 2>&1 | tee log")
+    ('my-agent', 'tee')
+    >>> programs_of("cd tools && ./my-agent")
+    ()
+    """
+    try:
+        found = [
+            _program(words)
+            for words in _pipeline_commands(line.replace("{instruction}", "x").strip())
+        ]
+    except ValueError:  # more than a pipeline, or an open quote
+        return ()
+    return tuple(dict.fromkeys(found))
+
+
+def missing_programs(
+    sandbox: Sandbox, programs: Sequence[str], env: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Those that a shell does not find in the sandbox, started in its workspace.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    look = Command(
+        argv=("sh", "-c", _FIND_MISSING, "sh", *programs), timeout=_FIND_TIMEOUT, env=env
+    )
+    looked = sandbox.run(look)
+    return tuple(name for name in programs if name in looked.stdout.splitlines())
+
+
+def _pipeline_commands(line: str) -> Iterator[list[str]]:
+    """The words of each command of a pipeline, without redirections."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_PUNCTUATION)
+    lexer.whitespace, lexer.whitespace_split = " \t", True
+    words: list[str] = []
+    tokens = iter(lexer)
+    for token in tokens:
+        if token == "|":
+            yield words
+            words = []
+        elif _REDIRECTION.fullmatch(token):
+            if words and words[-1].isdigit():
+                words.pop()  # the descriptor: an argument before it is no less a redirection
+            next(tokens, None)
+        elif token and set(token) <= set(_PUNCTUATION):
+            raise ValueError("no mere pipeline")
+        else:
+            words.append(token)
+    yield words
+
+
+def _program(words: list[str]) -> str:
+    for word in words:
+        assigned = _ASSIGNMENT.match(word)
+        if assigned is None:
+            if not word or _EXPANDED.search(word) or "\n" in word:
+                raise ValueError("a name that the shell makes")
+            return word
+        if assigned[1] == "PATH":
+            raise ValueError("looked for elsewhere")
+    raise ValueError("no program")
+
 
 _LAST_LINES = 5
 _NOT_FOUND = 127  # as a shell exits
@@ -40,7 +116,7 @@ class CommandAgent:
         problem: Problem,
         sandbox: Sandbox,
         budget: Budget,
-        model: ModelDoor | None,
+        model: ModelEndpoint | None,
     ) -> AgentOutcome:
         """Run the command to its end or to the end of the budget."""
         instruction = problem.instruction.encode()
@@ -55,16 +131,18 @@ class CommandAgent:
         return outcome_of(run_with_model(command, sandbox, model), budget)
 
 
-def not_found(programs: Sequence[str]) -> str:
+def not_found_message(programs: Sequence[str]) -> str:
     """What is said about programs that are missing where an agent is to work."""
     return f"Agent command not found: {', '.join(programs)}"
 
 
-def run_with_model(command: Command, sandbox: Sandbox, model: ModelDoor | None) -> CommandResult:
+def run_with_model(
+    command: Command, sandbox: Sandbox, model: ModelEndpoint | None
+) -> CommandResult:
     """Run a command, behind the relay if there is a model; the result names the command alone."""
     if model is None:
         return sandbox.run(command)
-    result = sandbox.run(behind_relay(command, sandbox, model))
+    result = sandbox.run(relayed_command(command, sandbox, model))
     return result.model_copy(update={"argv": command.argv})
 
 
@@ -75,18 +153,22 @@ def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
     if result.ending is Ending.TIMED_OUT:
         detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
         return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=result, steps=1)
-    missing = _missing(result)
-    detail = not_found((missing,)) if missing else f"agent {_how(result)}{_last_lines(result)}"
+    missing = _missing_program(result)
+    detail = (
+        not_found_message((missing,))
+        if missing
+        else f"agent {_ending_text(result)}{_last_lines(result)}"
+    )
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
 
 
-def _missing(result: CommandResult) -> str | None:
+def _missing_program(result: CommandResult) -> str | None:
     last = (result.stderr.strip().splitlines() or [""])[-1]
     found = _MISSING.fullmatch(last) if result.exit_code == _NOT_FOUND else None
     return found["name"] if found else None
 
 
-def _how(result: CommandResult) -> str:
+def _ending_text(result: CommandResult) -> str:
     match result.ending:
         case Ending.OUT_OF_MEMORY:
             return "ran out of memory"

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
-from agentbench.agents.model_door import ModelDoor as ModelDoor
-from agentbench.agents.model_door import Usage as Usage
-from agentbench.agents.model_door import Wire
+from agentbench.models.interface import ApiFormat
+from agentbench.models.interface import ModelEndpoint as ModelEndpoint
+from agentbench.models.interface import ModelUsage as ModelUsage
 from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
@@ -49,7 +49,7 @@ class AgentOutcome:
     tool_calls: int = 0
     tool_errors_recovered: int = 0
     test_runs: int = 0
-    usage: Usage | None = None
+    usage: ModelUsage | None = None
 
 
 class Agent(Protocol):
@@ -60,7 +60,7 @@ class Agent(Protocol):
         """What records and reports call it."""
 
     def solve(
-        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Work in the sandbox's workspace until done or out of budget.
 
@@ -111,9 +111,9 @@ class HasVersion(Protocol):
 
 
 @runtime_checkable
-class SpeaksWires(Protocol):
+class SpeaksApiFormats(Protocol):
     """An agent whose client is made for certain wires."""
 
     @property
-    def wires(self) -> frozenset[Wire]:
+    def wires(self) -> frozenset[ApiFormat]:
         """Those that it can speak; one of them is enough."""

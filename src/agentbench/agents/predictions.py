@@ -1,20 +1,154 @@
-"""The agent that answers with patches from a file, applied as SWE-bench's own tool applies them."""
+"""Predictions as SWE-bench's own tool takes them, and the agent that answers with them."""
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
 
-from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
-from agentbench.agents.prediction_file import Predictions, read_predictions
-from agentbench.agents.prediction_name import PredictionName
-from agentbench.sandbox.archive import tar_of_file
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.errors import InputError, UsageError
+from agentbench.models.interface import ModelEndpoint
+from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
-from agentbench.tasks.problem import Problem
+from agentbench.tasks.dataset_rows import DatasetRow, Rejection, read_rows
+from agentbench.tasks.problem import Problem, TaskId
+from agentbench.tasks.swebench import patch_bytes, task_id_of
+
+PREDICTIONS_PREFIX: Final = "predictions:"
+"""How such a name begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionName:
+    """A file of predictions, and the model of it that is asked for, if it has several."""
+
+    file: Path
+    model: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "PredictionName | None":
+        """What an agent's name names; None: another agent."""
+        if not text.startswith(PREDICTIONS_PREFIX):
+            return None
+        rest = text.removeprefix(PREDICTIONS_PREFIX)
+        file, mark, model = rest.partition("#")
+        if not mark or Path(rest).exists():
+            return cls(file=Path(rest))
+        return cls(file=Path(file), model=model)
+
+    def __str__(self) -> str:
+        """The name by which the same is found from any folder, as `resume` may be called there."""
+        whole = f"{PREDICTIONS_PREFIX}{self.file.resolve()}"
+        return whole if self.model is None else f"{whole}#{self.model}"
+
+
+_MAX_FAULTS = 20
+_MAX_MODELS = 5
+_NO_MODEL = "None"  # what SWE-bench's own tool calls it
+
+
+def _check_text(text: str | None) -> str | None:
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        raise ValueError("bears half of a surrogate pair, which is no text") from None
+    return text
+
+
+class Prediction(Schema):
+    """One entry; whatever else it has is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    instance_id: Annotated[str, Field(min_length=1), AfterValidator(_check_text)]
+    model_name_or_path: Annotated[str, AfterValidator(_check_text)] = _NO_MODEL
+    model_patch: Annotated[str | None, AfterValidator(_check_text)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictions:
+    """What one model answered; `None` stands for an empty patch, too."""
+
+    model: str
+    patches: Mapping[TaskId, bytes | None]
+
+
+def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
+    """Read what one model answered: the one that is asked for, or the only one of a file.
+
+    Raises:
+        InputError: the file cannot be read, or entries of it are wrong: each with line and field.
+        UsageError: the file has several models and none was named, or not the one that was.
+    """
+    entries = list(_read_entries(path))
+    by_model: dict[str, dict[TaskId, bytes | None]] = {}
+    twice: list[str] = []
+    for where, entry in entries:
+        own = by_model.setdefault(entry.model_name_or_path, {})
+        task_id = task_id_of(entry.instance_id)
+        if task_id in own:
+            said = "instance_id: is there twice for one model; each needs one prediction"
+            twice.append(f"{where}: {entry.instance_id}: {said}")
+        own[task_id] = patch_bytes(entry.model_patch) if entry.model_patch else None
+    if twice:
+        raise InputError(*twice[:_MAX_FAULTS])
+    chosen = _selected_model(path, by_model, model)
+    return Predictions(model=chosen, patches=by_model.get(chosen, {}))
+
+
+def _selected_model(path: Path, models: Iterable[str], asked: str | None) -> str:
+    known = list(models)
+    if asked is not None and asked not in known:
+        raise UsageError(
+            f"{path}: has no predictions of {asked!r}; there are: {_list_models(known)}"
+        )
+    if asked is None and len(known) > 1:
+        raise UsageError(
+            f"{path}: has predictions of {len(known)} models; name one as predictions:{path}#MODEL:"
+            f" {_list_models(known)}"
+        )
+    return asked if asked is not None else next(iter(known), _NO_MODEL)
+
+
+def _list_models(models: list[str]) -> str:
+    more = ", …" if len(models) > _MAX_MODELS else ""
+    return ", ".join(map(repr, models[:_MAX_MODELS])) + more
+
+
+def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
+    faults: list[str] = []
+    for row in read_rows(path):
+        if isinstance(row, Rejection):
+            faults.append(str(row))
+            continue
+        try:
+            yield row.where, Prediction.model_validate(row.value)
+        except ValidationError as error:
+            faults.extend(_entry_faults(row, error))
+    if faults:
+        left = len(faults) - _MAX_FAULTS
+        more = [f"{path}: {left} more faults"] if left > 0 else []
+        raise InputError(*faults[:_MAX_FAULTS], *more)
+
+
+def _entry_faults(row: DatasetRow, error: ValidationError) -> list[str]:
+    name = row.value.get("instance_id")
+    shown = f": {name}" if isinstance(name, str) and name else ""
+    return [
+        f"{row.where}{shown}: {describe_validation_error(each, Prediction)}"
+        for each in error.errors()
+    ]
+
 
 NO_PREDICTION: Final = "the file has no prediction for this instance"
 """The detail of an attempt at a task that nobody answered."""
 
-_FILE = "model.patch"
-_NO_COMPLAINT = "error: while searching for:"  # the lines follow, and then what is wrong
+_PATCH_FILE = "model.patch"
+_IGNORED_LINE = "error: while searching for:"  # the lines follow, and then what is wrong
 _DOES_NOT_APPLY = 65  # what the script exits with; no program of it does
 
 # In this order, each in the state that the one before was given, and after the last one whether the
@@ -60,7 +194,7 @@ class PredictionsAgent:
         problem: Problem,
         sandbox: Sandbox,
         budget: Budget,
-        model: ModelDoor | None,  # noqa: ARG002 - the protocol's
+        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
     ) -> AgentOutcome:
         """Apply the task's patch in the sandbox, if there is one."""
         if problem.id not in self._predictions.patches:
@@ -68,10 +202,10 @@ class PredictionsAgent:
         patch = self._predictions.patches[problem.id]
         if not patch:
             return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="submitted an empty patch")
-        sandbox.write_tree(sandbox.results, tar_of_file(_FILE, patch))
+        sandbox.write_tree(sandbox.results, tar_of_file(_PATCH_FILE, patch))
         result = sandbox.run(
             Command(
-                argv=("sh", "-c", _SCRIPT, "sh", f"{sandbox.results}/{_FILE}"),
+                argv=("sh", "-c", _SCRIPT, "sh", f"{sandbox.results}/{_PATCH_FILE}"),
                 timeout=budget.remaining(),
             )
         )
@@ -87,12 +221,12 @@ def _ending(result: CommandResult) -> AgentEnding:
 
 def _complaint(result: CommandResult) -> str:
     if result.exit_code != _DOES_NOT_APPLY:
-        return f"the model's patch could not be applied: {_said(result, 'error')}"
-    return f"the model's patch does not apply: {_said(result, 'error: ')}"
+        return f"the model's patch could not be applied: {_first_error_line(result, 'error')}"
+    return f"the model's patch does not apply: {_first_error_line(result, 'error: ')}"
 
 
-def _said(result: CommandResult, beginning: str) -> str:
+def _first_error_line(result: CommandResult, beginning: str) -> str:
     """The first complaint, which is of the plainest way."""
     lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
-    told = (line for line in lines if line.startswith(beginning) and line != _NO_COMPLAINT)
+    told = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
     return next(told, lines[-1] if lines else f"ended in {result.ending.value}")

@@ -1,1 +1,1 @@
-"""The audit: tasks and records looked through for known leaks, by reading alone."""
+"""`agentbench audit`: rules that search tasks and runs for known leaks and for tampering."""

@@ -1,19 +1,27 @@
-"""The files that an agent is given, as the harness's own mirror holds them."""
+"""The files that an agent is given, and what the project is called by its own files.
 
+They are read from the harness's own mirror.
+"""
+
+import ast
+import configparser
 import hashlib
 import os
+import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from agentbench.core import python_syntax
+from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import GitCloneError
-from agentbench.owned_folder import owned_folder
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 
 _LARGEST_FILE = 2 * 1024 * 1024
 _LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not looked into
-_BATCH = 16 * 1024 * 1024  # bytes that git is asked for at a time
+_BATCH_BYTES = 16 * 1024 * 1024  # bytes that git is asked for at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +73,7 @@ def read_base(mirror: Mirror) -> BaseTree:
     Raises:
         GitCloneError: the mirror has no such commit, or is damaged.
     """
-    listing = _ask(mirror, "ls-tree", "-r", "-l", "-z", "--full-tree", mirror.commit)
+    listing = _git_output(mirror, "ls-tree", "-r", "-l", "-z", "--full-tree", mirror.commit)
     blobs: dict[PurePosixPath, str] = {}
     wanted: list[tuple[PurePosixPath, int]] = []
     room = _LARGEST_TREE
@@ -89,7 +97,7 @@ def _batches(wanted: list[tuple[PurePosixPath, int]]) -> Iterator[list[PurePosix
     batch: list[PurePosixPath] = []
     held = 0
     for path, size in wanted:
-        if batch and held + size > _BATCH:
+        if batch and held + size > _BATCH_BYTES:
             yield batch
             batch, held = [], 0
         batch.append(path)
@@ -102,7 +110,7 @@ def _contents(mirror: Mirror, blobs: list[str]) -> Iterator[bytes]:
     with owned_folder("agentbench-audit-") as scratch:
         names = scratch / "names"
         names.write_text("".join(f"{blob}\n" for blob in blobs), "ascii")
-        answer = _ask(mirror, "cat-file", "--batch", "--buffer", stdin=names)
+        answer = _git_output(mirror, "cat-file", "--batch", "--buffer", stdin=names)
     at = 0
     for _ in blobs:
         end = answer.index(b"\n", at)
@@ -111,8 +119,67 @@ def _contents(mirror: Mirror, blobs: list[str]) -> Iterator[bytes]:
         at = end + 1 + size + 1
 
 
-def _ask(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> bytes:
+def _git_output(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> bytes:
     answer = git(*arguments, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)}, stdin=stdin)
     if not answer.ok:
         raise GitCloneError(f"{mirror.path}: {answer.complaint}")
     return answer.stdout
+
+
+_LONGEST_LINE = 500  # configparser's time grows with the square of it
+
+
+def normalized_name(name: str) -> str:
+    """A name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).strip("-").lower()
+
+
+def project_names(base: BaseTree) -> frozenset[str]:
+    """The names that a base tree's own configuration gives it, normalised."""
+    found = {
+        normalized_name(name)
+        for file, names_in in (
+            ("pyproject.toml", _of_pyproject),
+            ("setup.cfg", _of_setup_cfg),
+            ("setup.py", _of_setup_py),
+        )
+        if (text := base.text(file)) is not None
+        for name in names_in(text)
+    }
+    return frozenset(found - {""})
+
+
+def _of_pyproject(text: str) -> Iterator[str]:
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return
+    tool = table.get("tool")
+    poetry = tool.get("poetry") if isinstance(tool, dict) else None
+    for owner in (table.get("project"), poetry):
+        name = owner.get("name") if isinstance(owner, dict) else None
+        if isinstance(name, str):
+            yield name
+
+
+def _of_setup_cfg(text: str) -> Iterator[str]:
+    parser = configparser.RawConfigParser(strict=False)
+    short = (line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
+    try:
+        parser.read_file(short)
+        yield parser.get("metadata", "name", fallback="")
+    except configparser.Error:
+        return
+
+
+def _of_setup_py(text: str) -> Iterator[str]:
+    try:
+        tree = python_syntax.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                value = keyword.value
+                if keyword.arg == "name" and isinstance(value, ast.Constant):
+                    yield str(value.value)

@@ -7,40 +7,38 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
-from agentbench.audit.judging import JudgingFile
-from agentbench.audit.needles import Needle
-from agentbench.audit.project_name import normalised, project_names
-from agentbench.audit.rule import Seen
-from agentbench.audit.task_facts import TaskFacts
+from agentbench.audit.base_tree import normalized_name, project_names
+from agentbench.audit.rule import RuleHit
+from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts
 from agentbench.scoring.evidence import Severity
 
-_LEFT_OVER = frozenset({".orig", ".rej", ".patch", ".diff", ".bak", ".old", ".save", ".swp"})
-_BUILT = frozenset({"build", "dist", "site-packages", "htmlcov", ".tox", ".nox", ".eggs"})
-_DIFFS = frozenset({".patch", ".diff", ".rej"})
+_BACKUP_SUFFIXES = frozenset({".orig", ".rej", ".patch", ".diff", ".bak", ".old", ".save", ".swp"})
+_BUILD_FOLDERS = frozenset({"build", "dist", "site-packages", "htmlcov", ".tox", ".nox", ".eggs"})
+_PATCH_SUFFIXES = frozenset({".patch", ".diff", ".rej"})
 _SDIST = re.compile(r"(.+?)-\d[^/]*\.(tar\.gz|tgz|tar\.bz2|tar\.xz|zip)")
 _WHEEL = re.compile(r"(.+?)-\d[^/]*\.(whl|egg)")
 _GIT_FILES = {".bundle": (b"# v", "bundle"), ".pack": (b"PACK", "packfile")}
 _LEAST_FILE = 40  # bytes; any project has several empty files
 _COMMON = 3  # files that bear a piece of text: then it is how the project is written
-_TELLING_SHARE = 0.2  # of the fix, in a file like any other: one long line may be a habit
+_DISTINCTIVE_SHARE = 0.2  # of the fix, in a file like any other: one long line may be a habit
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ""})
 _NAME = re.compile(r"\b[A-Za-z]\w{6,}[a-z0-9]\b")  # of a length that prose seldom has by chance
-_MADE_UP = re.compile(r"[a-z0-9](_\w|[A-Z])")  # with_words or inCapitals, as prose has none
+_IDENTIFIER = re.compile(r"[a-z0-9](_\w|[A-Z])")  # with_words or inCapitals, as prose has none
 _INSTRUCTION = "instruction.md"
 _LEAST_ASSERTION = 24  # characters; `assert x == 1` may stand anywhere
 
 
-def hidden_tests_in_base(facts: TaskFacts) -> Iterator[Seen]:
+def hidden_tests_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     """A copy of a hidden test file in the base tree shows an agent what will be asked."""
     for file in facts.judging:
         content = facts.hidden.get(PurePosixPath(file.path))
         if content is not None and any(file.deciding):
             for path in facts.base.equal_to(content.content):
                 what = f"has the content of the hidden {file.path}"
-                yield Seen(Severity.WARNING, path.as_posix(), what)
+                yield RuleHit(Severity.WARNING, path.as_posix(), what)
 
 
-def visible_tests(facts: TaskFacts) -> Iterator[Seen]:
+def visible_tests(facts: TaskFacts) -> Iterator[RuleHit]:
     """Tests that an agent can read, it can satisfy by answers made for them alone."""
     listed = [(file, name) for file in facts.judging for name in file.listed_functions]
     visible = [(file, name) for file, name in listed if file.is_visible(name)]
@@ -49,44 +47,44 @@ def visible_tests(facts: TaskFacts) -> Iterator[Seen]:
         what = "is in the base tree as it is; an agent can read what decides"
         if whole:
             what += ", and no fail_to_pass test is hidden"
-        yield Seen(Severity.WARNING if whole else Severity.INFO, f"{file.path}::{name}", what)
+        yield RuleHit(Severity.WARNING if whole else Severity.INFO, f"{file.path}::{name}", what)
 
 
-def solution_in_instruction(facts: TaskFacts) -> Iterator[Seen]:
+def solution_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
     """An instruction that quotes the fix asks for typing and not for finding."""
     needles = facts.solution_needles()
-    found = needles.found_in(_patched(facts.task.problem.instruction))
+    found = needles.found_in(_without_removed_lines(facts.task.problem.instruction))
     if found:
         what = f"{_share(found, len(needles))} of the fix's telling lines stand here"
-        yield Seen(Severity.WARNING, f"{_INSTRUCTION}:{min(found.values())}", what)
+        yield RuleHit(Severity.WARNING, f"{_INSTRUCTION}:{min(found.values())}", what)
 
 
-def solution_in_base(facts: TaskFacts) -> Iterator[Seen]:
+def solution_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     """The fix in another file, left by a merge, an editor or a build, only has to be found."""
     copies = {path: changed for changed, path in _copies_of_fixed(facts)}
     for path, changed in copies.items():
         what = f"has the content of {changed.as_posix()} after the fix"
-        yield Seen(Severity.WARNING, path.as_posix(), what)
+        yield RuleHit(Severity.WARNING, path.as_posix(), what)
     needles = facts.solution_needles()
     known = {*(PurePosixPath(file.path) for file in facts.solution), *copies}
-    seen: dict[PurePosixPath, dict[Needle, int]] = {}
+    seen: dict[PurePosixPath, dict[LeakFingerprint, int]] = {}
     for path, text in facts.base.texts():
-        told = _patched(text) if path.suffix in _DIFFS else text
+        told = _without_removed_lines(text) if path.suffix in _PATCH_SUFFIXES else text
         found = needles.found_in(told) if path not in known else {}
         if found:
             seen[path] = found
     files = Counter(needle for found in seen.values() for needle in found)
     for path, found in seen.items():
         rare = {needle: line for needle, line in found.items() if files[needle] <= _COMMON}
-        left = _is_left_over(path)
-        if rare and (left or len(rare) >= _TELLING_SHARE * len(needles)):
+        left = _backup_kind(path)
+        if rare and (left or len(rare) >= _DISTINCTIVE_SHARE * len(needles)):
             share = _share(rare, len(needles))
             what = f"{share} of the fix's telling lines stand here, in {left or 'another file'}"
             severity = Severity.WARNING if left else Severity.INFO
-            yield Seen(severity, f"{path.as_posix()}:{min(rare.values())}", what)
+            yield RuleHit(severity, f"{path.as_posix()}:{min(rare.values())}", what)
 
 
-def _patched(text: str) -> str:
+def _without_removed_lines(text: str) -> str:
     """A text that may quote a diff, without the lines that such a one takes away."""
     return re.sub(r"(?m)^[>| \t]*-.*$", "", text)
 
@@ -98,10 +96,10 @@ def _copies_of_fixed(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, PurePosi
             yield from ((changed, path) for path in copies if path not in facts.fixed)
 
 
-def solution_named_in_base(facts: TaskFacts) -> Iterator[Seen]:
+def solution_named_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     """A changelog that names what only the fix brings in comes from after the fix."""
     added = (line for file in facts.solution for _, line in file.added())
-    names = {name for line in added for name in _NAME.findall(line) if _MADE_UP.search(name)}
+    names = {name for line in added for name in _NAME.findall(line) if _IDENTIFIER.search(name)}
     prose: dict[PurePosixPath, set[str]] = {}
     for path, text in facts.base.texts():
         if not names:
@@ -114,10 +112,10 @@ def solution_named_in_base(facts: TaskFacts) -> Iterator[Seen]:
         new = sorted(found & names)
         if new:
             what = f"names what no code of the base has and the fix brings in: {', '.join(new)}"
-            yield Seen(Severity.INFO, path.as_posix(), what)
+            yield RuleHit(Severity.INFO, path.as_posix(), what)
 
 
-def built_copies_in_base(facts: TaskFacts) -> Iterator[Seen]:
+def built_copies_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     """Byte-code, wheels and source archives of the project may have been built after the fix."""
     stems = {PurePosixPath(file.path).stem for file in facts.solution}
     names = project_names(facts.base)
@@ -127,10 +125,12 @@ def built_copies_in_base(facts: TaskFacts) -> Iterator[Seen]:
         else:
             own = _is_archive_of(path, names)
         if own:
-            yield Seen(Severity.WARNING, path.as_posix(), "may hold the fix: built from some state")
+            yield RuleHit(
+                Severity.WARNING, path.as_posix(), "may hold the fix: built from some state"
+            )
 
 
-def history_in_base(facts: TaskFacts) -> Iterator[Seen]:
+def history_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     """The workspace is one commit, but a repository among its files brings its own history."""
     folders = {folder for path in facts.base.blobs for folder in path.parents}
     for path in facts.base.blobs:
@@ -138,37 +138,37 @@ def history_in_base(facts: TaskFacts) -> Iterator[Seen]:
         content = facts.base.content(path)
         if kind and (content is None or content.startswith(magic)):
             what = f"a {kind} of git's: its history may hold the fix"
-            yield Seen(Severity.WARNING, path.as_posix(), what)
+            yield RuleHit(Severity.WARNING, path.as_posix(), what)
         elif path.name == "HEAD" and {path.with_name("objects"), path.with_name("refs")} <= folders:
             what = "a git repository among the files: its history may hold the fix"
-            yield Seen(Severity.WARNING, path.parent.as_posix(), what)
+            yield RuleHit(Severity.WARNING, path.parent.as_posix(), what)
 
 
-def tests_in_instruction(facts: TaskFacts) -> Iterator[Seen]:
+def tests_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
     """An instruction that names hidden tests, or says what they assert, gives the answers away."""
     instruction = facts.task.problem.instruction
     for name in sorted(facts.hidden_names & set(re.findall(r"\w+", instruction))):
-        yield Seen(Severity.WARNING, _INSTRUCTION, f"names the hidden test {name}")
+        yield RuleHit(Severity.WARNING, _INSTRUCTION, f"names the hidden test {name}")
     yield from _assertions_in_instruction(facts, " ".join(instruction.split()))
 
 
-def _assertions_in_instruction(facts: TaskFacts, instruction: str) -> Iterator[Seen]:
+def _assertions_in_instruction(facts: TaskFacts, instruction: str) -> Iterator[RuleHit]:
     hidden = [file for file in facts.judging if file.hidden]
     every = {text for file in hidden for text in assertions(file)}
     told = sorted(text for text in every if text in instruction)
     if told:
         severity = Severity.WARNING if 2 * len(told) >= len(every) else Severity.INFO
         what = f"says {len(told)} of {len(every)} assertions of the hidden tests: {told[0]}"
-        yield Seen(severity, _INSTRUCTION, what)
+        yield RuleHit(severity, _INSTRUCTION, what)
 
 
-def assertions(file: JudgingFile) -> Iterator[str]:
+def assertions(file: DecidingTestFile) -> Iterator[str]:
     """The assertions of a file's deciding tests, each on one line as it is written."""
     lines = re.split("\r\n|\r|\n", file.source)
     for _, function in file.deciding:
         for node in ast.walk(function.node):
             if isinstance(node, ast.Assert) or _asserts_by_call(node):
-                text = " ".join(_written(lines, node).split())
+                text = " ".join(_source_of(lines, node).split())
                 if len(text) >= _LEAST_ASSERTION:
                     yield text
 
@@ -179,7 +179,7 @@ def _asserts_by_call(node: ast.AST) -> TypeGuard[ast.Call]:
     return node.func.attr.startswith("assert")
 
 
-def _written(lines: list[str], node: ast.Assert | ast.Call) -> str:
+def _source_of(lines: list[str], node: ast.Assert | ast.Call) -> str:
     text = lines[node.lineno - 1 : node.end_lineno]
     if node.end_col_offset is not None:
         text[-1] = text[-1].encode()[: node.end_col_offset].decode()
@@ -187,16 +187,16 @@ def _written(lines: list[str], node: ast.Assert | ast.Call) -> str:
     return "\n".join(text)
 
 
-def _share(found: dict[Needle, int], total: int) -> str:
+def _share(found: dict[LeakFingerprint, int], total: int) -> str:
     return f"{len(found)} of {total}"
 
 
-def _is_left_over(path: PurePosixPath) -> str | None:
-    if path.suffix in _DIFFS:
+def _backup_kind(path: PurePosixPath) -> str | None:
+    if path.suffix in _PATCH_SUFFIXES:
         return "a patch"
-    if path.suffix in _LEFT_OVER or path.name.endswith("~"):
+    if path.suffix in _BACKUP_SUFFIXES or path.name.endswith("~"):
         return "a copy that was left behind"
-    return "what a build left" if not _BUILT.isdisjoint(path.parts) else None
+    return "what a build left" if not _BUILD_FOLDERS.isdisjoint(path.parts) else None
 
 
 def _is_archive_of(path: PurePosixPath, names: frozenset[str]) -> bool:
@@ -205,4 +205,4 @@ def _is_archive_of(path: PurePosixPath, names: frozenset[str]) -> bool:
     if found is None and not eggs:
         return False
     name = found.group(1) if found is not None else eggs[0].partition("-")[0]
-    return not names or normalised(name) in names
+    return not names or normalized_name(name) in names

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NO_FILE = "/dev/null"
-_LARGEST = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,10 @@ class FilePatch:
 
 def parse_patch(patch: bytes) -> tuple[FilePatch, ...]:
     """The files of a diff; what is none of its grammar is passed over."""
-    return tuple(_files(io.BytesIO(patch[:_LARGEST]).readlines()))
+    return tuple(_files(io.BytesIO(patch[:_MAX_BYTES]).readlines()))
 
 
-def applied(before: bytes | None, file: FilePatch) -> bytes | None:
+def apply_patch(before: bytes | None, file: FilePatch) -> bytes | None:
     """What a diff makes of a content; `None` where it does not fit."""
     old = io.BytesIO(before or b"").readlines()
     new: list[bytes] = []

@@ -7,12 +7,12 @@ from typing import NamedTuple, TypeVar
 
 from agentbench.scoring.evidence import Finding, Severity
 
-_MOST = 20  # findings of one rule about one subject; a broken one may have thousands
+_MAX_FINDINGS = 20  # findings of one rule about one subject; a broken one may have thousands
 
 Facts = TypeVar("Facts")
 
 
-class Seen(NamedTuple):
+class RuleHit(NamedTuple):
     """What a rule saw at one place."""
 
     severity: Severity
@@ -20,11 +20,11 @@ class Seen(NamedTuple):
     what: str
 
 
-Rules = Mapping[str, Callable[[Facts], Iterable[Seen]]]
+Rules = Mapping[str, Callable[[Facts], Iterable[RuleHit]]]
 """Rules by their names; each says in its docstring why it matters."""
 
 
-class Subject(StrEnum):
+class AuditSubject(StrEnum):
     """What is audited."""
 
     TASK = "task"
@@ -33,10 +33,10 @@ class Subject(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audited:
+class AuditResult:
     """One subject, and what was found about it."""
 
-    subject: Subject
+    subject: AuditSubject
     name: str
     note: str = ""
     findings: tuple[Finding, ...] = ()
@@ -55,14 +55,14 @@ def weight(severity: Severity) -> int:
     return list(Severity).index(severity)
 
 
-def _bounded(rule: str, seen: list[Seen]) -> list[Finding]:
+def _bounded(rule: str, seen: list[RuleHit]) -> list[Finding]:
     seen.sort(key=lambda one: -weight(one.severity))
     findings = [
         Finding(rule=rule, severity=one.severity, where=one.where, what=one.what)
-        for one in seen[:_MOST]
+        for one in seen[:_MAX_FINDINGS]
     ]
-    if len(seen) > _MOST:
-        first = seen[_MOST]
-        more = f"{len(seen) - _MOST} more of this rule"
+    if len(seen) > _MAX_FINDINGS:
+        first = seen[_MAX_FINDINGS]
+        more = f"{len(seen) - _MAX_FINDINGS} more of this rule"
         findings.append(Finding(rule=rule, severity=first.severity, where=first.where, what=more))
     return findings

@@ -1,21 +1,190 @@
-"""What the rules look at in a task: all of it read once, none of it run."""
+"""What the rules look at in a task: all of it read once, none of it run.
 
+These are its base tree, the files of tests that decide it, and the lines by which copies of its
+answers are found.
+"""
+
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agentbench.audit.base_tree import BaseTree, read_base
-from agentbench.audit.judging import JudgingFile, judging_files
-from agentbench.audit.needles import Needles, blocks_of, needles_of
 from agentbench.audit.patch import FilePatch, parse_patch
+from agentbench.core import python_syntax
+from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError
+from agentbench.integrity.expectation_changes.functions import FoundFunction, functions_of, split_id
+from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirror, Mirrors
-from agentbench.tasks.overlay import PatchDoesNotApplyError, overlay_of
-from agentbench.tasks.patched_file import PatchedFile
 from agentbench.tasks.task import Task
 
-Files = Mapping[PurePosixPath, PatchedFile | None]
+_LONG_LINE = 60  # characters, from which on a line tells by itself
+_WINDOW = 3  # lines of any length that tell together
+_LEAST_WINDOW = 40  # characters of such lines
+_LEAST_DISTINCTIVE = 2  # lines of them that are not what any program has
+_LINE_MARKS = re.compile(r"^[\s+>|]+")  # of diffs, quotations and tables
+_ORDINARY = re.compile(
+    r"""(import\s|from\s+\S+\s+import\b|\#|@|\W*$|(\"\"\"|''')\W*$|(else|try|finally)\s*:$
+    |pass$|continue$|break$|return(\s+(None|True|False|self))?$|yield$|raise$
+    |def\s+__init__\(self\)|class\s+\w+:$)""",
+    re.VERBOSE,
+)
+
+LeakFingerprint = tuple[str, ...]
+"""One long line, or three lines that follow upon each other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakFingerprints:
+    """What to search for."""
+
+    known: frozenset[LeakFingerprint]
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def without(self, common: Iterable[LeakFingerprint]) -> "LeakFingerprints":
+        """The needles that are not among some others."""
+        return LeakFingerprints(known=self.known.difference(common))
+
+    def found_in(self, text: str) -> dict[LeakFingerprint, int]:
+        """The needles in a text, each with the number of its first line there."""
+        if not self.known:
+            return {}
+        found: dict[LeakFingerprint, int] = {}
+        for number, needle in _candidates(enumerate(text.splitlines(), start=1)):
+            if needle in self.known:
+                found.setdefault(needle, number)
+        return found
+
+
+def fingerprints_of(blocks: Iterable[Sequence[str]]) -> LeakFingerprints:
+    """What tells of some pieces of text; each is made of lines that follow upon each other."""
+    return LeakFingerprints(
+        known=frozenset(
+            needle
+            for block in blocks
+            for _, needle in _candidates(enumerate(block))
+            if _is_distinctive(needle)
+        )
+    )
+
+
+def blocks_of(lines: Iterable[tuple[int, str]]) -> Iterator[list[str]]:
+    """Numbered lines as pieces without a gap."""
+    block: list[str] = []
+    last = None
+    for number, line in lines:
+        if block and number != last:
+            yield block
+            block = []
+        block.append(line)
+        last = number + 1
+    if block:
+        yield block
+
+
+def _candidates(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, LeakFingerprint]]:
+    before: list[tuple[int, str]] = []
+    for number, line in lines:
+        plain = _LINE_MARKS.sub("", line).rstrip()
+        if not plain:
+            continue
+        if len(plain) >= _LONG_LINE:
+            yield number, (plain,)
+        before = [*before[1 - _WINDOW :], (number, plain)]
+        if len(before) == _WINDOW:
+            yield before[0][0], tuple(text for _, text in before)
+
+
+def _is_distinctive(needle: LeakFingerprint) -> bool:
+    telling = sum(not _ORDINARY.match(line) for line in needle)
+    if len(needle) == 1:
+        return telling == 1
+    return telling >= _LEAST_DISTINCTIVE and sum(map(len, needle)) >= _LEAST_WINDOW
+
+
+_MAX_PARSED_BYTES = 2 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidingTestFile:
+    """A file that holds hidden tests, or tests that are listed."""
+
+    path: str
+    source: str
+    hidden: bool  # tests.patch writes it
+    functions: Mapping[str, FoundFunction]  # none where it is no Python
+    before: Mapping[str, FoundFunction]  # those of the same file in the base
+    listed: tuple[NodeId, ...]  # its fail_to_pass ids
+
+    @property
+    def listed_functions(self) -> Mapping[str, tuple[NodeId, ...]]:
+        """The functions that fail_to_pass names, with their ids."""
+        names: dict[str, list[NodeId]] = {}
+        for node_id in self.listed:
+            names.setdefault(split_id(node_id)[0], []).append(node_id)
+        return {name: tuple(ids) for name, ids in names.items()}
+
+    @property
+    def deciding(self) -> Iterator[tuple[str, FoundFunction]]:
+        """The listed functions; where none are listed, the tests that the base does not have."""
+        listed = self.listed_functions
+        for name, function in self.functions.items():
+            new = self.hidden and function.looks_like_a_test and not self.is_visible(name)
+            if name in listed if listed else new:
+                yield name, function
+
+    def is_visible(self, name: str) -> bool:
+        """Whether the base has a function as it is here."""
+        here, there = self.functions.get(name), self.before.get(name)
+        return (
+            here is not None and there is not None and ast.dump(here.node) == ast.dump(there.node)
+        )
+
+
+def deciding_test_files(
+    task: Task, base: BaseTree, hidden: Mapping[PurePosixPath, FileContent | None]
+) -> tuple[DecidingTestFile, ...]:
+    """The Python files of tests.patch, and the other ones that fail_to_pass names."""
+    listed: dict[str, list[NodeId]] = {}
+    for node_id in dict.fromkeys(task.answer_key.fail_to_pass):
+        listed.setdefault(node_id.partition("::")[0], []).append(node_id)
+    names = dict.fromkeys([*(path.as_posix() for path in hidden), *listed])
+    files: list[DecidingTestFile] = []
+    for name in names:
+        overlaid = hidden.get(PurePosixPath(name))
+        content = overlaid.content if overlaid is not None else base.content(PurePosixPath(name))
+        if content is None or not (name.endswith(".py") or name in listed):
+            continue
+        before = base.content(PurePosixPath(name))
+        files.append(
+            DecidingTestFile(
+                path=name,
+                source=content.decode("utf-8", "replace"),
+                hidden=overlaid is not None,
+                functions=functions_in(content),
+                before=functions_in(before) if before is not None else {},
+                listed=tuple(listed.get(name, ())),
+            )
+        )
+    return tuple(files)
+
+
+def functions_in(content: bytes) -> Mapping[str, FoundFunction]:
+    """The functions of a Python text; none where it is not Python."""
+    try:
+        if len(content) > _MAX_PARSED_BYTES:
+            return {}
+        return functions_of(python_syntax.parse(content)).functions
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+
+
+FilesByPath = Mapping[PurePosixPath, FileContent | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +193,23 @@ class TaskFacts:
 
     task: Task
     base: BaseTree
-    hidden: Files  # what tests.patch makes of the base
-    fixed: Files  # what solution.patch makes of it
+    hidden: FilesByPath  # what tests.patch makes of the base
+    fixed: FilesByPath  # what solution.patch makes of it
     solution: tuple[FilePatch, ...]
-    judging: tuple[JudgingFile, ...]
-    hidden_needles: Needles  # what tells of the hidden tests and stands nowhere in the base
+    judging: tuple[DecidingTestFile, ...]
+    hidden_needles: (
+        LeakFingerprints  # what tells of the hidden tests and stands nowhere in the base
+    )
     hidden_names: frozenset[str]  # of hidden test functions that the base does not mention
     unread: tuple[str, ...] = ()  # why some of it is not there
 
-    def solution_needles(self) -> Needles:
+    def solution_needles(self) -> LeakFingerprints:
         """What tells of the fix: its lines with those around them, as no changed file had them.
 
         A fix is often one short line; only where it stands makes it telling.
         """
         sides = [side for file in self.solution for side in file.sides()]
-        needles = needles_of(after for _, after in sides)
+        needles = fingerprints_of(after for _, after in sides)
         known = [
             *("\n".join(before) for before, _ in sides),
             *(self.base.text(file.path) or "" for file in self.solution),
@@ -51,9 +222,9 @@ class TaskFacts:
 def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
     """Read all that is known of a task; of a URL without a mirror yet, one is made."""
     key = task.answer_key
-    base, hidden, fixed, unread = _from_mirror(task, mirrors)
-    judging = judging_files(task, base, hidden)
-    needles, names = _marks_of_hidden(judging, base)
+    base, hidden, fixed, unread = _read_from_mirror(task, mirrors)
+    judging = deciding_test_files(task, base, hidden)
+    needles, names = _fingerprints_of_hidden(judging, base)
     return TaskFacts(
         task=task,
         base=base,
@@ -67,12 +238,12 @@ def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
     )
 
 
-def _marks_of_hidden(
-    judging: tuple[JudgingFile, ...], base: BaseTree
-) -> tuple[Needles, frozenset[str]]:
+def _fingerprints_of_hidden(
+    judging: tuple[DecidingTestFile, ...], base: BaseTree
+) -> tuple[LeakFingerprints, frozenset[str]]:
     hidden = [file for file in judging if file.hidden]
     blocks = (blocks_of(enumerate(file.source.splitlines())) for file in hidden)
-    needles = needles_of(block for found in blocks for block in found)
+    needles = fingerprints_of(block for found in blocks for block in found)
     names = {name.rpartition("::")[2] for file in hidden for name, _ in file.deciding}
     for _, text in base.texts():
         needles = needles.without(needles.found_in(text))
@@ -80,7 +251,9 @@ def _marks_of_hidden(
     return needles, frozenset(names)
 
 
-def _from_mirror(task: Task, mirrors: Mirrors) -> tuple[BaseTree, Files, Files, tuple[str, ...]]:
+def _read_from_mirror(
+    task: Task, mirrors: Mirrors
+) -> tuple[BaseTree, FilesByPath, FilesByPath, tuple[str, ...]]:
     if task.source.workdir is not None:
         return BaseTree(), {}, {}, (f"the base tree is the image's own {task.source.workdir}",)
     try:
@@ -90,7 +263,7 @@ def _from_mirror(task: Task, mirrors: Mirrors) -> tuple[BaseTree, Files, Files, 
         return BaseTree(), {}, {}, (f"the base tree cannot be had: {error}",)
     key = task.answer_key
     faults: list[str] = []
-    overlays: list[Files] = []
+    overlays: list[FilesByPath] = []
     for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
         overlay, why = _overlay(patch, mirror)
         overlays.append(overlay)
@@ -100,8 +273,8 @@ def _from_mirror(task: Task, mirrors: Mirrors) -> tuple[BaseTree, Files, Files, 
     return base, overlays[0], overlays[1], tuple(faults)
 
 
-def _overlay(patch: bytes, mirror: Mirror) -> tuple[Files, tuple[str, ...]]:
+def _overlay(patch: bytes, mirror: Mirror) -> tuple[FilesByPath, tuple[str, ...]]:
     try:
-        return overlay_of(patch, mirror).files, ()
+        return apply_patch_to_commit(patch, mirror).files, ()
     except PatchDoesNotApplyError as error:
         return {}, (str(error),)

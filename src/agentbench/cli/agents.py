@@ -1,4 +1,4 @@
-"""`agentbench agents`."""
+"""`agentbench agents`: list the agents, and try a preset with a scripted model."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.process_setup import ExitCode
 
 if TYPE_CHECKING:
-    from agentbench.cli.rehearsal import Check
+    from agentbench.cli.dry_run import DryRunCheck
 
 agents = typer.Typer(
     help="The agents that can be named here.",
@@ -30,9 +30,9 @@ def list_agents() -> None:
 
     Example: agentbench agents list
     """
-    from agentbench.agents.choose import available_agents
-    from agentbench.agents.presets.load import shipped_presets
-    from agentbench.report.text_table import Column, console_of, print_rows
+    from agentbench.agents.presets.preset import shipped_presets
+    from agentbench.agents.registry import available_agents
+    from agentbench.report.text_table import TableColumn, console_of, print_rows
 
     told = {
         preset.name: f" [{', '.join(spoken.wire for spoken in preset.wires)}; {preset.version}]"
@@ -44,7 +44,7 @@ def list_agents() -> None:
         ("path/to/it.toml", "a preset of your own"),
         ("package.module:attribute", "your own, by import path"),
     ]
-    columns = (Column(), Column(below=1))
+    columns = (TableColumn(), TableColumn(below=1))
     print_rows(columns, rows, console_of(sys.stdout), has_header=False)
 
 
@@ -58,11 +58,11 @@ def try_agent(
 
     Example: agentbench agents test claude-code
     """
-    from agentbench.agents.presets.load import find_preset, shipped_presets
-    from agentbench.cli.rehearsal import rehearse
+    from agentbench.agents.presets.preset import find_preset, shipped_presets
+    from agentbench.cli.dry_run import dry_run
     from agentbench.errors import UsageError
-    from agentbench.runs.places import usable_cache_dir
-    from agentbench.sandbox.choose import choose_provider
+    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.sandbox.registry import select_back_end
 
     del debug  # read by the program itself
     preset = find_preset(name)
@@ -70,20 +70,20 @@ def try_agent(
         known = ", ".join(each.name for each in shipped_presets())
         raise UsageError(f"{name}: no such preset; known: {known}, or the path of a .toml file")
     cache_dir = usable_cache_dir()
-    provider = choose_provider(sandbox.value, cache_dir=cache_dir).provider
+    provider = select_back_end(sandbox.value, cache_dir=cache_dir).provider
     typer.echo(f"{preset.name} {preset.version} in {provider.name}", err=True)
     checks = []
-    for check in rehearse(preset, provider, cache_dir=cache_dir, say=_told):
+    for check in dry_run(preset, provider, cache_dir=cache_dir, say=_say):
         typer.echo(_line(check))
         checks.append(check)
     if not all(check.ok for check in checks):
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _told(line: str) -> None:
+def _say(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _line(check: "Check") -> str:
+def _line(check: "DryRunCheck") -> str:
     word = "ok" if check.ok else "--"
     return f"{word}  {check.what:<22} {' '.join(check.detail.split())}".rstrip()

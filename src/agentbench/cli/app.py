@@ -1,10 +1,126 @@
-"""The program's commands, put together. Nothing heavy is imported before a command needs it."""
+"""The program and its commands: named here, imported when one is used.
 
-from typing import Annotated
+Nothing heavy is imported before a command needs it.
+"""
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from agentbench.cli.commands import SETTINGS, LazyCommands
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+    from typer._click.shell_completion import CompletionItem
+
+
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+SHORT_HELP = {
+    "run": "Run tasks with an agent, and judge what it did.",
+    "validate": "Prove tasks: solvable, not solved already, not flaky.",
+    "resume": "Go on with an interrupted run.",
+    "rescore": "Judge a run's records again with today's rules.",
+    "report": "Report on runs: a row per attempt, and the resolved rate.",
+    "compare": "Compare two runs: flips, and statistical significance.",
+    "show": "Show one attempt: stages, the reason and why, the patch.",
+    "view": "Show runs as a web page, live while they go on.",
+    "audit": "Look through tasks and runs for known leaks; runs nothing.",
+    "explain": "Explain a failure reason or an exit code.",
+    "mcp": "Serve tests over the Model Context Protocol.",
+    "gateway": "Put a gateway before a model: it counts, limits, records.",
+    "doctor": "Check what agentbench needs on this machine.",
+    "clean": "Remove what dead runs left, and what is cached.",
+    "tasks": "The task catalogue.",
+    "agents": "The agents that can be named here.",
+    "images": "The base images that Docker sandboxes start from.",
+}
+"""Every command in the order of `--help`."""
+
+_MODULES = {
+    "resume": "run",
+    "rescore": "run",
+    "explain": "show",
+    "view": "serve.commands",
+    "mcp": "serve.commands",
+    "gateway": "serve.commands",
+    "tasks": "tasks.commands",
+}
+"""The module below agentbench.cli of each command that has none of its own name."""
+
+
+class LazyCommands(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - whatever typer hands on
+        super().__init__(**{**settings, "commands": _CommandsOnDemand()})
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """List the commands, none of which is imported for it."""
+        self._names_alone().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
+        """Complete a command's name, for which none is imported either."""
+        named = self._names_alone()
+        return named.shell_complete(typer.Context(named, parent=ctx.parent), incomplete)
+
+    def invoke(self, ctx: "Context") -> object:
+        """Call a command; a broken pipe that is not our output's is a bug, and not exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise RuntimeError(f"a pipe or socket broke: {error}") from error
+
+    def _names_alone(self) -> TyperGroup:
+        named: dict[str, Command] = {
+            name: TyperCommand(name, help=line) for name, line in SHORT_HELP.items()
+        }
+        return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
+
+
+class _CommandsOnDemand(MutableMapping[str, "Command"]):
+    """Commands by name, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Command] = {}
+
+    def __getitem__(self, name: str) -> "Command":
+        if name not in self._made:
+            if name not in SHORT_HELP:
+                raise KeyError(name)
+            self._made[name] = _command(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*SHORT_HELP, *self._made)))
+
+    def __len__(self) -> int:
+        return len(set(SHORT_HELP) | set(self._made))
+
+    def __setitem__(self, name: str, command: "Command") -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+
+def command_named(name: str) -> Any:  # noqa: ANN401 - a function, or a group of commands
+    """Import the function or the group behind a command of `SHORT_HELP`."""
+    module = _MODULES.get(name, name)
+    return getattr(import_module(f"agentbench.cli.{module}"), name)
+
+
+def _command(name: str) -> "Command":
+    found = command_named(name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(
+            add_completion=False, rich_markup_mode=None, context_settings=CONTEXT_SETTINGS
+        )
+        alone.command(name)(found)
+        found = alone
+    return typer.main.get_command(found)
+
 
 _EPILOG = (
     "Exit codes: 0 done, whatever the agents scored; 1 a check you asked for did not hold; "
@@ -20,7 +136,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's markup alone would double the time that --help takes
     pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
+    context_settings=CONTEXT_SETTINGS,
     cls=LazyCommands,
 )
 

@@ -1,6 +1,10 @@
-"""`agentbench audit`."""
+"""`agentbench audit`: apply the rules of the audit to tasks and runs.
+
+With --wrong-fixes it also compares resolved attempts with the reference fix.
+"""
 
 import json
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.process_setup import ExitCode
+from agentbench.core import extras
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -16,15 +21,18 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from agentbench.audit.rule import Audited
-    from agentbench.cli.wrong_fixes import Comparing
+    from agentbench.attempt.resources import RunResources
+    from agentbench.audit.audit import FurtherFindings
+    from agentbench.audit.rule import AuditResult
+    from agentbench.audit.run_facts import RunFolder
     from agentbench.scoring.evidence import Finding
     from agentbench.tasks.mirror import Mirrors
 
-_STYLES = {"info": "cyan", "warning": "yellow", "critical": "bold red"}
-_LONGEST = 400
 
-WrongFixes = Annotated[
+_STYLES = {"info": "cyan", "warning": "yellow", "critical": "bold red"}
+_MAX_CHARACTERS = 400
+
+WrongFixesOption = Annotated[
     bool,
     typer.Option(
         "--wrong-fixes",
@@ -32,11 +40,11 @@ WrongFixes = Annotated[
         "in sandboxes.",
     ),
 ]
-Sandbox = Annotated[
+SandboxOption = Annotated[
     options.SandboxName | None,
     typer.Option("--sandbox", help="With --wrong-fixes: what to run in; else what the run had."),
 ]
-Seconds = Annotated[
+SecondsOption = Annotated[
     float,
     typer.Option("--seconds", help="With --wrong-fixes: how long to search an attempt.", min=1),
 ]
@@ -62,9 +70,9 @@ def audit(
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="Exit 1 on a finding of this weight or more.")
     ] = FailOn.CRITICAL,
-    wrong_fixes: WrongFixes = False,
-    sandbox: Sandbox = None,
-    seconds: Seconds = 60,
+    wrong_fixes: WrongFixesOption = False,
+    sandbox: SandboxOption = None,
+    seconds: SecondsOption = 60,
     runs_dir: options.RunsDir = Path("runs"),
     filter_glob: options.Filter = None,
     as_json: options.Json = False,
@@ -76,14 +84,13 @@ def audit(
 
     Example: agentbench audit tasks/ --fail-on warning
     """
-    from agentbench.cli.wrong_fixes import Comparing
-    from agentbench.runs.places import usable_cache_dir
+    from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
     del debug  # read by the program itself
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
-    comparing = Comparing.asked(sandbox, seconds) if wrong_fixes else None
-    audited = _audited(paths, runs_dir, mirrors, filter_glob, comparing)
+    comparing = DifferentialOptions.asked(sandbox, seconds) if wrong_fixes else None
+    audited = _audit_all(paths, runs_dir, mirrors, filter_glob, comparing)
     counts = {
         level: sum(f.severity.value == level for one in audited for f in one.findings)
         for level in FailOn
@@ -98,41 +105,41 @@ def audit(
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _audited(
+def _audit_all(
     paths: "Sequence[str]",
     runs_dir: Path,
     mirrors: "Mirrors",
     glob: str | None,
-    comparing: "Comparing | None",
-) -> "list[Audited]":
-    from agentbench.audit.run_folder import is_run, open_run
-    from agentbench.audit.runs import audit_run
+    comparing: "DifferentialOptions | None",
+) -> "list[AuditResult]":
+    from agentbench.audit.audit import audit_run
+    from agentbench.audit.run_facts import is_run, open_run
 
     runs: list[Path] = []
     tasks: list[Path] = []
     for path in paths:
-        place = _place_of(path, runs_dir)
+        place = _folder_for(path, runs_dir)
         (runs if is_run(place) else tasks).append(place)
     if comparing is not None and not runs:
         raise UsageError("--wrong-fixes compares what attempts wrote: expected a run, found none")
-    audited: list[Audited] = []
+    audited: list[AuditResult] = []
     for folder in runs:
         run = open_run(folder)
         further = comparing.of(run, mirrors, glob) if comparing is not None else None
         audited.extend(audit_run(run, mirrors, glob=glob, further=further))
     if tasks:
-        audited = [*_audited_tasks(tasks, mirrors, glob), *audited]
+        audited = [*_audit_tasks(tasks, mirrors, glob), *audited]
     return audited
 
 
-def _place_of(path: str, runs_dir: Path) -> Path:
+def _folder_for(path: str, runs_dir: Path) -> Path:
     """The folder that an argument means: what is there, else a run by its name.
 
     Raises:
         InputError: it is neither.
     """
-    from agentbench.audit.run_folder import is_run
-    from agentbench.runs.store import find_run
+    from agentbench.audit.run_facts import is_run
+    from agentbench.runs.store.store import find_run
 
     place = Path(path)
     try:
@@ -154,20 +161,20 @@ def _holds_tasks(place: Path) -> bool:
     return (place / "task.toml").exists() or any(place.glob("*/task.toml"))
 
 
-def _audited_tasks(
+def _audit_tasks(
     paths: "Sequence[Path]", mirrors: "Mirrors", glob: str | None
-) -> "Iterator[Audited]":
+) -> "Iterator[AuditResult]":
+    from agentbench.audit.audit import audit_task
     from agentbench.audit.task_facts import read_task_facts
-    from agentbench.audit.tasks import audit_task
-    from agentbench.cli.selection import select_tasks
-    from agentbench.runs.places import usable_cache_dir
+    from agentbench.cli.options import select_tasks
+    from agentbench.runs.environment import usable_cache_dir
 
     for task in select_tasks(paths, cache_dir=usable_cache_dir(), glob=glob):
         yield audit_task(read_task_facts(task, mirrors))
 
 
 def _document(
-    audited: "Sequence[Audited]", counts: dict[FailOn, int], *, failed: bool
+    audited: "Sequence[AuditResult]", counts: dict[FailOn, int], *, failed: bool
 ) -> dict[str, object]:
     return {
         "failed": failed,
@@ -184,7 +191,7 @@ def _document(
     }
 
 
-def _summary(audited: "Sequence[Audited]", counts: dict[FailOn, int]) -> str:
+def _summary(audited: "Sequence[AuditResult]", counts: dict[FailOn, int]) -> str:
     subjects: dict[str, int] = {}
     for one in audited:
         subjects[one.subject.value] = subjects.get(one.subject.value, 0) + 1
@@ -194,7 +201,7 @@ def _summary(audited: "Sequence[Audited]", counts: dict[FailOn, int]) -> str:
     return f"{looked} audited, {clean} without a finding; {found}"
 
 
-def _print(audited: "Sequence[Audited]") -> None:
+def _print(audited: "Sequence[AuditResult]") -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -213,7 +220,7 @@ def _print(audited: "Sequence[Audited]") -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _heading(one: "Audited") -> "Text":
+def _heading(one: "AuditResult") -> "Text":
     from rich.text import Text
 
     note = f": {_plain(one.note)}" if one.note else ""
@@ -229,6 +236,83 @@ def _line(finding: "Finding", width: int) -> "Text":
 
 
 def _plain(text: str) -> str:
-    from agentbench.report.harmless import harmless
+    from agentbench.core.display_text import printable
 
-    return harmless(text, limit=_LONGEST)
+    return printable(text, limit=_MAX_CHARACTERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferentialOptions:
+    """What was asked for."""
+
+    sandbox: options.SandboxName | None
+    seconds: float
+    cache_dir: Path
+
+    @classmethod
+    def asked(cls, sandbox: options.SandboxName | None, seconds: float) -> "DifferentialOptions":
+        """Check what is needed.
+
+        Raises:
+            UsageError: the extra is not installed, or there is no folder for what is kept.
+        """
+        from agentbench.runs.environment import usable_cache_dir
+
+        extras.require("audit --wrong-fixes", extras.SYMBOLIC)
+        return cls(sandbox=sandbox, seconds=seconds, cache_dir=usable_cache_dir())
+
+    def of(
+        self, run: "RunFolder", mirrors: "Mirrors", glob: str | None
+    ) -> "FurtherFindings | None":
+        """What compares the attempts of a run; `None` where none was resolved.
+
+        Raises:
+            UnavailableError: its sandbox does not work here.
+        """
+        from agentbench.audit.differential.differential_audit import DifferentialAudit
+
+        number = _count_resolved(run, glob)
+        name = run.configuration.run_id
+        if number == 0:
+            _say(f"{name}: no attempt was resolved: there is nothing to compare")
+            return None
+        workshop = self._workshop(run, mirrors)
+        attempts = f"{number} resolved attempt{'s' * (number != 1)}"
+        _say(
+            f"{name}: comparing {attempts} in {workshop.provider.name}, "
+            f"{self.seconds:g} s each at most for the search"
+        )
+        return DifferentialAudit(
+            workshop=workshop, cache_dir=self.cache_dir, seconds=self.seconds, say=_say
+        ).findings
+
+    def _workshop(self, run: "RunFolder", mirrors: "Mirrors") -> "RunResources":
+        from threading import Event
+
+        from agentbench.attempt.preparation_cache import PreparationCache
+        from agentbench.attempt.resources import RunResources
+        from agentbench.sandbox.registry import select_back_end
+
+        name = run.configuration.sandbox if self.sandbox is None else self.sandbox.value
+        chosen = select_back_end(name, cache_dir=self.cache_dir)
+        for warning in chosen.warnings:
+            _say(f"warning: {warning}")
+        return RunResources(
+            provider=chosen.provider,
+            mirrors=mirrors,
+            cache=PreparationCache(self.cache_dir / "prepared", chosen.provider),
+            cancel=Event(),
+        )
+
+
+def _count_resolved(run: "RunFolder", glob: str | None) -> int:
+    from fnmatch import fnmatchcase
+
+    fitting = (one for one in run.latest if glob is None or fnmatchcase(one.task_id, glob))
+    return sum(one.resolved for one in fitting)
+
+
+def _say(line: str) -> None:
+    from agentbench.core.display_text import printable
+
+    typer.echo(printable(line, limit=1000), err=True)

@@ -1,14 +1,16 @@
-"""`agentbench clean`."""
+"""`agentbench clean`, and sizes and ages as people write them on a command line."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
+from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from agentbench.cli.eviction import Fate
+    from agentbench.cli.cache_eviction import EvictionDecision
 
 
 def clean(
@@ -45,55 +47,56 @@ def clean(
 
 
 def _evict(keep: str | None, older_than: str | None, *, dry_run: bool) -> None:
-    from agentbench.cli.amounts import parse_age, parse_size, shown_size
-    from agentbench.cli.eviction import decide
-    from agentbench.cli.kept import Cache
-    from agentbench.cli.leftovers import every_leftover, remove_dead
-    from agentbench.runs.places import default_cache_dir
+    from agentbench.cli.cache_entries import CacheContents, find_all_orphans, remove_dead_orphans
+    from agentbench.cli.cache_eviction import plan_eviction
+    from agentbench.runs.environment import default_cache_dir
 
     keep_bytes = None if keep is None else parse_size(keep)
     unused_since = None
     if older_than is not None:
         unused_since = (datetime.now(UTC) - parse_age(older_than)).timestamp()
-    dead = [each for each in every_leftover(default_cache_dir()) if not each.owner_alive]
+    dead = [each for each in find_all_orphans(default_cache_dir()) if not each.owner_alive]
     for each in dead:
-        typer.echo(f"{each.kind} {each.id} ({shown_size(each.size_bytes)})")
+        typer.echo(f"{each.kind} {each.id} ({format_size(each.size_bytes)})")
     if not dry_run:
-        remove_dead(dead)
-    cache = Cache.connect(default_cache_dir())
-    fates = decide(cache.things(), keep_bytes=keep_bytes, unused_since=unused_since)
+        remove_dead_orphans(dead)
+    cache = CacheContents.connect(default_cache_dir())
+    fates = plan_eviction(cache.things(), keep_bytes=keep_bytes, unused_since=unused_since)
     freed = sum(each.size_bytes for each in dead)
     left = 0
     for fate in fates:
         gone = fate.goes and (dry_run or cache.give_up(fate.thing))
         freed += fate.size_bytes if gone else 0
         left += 0 if gone else fate.size_bytes
-        typer.echo(_row(fate, gone=gone, dry_run=dry_run))
+        typer.echo(_eviction_line(fate, gone=gone, dry_run=dry_run))
     word = "would be freed" if dry_run else "freed"
-    typer.echo(f"{shown_size(freed)} {word}, {shown_size(left)} kept", err=True)
+    typer.echo(f"{format_size(freed)} {word}, {format_size(left)} kept", err=True)
 
 
-def _row(fate: "Fate", *, gone: bool, dry_run: bool) -> str:
-    from agentbench.cli.amounts import shown_size
+def _eviction_line(fate: "EvictionDecision", *, gone: bool, dry_run: bool) -> str:
 
     used = datetime.fromtimestamp(fate.thing.used_at, UTC)
     what = ("would go" if dry_run else "removed") if gone else "kept"
     if fate.thing.in_use or (fate.goes and not gone):
         what = "in use"
-    size = shown_size(fate.size_bytes)
+    size = format_size(fate.size_bytes)
     return f"{what:<9} {size:>9}  {used:%Y-%m-%d %H:%M}  {fate.thing.kind} {fate.thing.name}"
 
 
 def _clean_all(*, dry_run: bool) -> None:
-    from agentbench.agents.toolbox.toolboxes import discard_toolbox, kept_toolboxes, toolboxes_in
-    from agentbench.cli.cached import cached_states, forget
-    from agentbench.cli.leftovers import every_leftover, remove_dead
-    from agentbench.runs.places import default_cache_dir
+    from agentbench.agents.client_bundles import bundles_folder, cached_bundles, remove_bundle
+    from agentbench.cli.cache_entries import (
+        cached_preparations,
+        find_all_orphans,
+        remove_dead_orphans,
+        remove_preparations,
+    )
+    from agentbench.runs.environment import default_cache_dir
 
     cache_dir = default_cache_dir()
-    found = every_leftover(cache_dir)
-    states = cached_states(cache_dir)
-    every_toolbox = kept_toolboxes(toolboxes_in(cache_dir))
+    found = find_all_orphans(cache_dir)
+    states = cached_preparations(cache_dir)
+    every_toolbox = cached_bundles(bundles_folder(cache_dir))
     toolboxes = [each for each in every_toolbox if not each.in_use]
     dead = [each for each in found if not each.owner_alive]
     for each in dead:
@@ -105,11 +108,58 @@ def _clean_all(*, dry_run: bool) -> None:
     sizes = [each.size_bytes for each in dead] + [state.size_bytes for state in states]
     sizes += [toolbox.size_bytes for toolbox in toolboxes]
     if not dry_run:
-        remove_dead(dead)
-        forget(states, cache_dir)
+        remove_dead_orphans(dead)
+        remove_preparations(states, cache_dir)
         for toolbox in toolboxes:
-            discard_toolbox(toolbox)
+            remove_bundle(toolbox)
     in_use = len(found) - len(dead) + len(every_toolbox) - len(toolboxes)
     kept = f", {in_use} in use by living runs kept" if in_use else ""
     word = "would be freed" if dry_run else "freed"
     typer.echo(f"{len(sizes)} things, {sum(sizes) / 2**20:.1f} MiB {word}{kept}", err=True)
+
+
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([kMGT]i?)?B", re.ASCII)
+_AGE = re.compile(r"(\d{1,6}) ?([mhdw])", re.ASCII)
+_SIZE_UNITS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
+_AGE_UNITS = {
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+
+
+def parse_size(text: str) -> int:
+    """Bytes from `500MB`, `1.5GB` (powers of 1000) or `20GiB` (of 1024).
+
+    Raises:
+        UsageError: it is no size.
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{text!r} is no size; write it like 500MB, 20GB or 20GiB")
+    number, unit = found[1], found[2] or ""
+    base = 1024 if unit.endswith("i") else 1000
+    return int(float(number) * base ** _SIZE_UNITS[unit.removesuffix("i")])
+
+
+def parse_age(text: str) -> timedelta:
+    """A time from `90m`, `12h`, `30d` or `2w`.
+
+    Raises:
+        UsageError: it is no time.
+    """
+    found = _AGE.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{text!r} is no age; write it like 12h, 30d or 2w")
+    return int(found[1]) * _AGE_UNITS[found[2]]
+
+
+def format_size(size: int) -> str:
+    """Bytes in the unit that reads best: `1.2 GB`."""
+    number = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"

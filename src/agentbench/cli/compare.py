@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.process_setup import ExitCode
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
     from agentbench.report.comparison import Comparison
-    from agentbench.report.comparison_text import Names
     from agentbench.report.reported_run import ReportedRun
+    from agentbench.report.text_reports import RunNames
 
-_NAMED = 10  # tasks that a warning names
+_MAX_NAMED = 10  # tasks that a warning names
 
 
-class FormatName(StrEnum):
+class ComparisonFormat(StrEnum):
     """What `--format` takes."""
 
     TABLE = "table"
@@ -58,8 +58,8 @@ def compare(
     first: _First,
     second: _Second,
     format_name: Annotated[
-        FormatName, typer.Option("--format", help="How to print it.")
-    ] = FormatName.TABLE,
+        ComparisonFormat, typer.Option("--format", help="How to print it.")
+    ] = ComparisonFormat.TABLE,
     as_json: options.Json = False,
     fail_on_regression: _FailOnRegression = False,
     strict: _Strict = False,
@@ -72,25 +72,25 @@ def compare(
 
     Example: agentbench compare main last --fail-on-regression
     """
-    from agentbench.extras import STATISTICS, require
+    from agentbench.core.extras import STATISTICS, require
     from agentbench.report.comparison import compare as compared
-    from agentbench.report.comparison_text import Names
     from agentbench.report.leaderboard import label_runs
+    from agentbench.report.text_reports import RunNames
 
     del debug  # read by the program itself
     if strict and not fail_on_regression:
         raise UsageError("--strict goes with --fail-on-regression")
-    if as_json and format_name is FormatName.MARKDOWN:
+    if as_json and format_name is ComparisonFormat.MARKDOWN:
         raise UsageError("--json and --format markdown contradict each other")
     if not 0 < alpha < 1:  # whatever is no number is not, either
         raise UsageError(f"--alpha must lie between 0 and 1, found {alpha}")
     require("agentbench compare", STATISTICS)
     one, other = _read(first, second, runs_dir)
     comparison = compared(one.attempts, other.attempts, alpha=alpha)
-    _warn_of_changed(comparison)
+    _warn_of_changed_tasks(comparison)
     _warn_of_other_interpreters(comparison)
-    names = Names(*label_runs([one.entrant, other.entrant]))
-    _print(comparison, names, FormatName.JSON if as_json else format_name)
+    names = RunNames(*label_runs([one.entrant, other.entrant]))
+    _print(comparison, names, ComparisonFormat.JSON if as_json else format_name)
     if github_summary:
         _append_summary(comparison, names)
     if fail_on_regression:
@@ -98,9 +98,9 @@ def compare(
 
 
 def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, ReportedRun]":
+    from agentbench.core.host import available_cpus
     from agentbench.report.reported_run import ReportedRun
-    from agentbench.runs.host import available_cpus
-    from agentbench.runs.store import find_run
+    from agentbench.runs.store.store import find_run
 
     folders = [find_run(name, runs_dir) for name in (first, second)]
     if folders[0].resolve() == folders[1].resolve():
@@ -111,54 +111,54 @@ def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, Report
     return one, other
 
 
-def _warn_of_changed(comparison: "Comparison") -> None:
-    from agentbench.report.harmless import harmless
+def _warn_of_changed_tasks(comparison: "Comparison") -> None:
+    from agentbench.core.display_text import printable
 
     changed = comparison.changed
     if changed:
-        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
-        named = harmless(", ".join(changed[:_NAMED])) + more
+        more = f" and {len(changed) - _MAX_NAMED} more" if len(changed) > _MAX_NAMED else ""
+        named = printable(", ".join(changed[:_MAX_NAMED])) + more
         typer.echo(f"warning: not the same task in both runs, by its digest: {named}", err=True)
 
 
 def _warn_of_other_interpreters(comparison: "Comparison") -> None:
-    from agentbench.report.harmless import harmless
+    from agentbench.core.display_text import printable
 
     changes = comparison.interpreters
     if changes:
-        more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+        more = f" and {len(changes) - _MAX_NAMED} more" if len(changes) > _MAX_NAMED else ""
         named = ", ".join(
-            f"{each.task_id} ({each.first} → {each.second})" for each in changes[:_NAMED]
+            f"{each.task_id} ({each.first} → {each.second})" for each in changes[:_MAX_NAMED]
         )
-        line = f"not the same Python or image in both runs: {harmless(named)}{more}"
+        line = f"not the same Python or image in both runs: {printable(named)}{more}"
         typer.echo(f"warning: {line}", err=True)
 
 
-def _print(comparison: "Comparison", names: "Names", format_name: FormatName) -> None:
-    from agentbench.report.comparison_text import comparison_pieces, print_comparison
-    from agentbench.report.documents import ComparisonDocument
+def _print(comparison: "Comparison", names: "RunNames", format_name: ComparisonFormat) -> None:
+    from agentbench.report.json_documents import ComparisonDocument
+    from agentbench.report.text_reports import comparison_markdown, print_comparison
 
     match format_name:
-        case FormatName.JSON:
+        case ComparisonFormat.JSON:
             typer.echo(ComparisonDocument.of(comparison, names).model_dump_json(indent=1))
-        case FormatName.MARKDOWN:
-            sys.stdout.writelines(comparison_pieces(comparison, names))
-        case FormatName.TABLE:
+        case ComparisonFormat.MARKDOWN:
+            sys.stdout.writelines(comparison_markdown(comparison, names))
+        case ComparisonFormat.TABLE:
             from agentbench.report.text_table import console_of
 
             print_comparison(comparison, names, console_of(sys.stdout))
 
 
-def _append_summary(comparison: "Comparison", names: "Names") -> None:
-    from agentbench.report.comparison_text import comparison_pieces
-    from agentbench.report.github_summary import append_summary
+def _append_summary(comparison: "Comparison", names: "RunNames") -> None:
+    from agentbench.report.markdown import append_summary
+    from agentbench.report.text_reports import comparison_markdown
 
-    if not append_summary(comparison_pieces(comparison, names), os.environ):
+    if not append_summary(comparison_markdown(comparison, names), os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
 
 
 def _check(comparison: "Comparison", *, strict: bool) -> None:
-    from agentbench.report.regression import doubts, regression
+    from agentbench.report.comparison import doubts, regression
 
     found = regression(comparison, strict=strict)
     if found is not None:

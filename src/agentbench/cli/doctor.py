@@ -1,18 +1,24 @@
-"""`agentbench doctor`."""
+"""`agentbench doctor`: what agentbench needs on this machine, in the order a run needs it."""
 
 import json
+import os
+import shutil
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli.process_setup import ExitCode
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.cleanup import Orphan
+from agentbench.sandbox.registry import BackEndProbe, probe_back_ends
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from agentbench.cli.diagnosis import Finding
 
 
 def doctor(as_json: options.Json = False, debug: options.Debug = False) -> None:
@@ -20,8 +26,7 @@ def doctor(as_json: options.Json = False, debug: options.Debug = False) -> None:
 
     Example: agentbench doctor
     """
-    from agentbench.cli.diagnosis import diagnose
-    from agentbench.runs.places import default_cache_dir
+    from agentbench.runs.environment import default_cache_dir
 
     del debug  # read by the program itself
     findings = diagnose(default_cache_dir())
@@ -34,9 +39,115 @@ def doctor(as_json: options.Json = False, debug: options.Debug = False) -> None:
         raise typer.Exit(ExitCode.UNAVAILABLE)
 
 
-def _print(findings: "Sequence[Finding]") -> None:
-    from agentbench.report.text_table import Column, console_of, print_rows
+def _print(findings: "Sequence[DoctorCheck]") -> None:
+    from agentbench.report.text_table import TableColumn, console_of, print_rows
 
     rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
-    columns = (Column(), Column(), Column(below=1))
+    columns = (TableColumn(), TableColumn(), TableColumn(below=1))
     print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+
+
+_ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots, room for workspaces
+_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorCheck:
+    """One thing that was looked at."""
+
+    what: str
+    ok: bool
+    detail: str  # what was found, or the remedy
+
+
+def diagnose(cache_dir: Path) -> list[DoctorCheck]:
+    """Look at everything, in the order in which a run needs it."""
+    return [
+        DoctorCheck(what="python", ok=True, detail=f"{sys.version.split()[0]} at {sys.prefix}"),
+        _check_git(),
+        *(_check_sandbox(probe) for probe in probe_back_ends(cache_dir=cache_dir)),
+        _check_engine(),
+        _check_base_image(),
+        _check_disk(cache_dir),
+        *_check_orphans(cache_dir),
+        _check_api_keys(),
+    ]
+
+
+def _check_git() -> DoctorCheck:
+    from agentbench.tasks.host_git import git
+
+    if shutil.which("git") is None:
+        return DoctorCheck(what="git", ok=False, detail="not on PATH; install git")
+    version = git("--version", cwd=Path.cwd())
+    return DoctorCheck(what="git", ok=version.ok, detail=version.stdout.decode().strip())
+
+
+def _check_sandbox(probe: BackEndProbe) -> DoctorCheck:
+    lacks = f"\ndoes not promise: {', '.join(probe.missing)}" if probe.missing else ""
+    return DoctorCheck(
+        what=f"sandbox {probe.name}", ok=probe.available, detail=f"{probe.detail}{lacks}"
+    )
+
+
+def _check_engine() -> DoctorCheck:
+    from agentbench.sandbox.docker.diagnosis import diagnose_engine
+
+    seen = diagnose_engine(os.environ)
+    lines = [seen.found, *seen.faults, *seen.remarks]
+    return DoctorCheck(what="container engine", ok=not seen.faults, detail="\n".join(lines))
+
+
+def _check_base_image() -> DoctorCheck:
+    from agentbench.sandbox.docker.engine import Engine
+    from agentbench.sandbox.docker.images import list_images
+
+    try:
+        found = list_images(Engine.connect())
+    except (UnavailableError, SandboxError):
+        return DoctorCheck(what="base image", ok=False, detail="needs a container engine")
+    return check_base_image([image.name for image in found])
+
+
+def check_base_image(names: Sequence[str]) -> DoctorCheck:
+    """Whether the image is there that tasks without one of their own start from as a rule."""
+    from agentbench.sandbox.base_images import DEFAULT_PYTHON
+    from agentbench.sandbox.docker.images import name_of
+
+    there = name_of(DEFAULT_PYTHON) in names
+    shown = ", ".join(names) or "none"
+    if not there and names:
+        shown += f"; the default one, {name_of(DEFAULT_PYTHON)}, is missing"
+    remedy = "" if there else "; make it: agentbench images build"
+    return DoctorCheck(what="base image", ok=there, detail=f"{shown}{remedy}")
+
+
+def _check_disk(cache_dir: Path) -> DoctorCheck:
+    place = next(path for path in (cache_dir, *cache_dir.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    detail = f"{free / 2**30:.1f} GiB free at {cache_dir}"
+    writable = os.access(place, os.W_OK)
+    if not writable:
+        detail += "; not writable: set AGENTBENCH_CACHE to a folder that is"
+    elif free < _ENOUGH_DISK:
+        detail += "; make room, or set AGENTBENCH_CACHE to another disk"
+    return DoctorCheck(what="disk", ok=writable and free >= _ENOUGH_DISK, detail=detail)
+
+
+def _check_orphans(cache_dir: Path) -> Iterator[DoctorCheck]:
+    from agentbench.cli.cache_entries import find_all_orphans
+
+    dead = [each for each in find_all_orphans(cache_dir) if not each.owner_alive]
+    detail = "none" if not dead else f"{_kinds(dead)}; remove them: agentbench clean"
+    yield DoctorCheck(what="leftovers", ok=not dead, detail=detail)
+
+
+def _kinds(leftovers: list[Orphan]) -> str:
+    kinds = sorted({each.kind for each in leftovers})
+    return ", ".join(f"{sum(e.kind == kind for e in leftovers)} {kind}(s)" for kind in kinds)
+
+
+def _check_api_keys() -> DoctorCheck:
+    present = [name for name in _KEYS if os.environ.get(name)]
+    detail = f"present: {', '.join(present)}" if present else "none; oracle and noop need none"
+    return DoctorCheck(what="API keys", ok=True, detail=detail)

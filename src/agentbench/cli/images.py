@@ -1,4 +1,4 @@
-"""`agentbench images`."""
+"""`agentbench images`: build and list the base images that Docker sandboxes start from."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.sandbox.pytest_stack import DEFAULT_PYTHON, STACKS, stack_for
+from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
 
 images = typer.Typer(
     help="The base images that Docker sandboxes start from.",
@@ -28,12 +28,14 @@ def build_images(
 
     Example: agentbench images build
     """
-    from agentbench.sandbox.docker_engine import Engine
-    from agentbench.sandbox.images import build
+    from agentbench.sandbox.docker.engine import Engine
+    from agentbench.sandbox.docker.images import build_base_image
 
     del debug  # read by the program itself
     stack_for(python)  # a version that is never built is refused without an engine, too
-    image = build(Engine.connect(), python, progress=lambda line: typer.echo(line, err=True))
+    image = build_base_image(
+        Engine.connect(), python, progress=lambda line: typer.echo(line, err=True)
+    )
     typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
 
 
@@ -43,9 +45,9 @@ def show_images(as_json: options.Json = False, debug: options.Debug = False) -> 
 
     Example: agentbench images list
     """
-    from agentbench.report.text_table import Column, console_of, print_rows
-    from agentbench.sandbox.docker_engine import Engine
-    from agentbench.sandbox.images import list_images
+    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.sandbox.docker.engine import Engine
+    from agentbench.sandbox.docker.images import list_images
 
     del debug  # read by the program itself
     found = list_images(Engine.connect())
@@ -59,7 +61,7 @@ def show_images(as_json: options.Json = False, debug: options.Debug = False) -> 
     table = [
         (each.name, f"Python {each.python}", f"{each.size_bytes / 2**20:.0f} MiB") for each in found
     ]
-    columns = (Column(), Column(below=1), Column(is_right=True, below=1))
+    columns = (TableColumn(), TableColumn(below=1), TableColumn(is_right=True, below=1))
     print_rows(columns, table, console_of(sys.stdout), has_header=False)
     if not found:
         typer.echo("no base image yet; make one: agentbench images build", err=True)

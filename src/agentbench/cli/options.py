@@ -1,14 +1,20 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the tasks and numbers that they mean."""
 
 import math
+from collections.abc import Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.runs.executor_name import ExecutorName
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.environment import ExecutorName
+from agentbench.tasks.task import ControlLevel
+
+if TYPE_CHECKING:
+    from agentbench.tasks.task import Task
 
 
 class SandboxName(StrEnum):
@@ -20,15 +26,15 @@ class SandboxName(StrEnum):
     PROCESS = "process"
 
 
-def _number(value: float | None) -> float | None:
+def _refuse_nan(value: float | None) -> float | None:
     """Refuse what would never be reached, exceeded or fallen short of."""
     if value is not None and math.isnan(value):
         raise typer.BadParameter("expected a number, found nan")
     return value
 
 
-_LARGEST_SCALE = 1_000_000
-_LONGEST = (
+_LARGEST_TIMEOUT_SCALE = 1_000_000
+_LONGEST_DURATION = (
     1_000_000_000  # seconds or minutes; more than an interval of time can hold would be a bug
 )
 
@@ -80,8 +86,8 @@ TimeoutScale = Annotated[
     typer.Option(
         "--timeout-scale",
         help="Multiplies every stage's time limit.",
-        max=_LARGEST_SCALE,
-        callback=_number,
+        max=_LARGEST_TIMEOUT_SCALE,
+        callback=_refuse_nan,
     ),
 ]
 
@@ -135,8 +141,8 @@ MaxOutage = Annotated[
         "--max-outage",
         help="Minutes to wait for an engine, model (default 15) or disk (1) that is away.",
         min=0,
-        max=_LONGEST,
-        callback=_number,
+        max=_LONGEST_DURATION,
+        callback=_refuse_nan,
     ),
 ]
 AttemptTimeout = Annotated[
@@ -145,8 +151,8 @@ AttemptTimeout = Annotated[
         "--attempt-timeout",
         help="Seconds for an attempt as a whole; default: what all its stages may take, and more.",
         min=0,
-        max=_LONGEST,
-        callback=_number,
+        max=_LONGEST_DURATION,
+        callback=_refuse_nan,
     ),
 ]
 RetryLost = Annotated[
@@ -161,7 +167,7 @@ MaxCost = Annotated[
         "--max-cost",
         help="Start no attempt once so many USD are spent.",
         min=0,
-        callback=_number,
+        callback=_refuse_nan,
     ),
 ]
 FailUnder = Annotated[
@@ -171,7 +177,7 @@ FailUnder = Annotated[
         help="Exit 1 below this resolved rate.",
         min=0,
         max=1,
-        callback=_number,
+        callback=_refuse_nan,
     ),
 ]
 IntegrityControls = Annotated[
@@ -193,3 +199,47 @@ WriteIds = Annotated[
 Out = Annotated[Path, typer.Option("--out", help="The folder that tasks are written into.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace tasks that are there already.")]
 NoProve = Annotated[bool, typer.Option("--no-prove", help="Write the tasks, and run none.")]
+
+
+def select_tasks(
+    paths: Sequence[Path],
+    *,
+    cache_dir: Path,
+    glob: str | None = None,
+    tag: str | None = None,
+    limit: int | None = None,
+) -> "list[Task]":
+    """Load tasks and narrow them down; odd things on the way are said on stderr.
+
+    Raises:
+        InputError: a task is wrong, or none is left.
+    """
+    from agentbench.tasks.loading import load_tasks
+    from agentbench.tasks.mirror import Mirrors
+
+    catalogue = load_tasks(paths, mirrors=Mirrors(cache_dir / "mirrors"))
+    for warning in catalogue.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    chosen = [
+        task
+        for task in catalogue.tasks
+        if (glob is None or fnmatchcase(task.id, glob))
+        and (tag is None or tag in task.problem.tags)
+    ]
+    if not chosen:
+        known = ", ".join(task.id for task in catalogue.tasks)
+        raise InputError(f"no task fits --filter {glob} and --tag {tag}; there are: {known}")
+    return chosen[:limit]
+
+
+def parse_jobs(text: str) -> int | None:
+    """What `--jobs` says; `None` for auto.
+
+    Raises:
+        UsageError: it is neither `auto` nor a number above 0.
+    """
+    if text == "auto":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise UsageError(f"--jobs: expected auto or a number above 0, found {text!r}")
+    return int(text)

@@ -1,7 +1,16 @@
-"""`agentbench report`."""
+"""`agentbench report`: runs in every format, printed or written to a file.
 
+The file is there whole or not at all.
+"""
+
+import errno
+import json
 import os
+import re
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -10,19 +19,17 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.output_file import writing_to
-from agentbench.cli.swebench_report import write_instances, write_swebench
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.report.agent_results import AgentResult
-    from agentbench.report.junit import Suite
-    from agentbench.report.leaderboard import Leaderboard
+    from agentbench.importers.swebench.report import ReportedInstance
+    from agentbench.report.formats import JUnitSuite
+    from agentbench.report.leaderboard import AgentResult, Leaderboard
     from agentbench.report.reported_run import ReportedRun
-    from agentbench.runs.headline import Headline
+    from agentbench.runs.store.summaries import AttemptSummary
 
 
-class FormatName(StrEnum):
+class ReportFormat(StrEnum):
     """What `--format` takes."""
 
     TABLE = "table"
@@ -34,10 +41,10 @@ class FormatName(StrEnum):
     SWEBENCH = "swebench"
 
 
-_WITHOUT_BOARD = frozenset(  # or its own one
-    {FormatName.CSV, FormatName.JUNIT, FormatName.HTML, FormatName.SWEBENCH}
+_WITHOUT_LEADERBOARD = frozenset(  # or its own one
+    {ReportFormat.CSV, ReportFormat.JUNIT, ReportFormat.HTML, ReportFormat.SWEBENCH}
 )
-_WHOLE = frozenset({FormatName.JSON, FormatName.SWEBENCH})
+_NEEDS_WHOLE_RECORDS = frozenset({ReportFormat.JSON, ReportFormat.SWEBENCH})
 
 
 def report(
@@ -45,8 +52,8 @@ def report(
         list[str] | None, typer.Argument(help="Runs' folders or ids; default: the last run.")
     ] = None,
     format_name: Annotated[
-        FormatName, typer.Option("--format", help="How to print it.")
-    ] = FormatName.TABLE,
+        ReportFormat, typer.Option("--format", help="How to print it.")
+    ] = ReportFormat.TABLE,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file for it; default: stdout.")
     ] = None,
@@ -65,31 +72,31 @@ def report(
 
     Example: agentbench report last --format html --output report.html
     """
-    from agentbench.extras import HTML, JUNIT, require
-    from agentbench.report.agent_results import results_by_agent
-    from agentbench.runs.store import find_run
+    from agentbench.core.extras import HTML, JUNIT, require
+    from agentbench.report.leaderboard import results_by_agent
+    from agentbench.runs.store.store import find_run
 
     del debug  # read by the program itself
-    if format_name is FormatName.JUNIT:
+    if format_name is ReportFormat.JUNIT:
         require("--format junit", JUNIT)
-    if format_name is FormatName.HTML:
+    if format_name is ReportFormat.HTML:
         require("--format html", HTML)
-    if instances_dir is not None and format_name is not FormatName.SWEBENCH:
+    if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
         raise UsageError("--instances goes with --format swebench")
-    folders = _once([find_run(name, runs_dir) for name in runs or ["last"]])
-    read = [_read(folder, whole=format_name in _WHOLE) for folder in folders]
+    folders = _without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
+    read = [_read(folder, whole=format_name in _NEEDS_WHOLE_RECORDS) for folder in folders]
     board = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
     results = results_by_agent([run.entrant for run in read])
-    with writing_to(output) as target:
-        _print(_Report(read, attempts, results, board), format_name, target)
+    with open_output(output) as target:
+        _print(_ReportContents(read, attempts, results, board), format_name, target)
     if instances_dir is not None:
         write_instances(read, instances_dir)
     if github_summary:
-        _append_summary(_Report(read, attempts, results, board))
+        _append_summary(_ReportContents(read, attempts, results, board))
 
 
-def _once(folders: Sequence[Path]) -> list[Path]:
+def _without_duplicates(folders: Sequence[Path]) -> list[Path]:
     """Each folder once, however often it was named."""
     named: dict[Path, Path] = {}
     for folder in folders:
@@ -100,8 +107,8 @@ def _once(folders: Sequence[Path]) -> list[Path]:
 
 
 def _read(folder: Path, *, whole: bool) -> "ReportedRun":
+    from agentbench.core.host import available_cpus
     from agentbench.report.reported_run import ReportedRun
-    from agentbench.runs.host import available_cpus
 
     run = ReportedRun.read(folder, whole=whole, processes=available_cpus())
     for warning in run.reading.warnings():
@@ -110,63 +117,61 @@ def _read(folder: Path, *, whole: bool) -> "ReportedRun":
 
 
 def _leaderboard(
-    runs: "Sequence[ReportedRun]", format_name: FormatName, *, needed: bool
+    runs: "Sequence[ReportedRun]", format_name: ReportFormat, *, needed: bool
 ) -> "Leaderboard | None":
     """The runs in order, where there are several and what is printed shows them so."""
-    from agentbench.distribution import install_command
-    from agentbench.extras import STATISTICS, is_there
+    from agentbench.core.extras import STATISTICS, install_command, is_installed
     from agentbench.report.leaderboard import leaderboard
 
-    if len(runs) == 1 or (format_name in _WITHOUT_BOARD and not needed):
+    if len(runs) == 1 or (format_name in _WITHOUT_LEADERBOARD and not needed):
         return None
-    with_groups = is_there(STATISTICS)
+    with_groups = is_installed(STATISTICS)
     if not with_groups:
         typer.echo(f"no groups in the leaderboard: {install_command('report')}", err=True)
     return leaderboard([run.entrant for run in runs], with_groups=with_groups)
 
 
-class _Report(NamedTuple):
+class _ReportContents(NamedTuple):
     """Runs, and what there is to say of them."""
 
     runs: "Sequence[ReportedRun]"
-    attempts: "Sequence[Headline]"
+    attempts: "Sequence[AttemptSummary]"
     results: "Sequence[AgentResult]"
     board: "Leaderboard | None"
 
 
-def _print(report: _Report, format_name: FormatName, target: TextIO) -> None:
-    from agentbench.report.formats import csv_pieces, json_pieces
-    from agentbench.report.rows import in_order
+def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -> None:
+    from agentbench.report.attempt_rows import in_order
+    from agentbench.report.formats import csv_lines, json_chunks
 
     match format_name:
-        case FormatName.TABLE:
+        case ReportFormat.TABLE:
             _print_table(report, target)
-        case FormatName.JSON:
+        case ReportFormat.JSON:
             records = chain.from_iterable(run.records() for run in report.runs)
-            target.writelines(json_pieces(report.results, records, report.board))
-        case FormatName.CSV:
-            target.writelines(csv_pieces(in_order(report.attempts)))
-        case FormatName.MARKDOWN:
+            target.writelines(json_chunks(report.results, records, report.board))
+        case ReportFormat.CSV:
+            target.writelines(csv_lines(in_order(report.attempts)))
+        case ReportFormat.MARKDOWN:
             target.writelines(_markdown(report))
-        case FormatName.JUNIT:
-            from agentbench.report.junit import junit_pieces
+        case ReportFormat.JUNIT:
+            from agentbench.report.formats import junit_lines
 
-            target.writelines(junit_pieces(_suites(report.runs)))
-        case FormatName.HTML:
-            from agentbench.report.html.page import pieces
-            from agentbench.report.html.shown_run import ShownRun
+            target.writelines(junit_lines(_suites(report.runs)))
+        case ReportFormat.HTML:
+            from agentbench.report.html.page import html_chunks
+            from agentbench.report.reported_run import TimedRun
 
-            target.writelines(pieces([ShownRun.of(run) for run in report.runs]))
-        case FormatName.SWEBENCH:
+            target.writelines(html_chunks([TimedRun.of(run) for run in report.runs]))
+        case ReportFormat.SWEBENCH:
             write_swebench(report.runs, target)
 
 
-def _print_table(report: _Report, target: TextIO) -> None:
+def _print_table(report: _ReportContents, target: TextIO) -> None:
+    from agentbench.core.display_text import printable
     from agentbench.report.formats import print_table
-    from agentbench.report.harmless import harmless
-    from agentbench.report.leaderboard_text import print_leaderboard
     from agentbench.report.summary import summary_line
-    from agentbench.report.summary_text import print_summary
+    from agentbench.report.text_reports import print_leaderboard, print_summary
     from agentbench.report.text_table import console_of
 
     console = console_of(target)
@@ -184,22 +189,22 @@ def _print_table(report: _Report, target: TextIO) -> None:
                 str(run.folder) for run in report.runs if run.entrant.name in result.runs
             ),
         )
-        typer.echo(f"{harmless(result.label)}: {line}" if are_several else line, err=True)
+        typer.echo(f"{printable(result.label)}: {line}" if are_several else line, err=True)
 
 
-def _markdown(report: _Report) -> Iterator[str]:
-    from agentbench.report.leaderboard_text import leaderboard_pieces
-    from agentbench.report.markdown import markdown_pieces
-    from agentbench.report.rows import in_order
+def _markdown(report: _ReportContents) -> Iterator[str]:
+    from agentbench.report.attempt_rows import in_order
+    from agentbench.report.markdown import report_markdown
+    from agentbench.report.text_reports import leaderboard_markdown
 
-    first = leaderboard_pieces(report.board) if report.board is not None else ()
-    return chain(first, markdown_pieces(report.results, in_order(report.attempts)))
+    first = leaderboard_markdown(report.board) if report.board is not None else ()
+    return chain(first, report_markdown(report.results, in_order(report.attempts)))
 
 
-def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[Suite]":
-    from agentbench.report.junit import Suite
+def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[JUnitSuite]":
+    from agentbench.report.attempt_rows import in_order
+    from agentbench.report.formats import JUnitSuite
     from agentbench.report.leaderboard import label_runs
-    from agentbench.report.rows import in_order
 
     labels = label_runs([run.entrant for run in runs])
     for run, label in zip(runs, labels, strict=True):
@@ -208,11 +213,118 @@ def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[Suite]":
         except InputError as error:
             typer.echo(f"warning: {error}", err=True)
             unmade = []
-        yield Suite(label=label, attempts=in_order(run.attempts), unmade=unmade)
+        yield JUnitSuite(label=label, attempts=in_order(run.attempts), unmade=unmade)
 
 
-def _append_summary(report: _Report) -> None:
-    from agentbench.report.github_summary import append_summary
+def _append_summary(report: _ReportContents) -> None:
+    from agentbench.report.markdown import append_summary
 
     if not append_summary(_markdown(report), os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
+
+
+_INSTANCE_FILE = "report.json"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
+    """Write the report of a run as SWE-bench's own tool does.
+
+    Raises:
+        UsageError: there are several runs.
+        InputError: a record of the run is damaged.
+    """
+    from agentbench.importers.swebench.report import run_report
+
+    report = run_report(_reported_instances(runs)).model_dump(mode="json")
+    target.write(f"{json.dumps(report, indent=4)}\n")
+
+
+def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
+    """Write a report for each instance that was judged, each in a folder of its own.
+
+    Raises:
+        UsageError: there are several runs, or the folder cannot be written.
+        InputError: a record of the run is damaged.
+    """
+    from agentbench.importers.swebench.report import instance_report
+
+    for instance in _reported_instances(runs):
+        report = instance_report(instance)
+        if report is None:
+            continue
+        document = {instance.instance_id: report.model_dump(mode="json", by_alias=True)}
+        is_plain = _PLAIN_NAME.fullmatch(instance.instance_id) is not None
+        place = folder / (instance.instance_id if is_plain else instance.task_id)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            (place / _INSTANCE_FILE).write_text(f"{json.dumps(document, indent=4)}\n", "utf-8")
+        except OSError as error:
+            raise UsageError(f"{place}: cannot be written ({error.strerror})") from error
+
+
+def _reported_instances(runs: "Sequence[ReportedRun]") -> "tuple[ReportedInstance, ...]":
+    from agentbench.importers.swebench.report import reported_instances
+
+    if len(runs) > 1:
+        raise UsageError(f"--format swebench: expected one run, found {len(runs)}; report each")
+    if any(attempt.attempt > 1 for attempt in runs[0].attempts):
+        typer.echo("warning: SWE-bench knows one attempt per instance; the first counts", err=True)
+    return reported_instances(runs[0])
+
+
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[TextIO]:
+    """A text file that takes its name when all of it was written; stdout where no path is given.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    if path is None:
+        yield sys.stdout
+        return
+    is_special = path.exists() and not path.is_file()  # a device, or a pipe that somebody reads
+    scratch = path if is_special else _scratch(path)
+    try:
+        with _opened(scratch, path) as target:
+            yield target
+        if not is_special:
+            scratch.chmod(0o666 & ~_umask())  # as any file that a program makes
+            scratch.replace(path)
+    except BaseException as error:
+        if not is_special:
+            with suppress(OSError):
+                scratch.unlink()
+        # Whatever else fails in the block is not this file's fault.
+        if isinstance(error, OSError) and error.errno in _DISK_FULL:
+            raise _not_writable(path, error) from error
+        raise
+
+
+def _scratch(path: Path) -> Path:
+    try:
+        number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    except OSError as error:
+        raise _not_writable(path, error) from error
+    os.close(number)
+    return Path(name)
+
+
+def _opened(scratch: Path, path: Path) -> TextIO:
+    try:
+        return scratch.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise _not_writable(path, error) from error
+
+
+def _not_writable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be written ({error.strerror}); choose another --output")
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,16 +1,20 @@
-"""`agentbench run`."""
+"""`agentbench run`, `resume` and `rescore`: make attempts, go on with them, judge them again."""
 
+import json
+from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
-from agentbench.runs.executor_name import ExecutorName
+from agentbench.core.display_text import printable
+from agentbench.runs.environment import ExecutorName
 
 if TYPE_CHECKING:
-    from agentbench.runs.configuration import RunConfiguration
+    from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
 
 def run(
@@ -52,10 +56,10 @@ def run(
 
     Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
     """
-    from agentbench.cli.outcome import carry_out
-    from agentbench.cli.selection import number_of_jobs, select_tasks
+    from agentbench.cli.options import parse_jobs, select_tasks
+    from agentbench.cli.run_execution import execute_run
+    from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
-    from agentbench.runs.places import usable_cache_dir
     from agentbench.runs.start import start_run
 
     del debug  # read by the program itself
@@ -66,7 +70,7 @@ def run(
         agent=agent, agent_command=agent_command,
         model=model, base_url=base_url, prices=prices, probe=not no_probe,
         record=record, replay=replay,
-        attempts=attempts, jobs=number_of_jobs(jobs), executor=executor, sandbox=sandbox.value,
+        attempts=attempts, jobs=parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
         runs_dir=runs_dir, run_id=run_id, retries=retries, use_cache=not no_cache,
         registry=registry,
         max_outage=None if max_outage is None else timedelta(minutes=max_outage),
@@ -78,7 +82,7 @@ def run(
     # fmt: on
     started = start_run(chosen, run_options)
     _announce(started.configuration, quiet=quiet)
-    carry_out(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
+    execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
 
 
 def _say(line: str) -> None:
@@ -90,7 +94,6 @@ def _silent(_line: str) -> None:
 
 
 def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
-    from agentbench.cli.interpreters import interpreter_line
 
     if quiet:
         return
@@ -98,3 +101,107 @@ def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
     typer.echo(interpreter_line(configuration.tasks), err=True)
     if configuration.agent == "oracle":
         typer.echo("agent: oracle (the reference solution, not an agent)", err=True)
+
+
+_MAX_IMAGES_NAMED = 5  # kinds of image
+
+
+def interpreter_line(tasks: "Sequence[TaskEntry]") -> str:
+    """One line: each image with its Python, those of most tasks first."""
+    kinds = Counter(map(_interpreter_of, tasks)).most_common()
+    counts = [f"{name} for {_task_count(count)}" for name, count in kinds[:_MAX_IMAGES_NAMED]]
+    if len(kinds) == 1:
+        counts = [kinds[0][0]]
+    if len(kinds) > _MAX_IMAGES_NAMED:
+        counts.append(f"{len(kinds) - _MAX_IMAGES_NAMED} more")
+    return f"python: {', '.join(counts)}"
+
+
+def _interpreter_of(task: "TaskEntry") -> str:
+    if task.image is None:
+        return "not known yet" if task.python is None else f"{task.python} of this machine"
+    python = "that" if task.python is None else task.python
+    return f"{python} of {printable(task.image)}"
+
+
+def _task_count(count: int) -> str:
+    return f"{count} task{'' if count == 1 else 's'}"
+
+
+def resume(
+    run: options.RunName = "last",
+    runs_dir: options.RunsDir = Path("runs"),
+    retry_lost: options.RetryLost = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Go on with an interrupted run: finished attempts are kept, the others are made again.
+
+    Example: agentbench resume last
+    """
+    from agentbench.cli.run_execution import execute_run
+    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.runs.resume import resume_run
+    from agentbench.runs.store.store import find_run
+
+    del debug  # read by the program itself
+    resumed = resume_run(
+        find_run(run, runs_dir),
+        cache_dir=usable_cache_dir(),
+        retry_lost=retry_lost,
+        say=lambda line: None if quiet else typer.echo(line, err=True),
+    )
+    if not quiet:
+        typer.echo(f"{len(resumed.planned)} attempts to make", err=True)
+    execute_run(resumed, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def rescore(
+    run: options.RunName = "last",
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Append the changed records to the run."),
+    ] = False,
+    runs_dir: options.RunsDir = Path("runs"),
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Judge a run's records again with today's rules, and show what changed.
+
+    Example: agentbench rescore last
+    """
+    from agentbench.attempt.record import rescore as judged_again
+    from agentbench.runs.store.store import RunStore, find_run
+
+    del debug  # read by the program itself
+    store = RunStore.open(find_run(run, runs_dir))
+    reading = store.reading(whole=True)
+    for warning in reading.warnings():
+        typer.echo(f"warning: {warning}", err=True)
+    latest = reading.latest()
+    changed: list[dict[str, object]] = []
+    for before in reading.records(latest):
+        after = judged_again(before)
+        if after == before:
+            continue
+        changed.append(
+            {
+                "task_id": before.task_id,
+                "attempt": before.attempt,
+                "before": before.failure_reason,
+                "after": after.failure_reason,
+                "resolved_before": before.resolved,
+                "resolved_after": after.resolved,
+            }
+        )
+        if write:  # behind all that is still to be read
+            store.append(after, store.rescored_folder(after))
+    if as_json:
+        typer.echo(json.dumps({"judged": len(latest), "changed": changed}, indent=1))
+        return
+    for row in changed:
+        was, now = row["before"] or "resolved", row["after"] or "resolved"
+        typer.echo(f"{row['task_id']} attempt {row['attempt']}: {was} -> {now}")
+    typer.echo(f"{len(changed)} of {len(latest)} verdicts change", err=True)

@@ -1,17 +1,21 @@
-"""`agentbench show`."""
+"""`agentbench show` and `explain`: one attempt, and what a failure reason or an exit code means."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
-from agentbench.errors import InputError
+from agentbench.errors import InputError, UsageError
+from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
+from agentbench.scoring.taxonomy import FailureReason, StageName
 
 if TYPE_CHECKING:
-    from agentbench.runs.reading import Reading
+    from agentbench.runs.store.reading import RunRecords
 
-_NAMED = 100  # attempts that a message names
+
+_MAX_NAMED = 100  # attempts that a message names
 
 
 def show(
@@ -26,9 +30,9 @@ def show(
 
     Example: agentbench show last lru-expiry
     """
-    from agentbench.report.attempt_page import render_attempt
-    from agentbench.runs.host import available_cpus
-    from agentbench.runs.store import RunStore, find_run
+    from agentbench.core.host import available_cpus
+    from agentbench.report.attempt_text import render_attempt
+    from agentbench.runs.store.store import RunStore, find_run
 
     del debug  # read by the program itself
     store = RunStore.open(find_run(run, runs_dir))
@@ -42,7 +46,8 @@ def show(
     ][-1:]
     if not last:
         raise InputError(
-            f"{store.folder}: no attempt {attempt} at {task}; there are: {_known(reading)}"
+            f"{store.folder}: no attempt {attempt} at {task}; "
+            f"there are: {_existing_attempts(reading)}"
         )
     (record,) = reading.records(last)
     if as_json:
@@ -51,7 +56,48 @@ def show(
     typer.echo(render_attempt(record, store.folder_of(record)), nl=False)
 
 
-def _known(reading: "Reading") -> str:
+def _existing_attempts(reading: "RunRecords") -> str:
     names = sorted({f"{told.task_id} {told.attempt}" for told in reading.headlines})
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(names[:_MAX_NAMED]) + more
+
+
+def explain(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="A failure reason or an exit code; default: all reasons.",
+            metavar="[REASON|EXIT_CODE]",
+        ),
+    ] = None,
+    stage: Annotated[
+        str | None, typer.Option("--stage", help="The stage that ended with the exit code.")
+    ] = None,
+    debug: options.Debug = False,
+) -> None:
+    """Explain the failure taxonomy at the terminal.
+
+    Example: agentbench explain 137 --stage setup
+    """
+    del debug  # read by the program itself
+    typer.echo(explanation(what, stage).rstrip("\n"))
+
+
+def explanation(what: str | None, stage: str | None) -> str:
+    """The text for a reason, an exit code, or (for neither) the list of all reasons.
+
+    Raises:
+        UsageError: there is no such reason or stage.
+    """
+    if stage is not None and stage not in set(StageName):
+        raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
+    if what is None:
+        rows = sorted(FailureReason, key=lambda reason: reason.precedence)
+        return "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in rows)
+    if re.fullmatch(r"-?[0-9]{1,5}", what):
+        return explain_exit_code(int(what), stage)
+    name = what.upper().replace("-", "_")
+    if name not in FailureReason.__members__:
+        known = ", ".join(FailureReason)
+        raise UsageError(f"{what!r} is neither an exit code nor a reason; reasons: {known}")
+    return explain_reason(FailureReason(name))

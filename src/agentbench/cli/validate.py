@@ -1,4 +1,4 @@
-"""`agentbench validate`."""
+"""`agentbench validate`: prove that tasks are valid, and say how strong their tests are."""
 
 import json
 import sys
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.cli import options, strength
-from agentbench.cli.exit_codes import ExitCode
+from agentbench.cli import mutation_score, options
+from agentbench.cli.process_setup import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentbench.curation.gate import Proven
-    from agentbench.curation.strength.results import Strength
+    from agentbench.validation.mutation_score.results import MutationScore
+    from agentbench.validation.task_validation import ValidationResult
 
-Record = Annotated[
+RecordOption = Annotated[
     bool,
     typer.Option(
         "--record",
         help="Quarantine flaky tests in each task.toml, and keep what was found in proof.json.",
     ),
 ]
-Resume = Annotated[
+ResumeOption = Annotated[
     bool,
     typer.Option("--resume", help="Leave out what --record kept a proof of, if it still holds."),
 ]
@@ -33,12 +33,12 @@ def validate(
     tasks: options.Tasks,
     repeat: options.Repeat = 2,
     write_ids: options.WriteIds = False,
-    record: Record = False,
-    resume: Resume = False,
-    measure_strength: strength.Measure = False,
-    mutants: strength.MostMutants = 60,
-    mutant_seed: strength.MutantSeed = 0,
-    min_strength: strength.LeastStrength = None,
+    record: RecordOption = False,
+    resume: ResumeOption = False,
+    measure_strength: mutation_score.StrengthOption = False,
+    mutants: mutation_score.MutantsOption = 60,
+    mutant_seed: mutation_score.MutantSeedOption = 0,
+    min_strength: mutation_score.MinStrengthOption = None,
     jobs: options.Jobs = "auto",
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     runs_dir: options.RunsDir = Path("runs"),
@@ -60,18 +60,18 @@ def validate(
 
     Example: agentbench validate tasks/ --repeat 3
     """
-    from agentbench.cli.gating import prove_made
-    from agentbench.cli.selection import number_of_jobs, select_tasks
-    from agentbench.curation.gate import GateSettings
+    from agentbench.cli.options import parse_jobs, select_tasks
+    from agentbench.cli.tasks.validation import validate_new_tasks
+    from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
-    from agentbench.runs.places import usable_cache_dir
-    from agentbench.tasks.control_level import ControlLevel
+    from agentbench.tasks.task import ControlLevel
+    from agentbench.validation.task_validation import ValidationSettings
 
     del debug  # read by the program itself
     cache_dir = usable_cache_dir()
     run_options = RunOptions(
         attempts=repeat,
-        jobs=number_of_jobs(jobs),
+        jobs=parse_jobs(jobs),
         sandbox=sandbox.value,
         runs_dir=runs_dir,
         use_cache=not no_cache,
@@ -81,46 +81,54 @@ def validate(
         cache_dir=cache_dir,
         say=lambda line: typer.echo(line, err=True),
     )
-    settings = GateSettings(options=run_options, write_ids=write_ids, record=record, resume=resume)
+    settings = ValidationSettings(
+        options=run_options, write_ids=write_ids, record=record, resume=resume
+    )
     chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
-    proven = prove_made([task.folder for task in chosen], settings, quiet=quiet, verbose=verbose)
-    strengths: Mapping[Path, Strength] = {}
+    proven = validate_new_tasks(
+        [task.folder for task in chosen], settings, quiet=quiet, verbose=verbose
+    )
+    strengths: Mapping[Path, MutationScore] = {}
     if measure_strength or min_strength is not None:
-        strengths = strength.measure_proven(proven, run_options, most=mutants, seed=mutant_seed)
+        strengths = mutation_score.measure_valid_tasks(
+            proven, run_options, most=mutants, seed=mutant_seed
+        )
         if record:
-            strength.keep_in_proofs(strengths)
+            mutation_score.store_in_proofs(strengths)
     if as_json:
         typer.echo(json.dumps([_row(one, strengths.get(one.folder)) for one in proven], indent=1))
     else:
         _print(proven, strengths)
-    weak = min_strength is not None and strength.say_weakness(proven, strengths, min_strength)
+    weak = min_strength is not None and mutation_score.warn_of_weak_tests(
+        proven, strengths, min_strength
+    )
     _finish(proven)
     if weak:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _finish(proven: "Sequence[Proven]") -> None:
+def _finish(proven: "Sequence[ValidationResult]") -> None:
     """Say how many of how many are good, and end as that asks for."""
     good = sum(one.good for one in proven)
-    from agentbench.curation.summary import why_not
-    from agentbench.report.harmless import harmless
+    from agentbench.core.display_text import printable
+    from agentbench.validation.task_validation import invalid_reasons_text
 
     if good < len(proven):
-        typer.echo(harmless(f"not valid: {why_not(proven)}", limit=1000), err=True)
+        typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
     typer.echo(f"{good} of {len(proven)} tasks are valid", err=True)
     unproven = [one for one in proven if one.proof is None and not one.earlier]
     for one in unproven:
         for reason in one.reasons:
             said = f"error: {one.folder / 'task.toml'}: {reason}"
-            typer.echo(harmless(said, limit=500), err=True)
+            typer.echo(printable(said, limit=500), err=True)
     if unproven:
         raise typer.Exit(ExitCode.INPUT)
     if good < len(proven):
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(one: "Proven", strength: "Strength | None") -> dict[str, object]:
-    from agentbench.curation.strength.shown import row_of
+def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str, object]:
+    from agentbench.validation.mutation_score.results import score_json
 
     proof, kept = one.proof, one.kept
     shown = proof or kept
@@ -132,7 +140,7 @@ def _row(one: "Proven", strength: "Strength | None") -> dict[str, object]:
         "faults": proof.faults if proof else one.reasons,
         "flaky": proof.flaky if proof else (),
         "flake_rates": dict(proof.flake_rates) if proof else {},
-        "fail_to_pass": _to_control(one),
+        "fail_to_pass": _fail_to_pass_count(one),
         "controlled": shown.controlled if shown else (),
         "leaks": [leak.model_dump(mode="json") for leak in one.leaks],
         "weakly_controlled": [
@@ -141,40 +149,40 @@ def _row(one: "Proven", strength: "Strength | None") -> dict[str, object]:
         "seconds": dict(shown.seconds) if shown else {},
         "peak_memory_mib": shown.peak_memory_mib if shown else None,
         "proven_earlier": one.earlier,
-        **({"strength": row_of(strength)} if strength is not None else {}),
+        **({"strength": score_json(strength)} if strength is not None else {}),
     }
 
 
-def _to_control(one: "Proven") -> int:
+def _fail_to_pass_count(one: "ValidationResult") -> int:
     if one.proof is not None:
         return one.proof.to_control
     return one.kept.fail_to_pass if one.kept is not None else 0
 
 
-def _print(proven: "Sequence[Proven]", strengths: "Mapping[Path, Strength]") -> None:
-    from agentbench.curation.strength.shown import lines_of
-    from agentbench.curation.summary import findings_of
-    from agentbench.report.harmless import harmless
-    from agentbench.report.text_table import Column, console_of, print_rows, print_text
+def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
+    from agentbench.core.display_text import printable
+    from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
+    from agentbench.validation.mutation_score.results import score_lines
+    from agentbench.validation.task_validation import result_lines
 
     console = console_of(sys.stdout)
     width = max(len(one.task_id) for one in proven)
-    columns = (Column(), Column(), Column(below=1))
+    columns = (TableColumn(), TableColumn(), TableColumn(below=1))
     for one in proven:
         word = "valid" if one.good else "INVALID"
-        row = (f"{one.task_id:<{width}}", f"{word:<7}", _how_proven(one))
+        row = (f"{one.task_id:<{width}}", f"{word:<7}", _proof_summary(one))
         print_rows(columns, [row], console, has_header=False)
-        for line in findings_of(one):
-            print_text(f"  {harmless(line, limit=300)}", console, indent=4)
-        for line in lines_of(strengths[one.folder]) if one.folder in strengths else ():
-            print_text(f"  {harmless(line, limit=500)}", console, indent=4)
+        for line in result_lines(one):
+            print_text(f"  {printable(line, limit=300)}", console, indent=4)
+        for line in score_lines(strengths[one.folder]) if one.folder in strengths else ():
+            print_text(f"  {printable(line, limit=500)}", console, indent=4)
 
 
-def _how_proven(one: "Proven") -> str:
+def _proof_summary(one: "ValidationResult") -> str:
     shown = one.proof or one.kept
     if shown is None:
         return "not run"
-    share = f"{len(shown.controlled)} of {_to_control(one)} fail_to_pass tests controlled"
+    share = f"{len(shown.controlled)} of {_fail_to_pass_count(one)} fail_to_pass tests controlled"
     if one.proof is None:
         return f"proven earlier, {share}"
     return f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}, {share}"

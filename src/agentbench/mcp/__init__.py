@@ -1,1 +1,1 @@
-"""The MCP server: agents run tests through the serializer that judges them (docs/mcp.md)."""
+"""The MCP server: pytest tools for a project, and tools that search the paths of a function."""

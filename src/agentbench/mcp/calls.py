@@ -1,59 +1,74 @@
-"""Carries a blocking call off the event loop: followed while it lasts, ended when nobody waits."""
+"""Runs a blocking call outside the event loop; it ends when nobody waits for it any more."""
 
-from collections.abc import Awaitable, Callable
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
 from threading import Event
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
+from mcp.shared.exceptions import MCPError
 
-from agentbench.pytest_results.model import JsonObject
-from agentbench.pytest_results.progress import Progress
-from agentbench.pytest_results.tool_calls.calls import Watch
+from agentbench.core.schema import JsonObject
+from agentbench.mcp.symbolic_schemas import SymbolicErrorType
+from agentbench.mcp.symbolic_tools import (
+    SYMBOLIC_ARGUMENTS,
+    SymbolicTool,
+    SymbolicTools,
+    error_answer,
+)
+from agentbench.pytest_results.report_files import RunProgress
+from agentbench.pytest_results.tool_calls.arguments import InvalidArgumentsError, read_arguments
+from agentbench.pytest_results.tool_calls.calls import CallControl
+from agentbench.pytest_results.tool_calls.envelope import INVALID_PARAMS, SERVER_ERROR
 
-_LOOK_EVERY = 0.1  # seconds
+_POLL_SECONDS = 0.1  # seconds
 
-Tell = Callable[[Progress], Awaitable[None]]
+ProgressReporter = Callable[[RunProgress], Awaitable[None]]
 """Sends progress to the client."""
 
 
-class CalledOffError(Exception):
+class CallCancelledError(Exception):
     """A call ended because it was called off, and nobody waits for its answer."""
 
 
-async def carry_out(
-    work: Callable[[Watch], JsonObject], *, limiter: anyio.CapacityLimiter, tell: Tell | None
+async def run_in_thread(
+    work: Callable[[CallControl], JsonObject],
+    *,
+    limiter: anyio.CapacityLimiter,
+    tell: ProgressReporter | None,
 ) -> JsonObject:
     """Do the work in a thread; returns what it returns.
 
     When this is cancelled, the work is told so, and no process of it is left once this ends.
 
     Raises:
-        CalledOffError: the work was interrupted although this was not cancelled.
+        CallCancelledError: the work was interrupted although this was not cancelled.
     """
-    relay = _Relay(tell)
-    watch = Watch(cancel=Event(), progress=None if tell is None else relay.put)
+    relay = _ProgressRelay(tell)
+    watch = CallControl(cancel=Event(), progress=None if tell is None else relay.put)
     async with anyio.create_task_group() as group:
         group.start_soon(_set_when_cancelled, watch.cancel)
         group.start_soon(relay.pass_on)
-        answer = await anyio.to_thread.run_sync(_uninterrupted, work, watch, limiter=limiter)
+        answer = await anyio.to_thread.run_sync(_none_if_interrupted, work, watch, limiter=limiter)
         await relay.flush()
         group.cancel_scope.cancel()
     if answer is None:
         await anyio.lowlevel.checkpoint()  # where it was cancelled, this says so
-        raise CalledOffError
+        raise CallCancelledError
     return answer
 
 
-class _Relay:
+class _ProgressRelay:
     """Hands progress from a thread to a coroutine; only the latest counts."""
 
-    def __init__(self, tell: Tell | None) -> None:
+    def __init__(self, tell: ProgressReporter | None) -> None:
         self._tell = tell
-        self._latest: Progress | None = None
+        self._latest: RunProgress | None = None
         self._told = -1
 
-    def put(self, progress: Progress) -> None:
+    def put(self, progress: RunProgress) -> None:
         """Take it, in whatever thread."""
         self._latest = progress
 
@@ -67,7 +82,7 @@ class _Relay:
     async def pass_on(self) -> None:
         """Tell what comes for as long as the call lasts."""
         while self._tell is not None:
-            await anyio.sleep(_LOOK_EVERY)
+            await anyio.sleep(_POLL_SECONDS)
             await self.flush()
 
 
@@ -78,8 +93,53 @@ async def _set_when_cancelled(cancel: Event) -> None:
         cancel.set()
 
 
-def _uninterrupted(work: Callable[[Watch], JsonObject], watch: Watch) -> JsonObject | None:
+def _none_if_interrupted(
+    work: Callable[[CallControl], JsonObject], watch: CallControl
+) -> JsonObject | None:
     try:
         return work(watch)
     except KeyboardInterrupt:  # how a sandbox says that a command was called off
         return None
+
+
+_logger = logging.getLogger(__name__)
+_MAX_SEARCHES = 2
+_INCIDENT_BYTES = 6
+_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
+
+
+class SymbolicCalls:
+    """Answers calls, so many at a time; a look at the server's health waits for none of them."""
+
+    def __init__(self, symbolic: SymbolicTools) -> None:
+        self._symbolic = symbolic
+        self._searches = anyio.CapacityLimiter(_MAX_SEARCHES)
+        self._looks = anyio.CapacityLimiter(1)
+
+    async def answer(self, tool: SymbolicTool, given: Mapping[str, object] | None) -> JsonObject:
+        """What a call comes to."""
+        is_look = tool is SymbolicTool.HEALTH
+        limiter = self._looks if is_look else self._searches
+        try:
+            # Whatever is sent along, the health of the server is what it is.
+            arguments = read_arguments(SYMBOLIC_ARGUMENTS[tool], None if is_look else given)
+            return await run_in_thread(
+                lambda watch: self._symbolic.call(tool, arguments, watch.cancel),
+                limiter=limiter,
+                tell=None,
+            )
+        except InvalidArgumentsError as error:
+            told = f"invalid arguments: {'; '.join(error.faults)}"
+            return error_answer(tool, SymbolicErrorType.VALUE, told)
+        except Exception:  # a bug of ours must neither end the server nor tell of itself
+            incident = secrets.token_hex(_INCIDENT_BYTES)
+            _logger.error("incident %s", incident, exc_info=True)
+            return error_answer(
+                tool, SymbolicErrorType.RUNTIME, f"Internal server error (incident {incident})"
+            )
+
+
+def symbolic_error(answer: JsonObject) -> MCPError:
+    """An answer as a JSON-RPC error, all of it as its data."""
+    code = INVALID_PARAMS if answer["error_type"] in _CALLERS_ERRORS else SERVER_ERROR
+    return MCPError(code, str(answer["message"]), answer)

@@ -1,4 +1,4 @@
-"""The server: lists the tools, answers calls, and lets no fault of ours out but by a name."""
+"""The server: lists the tools, answers calls, and gives a fault of ours away by a name only."""
 
 import logging
 import secrets
@@ -12,30 +12,36 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
-from agentbench.mcp import answers
-from agentbench.mcp.calls import Tell, carry_out
-from agentbench.mcp.catalogue import catalogue, instructions, symbolic_catalogue
-from agentbench.mcp.symbolic_calls import SymbolicCalls, symbolic_error
-from agentbench.mcp.symbolic_tools import Symbolic, SymbolicTool, offered
-from agentbench.mcp.tools import ARGUMENTS, ToolName, call
-from agentbench.pytest_results.model import JsonObject
-from agentbench.pytest_results.progress import Progress
+from agentbench.core.schema import JsonObject
+from agentbench.mcp import pytest_tools
+from agentbench.mcp.calls import ProgressReporter, SymbolicCalls, run_in_thread, symbolic_error
+from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool, call_pytest_tool
+from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, offered_tools
+from agentbench.mcp.tool_descriptions import (
+    pytest_tool_descriptions,
+    server_instructions,
+    symbolic_tool_description,
+)
+from agentbench.pytest_results.report_files import RunProgress
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments
 from agentbench.pytest_results.tool_calls.arguments import (
     InvalidArgumentsError,
-    harmless_name,
+    escaped_name,
     read_arguments,
 )
-from agentbench.pytest_results.tool_calls.envelope import SERIALIZED, ErrorObject
-from agentbench.pytest_results.tool_calls.outcomes import INVALID_PARAMS
-from agentbench.pytest_results.tool_calls.project import Project
+from agentbench.pytest_results.tool_calls.envelope import (
+    INVALID_PARAMS,
+    SERIALIZED_FIELDS,
+    ErrorObject,
+)
+from agentbench.pytest_results.tool_calls.project import PytestProject
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
 _logger = logging.getLogger(__name__)
 _INCIDENT_BYTES = 6
-_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # an error's data says it already
+_FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # an error's data says it already
 
 
 class ErrorMode(StrEnum):
@@ -46,7 +52,11 @@ class ErrorMode(StrEnum):
 
 
 def make_server(
-    project: Project, error_mode: ErrorMode, *, version: str, symbolic: Symbolic | None = None
+    project: PytestProject,
+    error_mode: ErrorMode,
+    *,
+    version: str,
+    symbolic: SymbolicTools | None = None,
 ) -> Server[object]:
     """A server for one project; each call is complete in itself.
 
@@ -56,13 +66,13 @@ def make_server(
         version: Our own.
         symbolic: What the symbolic tools work with; without it there are none.
     """
-    tools = () if symbolic is None else offered(installed=symbolic.installed)
+    tools = () if symbolic is None else offered_tools(installed=symbolic.installed)
     handlers = _Handlers(project, error_mode, symbolic, tools)
     return Server(
         "agentbench",
         version=version,
         title="agentbench: run tests, see what the judge sees",
-        instructions=instructions(tools),
+        instructions=server_instructions(tools),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
     )
@@ -73,9 +83,9 @@ class _Handlers:
 
     def __init__(
         self,
-        project: Project,
+        project: PytestProject,
         error_mode: ErrorMode,
-        symbolic: Symbolic | None,
+        symbolic: SymbolicTools | None,
         offered: tuple[SymbolicTool, ...],
     ) -> None:
         self._project = project
@@ -88,8 +98,8 @@ class _Handlers:
         self, _context: ServerRequestContext[object], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """All tools."""
-        tests = catalogue(isolated=self._project.isolated)
-        return ListToolsResult(tools=[*tests, *map(symbolic_catalogue, self._offered)])
+        tests = pytest_tool_descriptions(isolated=self._project.isolated)
+        return ListToolsResult(tools=[*tests, *map(symbolic_tool_description, self._offered)])
 
     async def call_tool(
         self, context: ServerRequestContext[object], params: CallToolRequestParams
@@ -101,36 +111,36 @@ class _Handlers:
         """
         if self._symbolic is not None and params.name in set(SymbolicTool):
             answer = await self._symbolic.answer(SymbolicTool(params.name), params.arguments)
-        elif params.name in set(ToolName):
+        elif params.name in set(PytestTool):
             tell = context.meta is not None and "progress_token" in context.meta
             answer = await self._answer(context.session, params, tell=tell)
         else:
-            names = ", ".join((*ToolName, *self._offered))
-            told = f"there is no tool {harmless_name(params.name)}; there are {names}"
+            names = ", ".join((*PytestTool, *self._offered))
+            told = f"there is no tool {escaped_name(params.name)}; there are {names}"
             raise MCPError(INVALID_PARAMS, told)
-        if self._error_mode is ErrorMode.JSONRPC and answers.is_error(answer):
+        if self._error_mode is ErrorMode.JSONRPC and pytest_tools.is_error(answer):
             raise _as_protocol_error(answer)
-        return answers.call_result(answer)
+        return pytest_tools.call_result(answer)
 
     async def _answer(
         self, session: "ServerSession", params: CallToolRequestParams, *, tell: bool
     ) -> JsonObject:
         try:
-            arguments = read_arguments(ARGUMENTS[ToolName(params.name)], params.arguments)
-            work = partial(call, self._project, arguments)
-            return await carry_out(
-                work, limiter=self._limiter, tell=_teller(session) if tell else None
+            arguments = read_arguments(PYTEST_ARGUMENTS[PytestTool(params.name)], params.arguments)
+            work = partial(call_pytest_tool, self._project, arguments)
+            return await run_in_thread(
+                work, limiter=self._limiter, tell=_progress_reporter(session) if tell else None
             )
         except InvalidArgumentsError as error:
             return invalid_arguments(error.faults)
         except Exception:  # a bug of ours must neither end the server nor tell of itself
             incident = secrets.token_hex(_INCIDENT_BYTES)
             _logger.error("incident %s", incident, exc_info=True)
-            return answers.bug(incident)
+            return pytest_tools.internal_error(incident)
 
 
-def _teller(session: "ServerSession") -> Tell:
-    async def tell(progress: Progress) -> None:
+def _progress_reporter(session: "ServerSession") -> ProgressReporter:
+    async def tell(progress: RunProgress) -> None:
         message = f"{progress.done} of {progress.collected} tests"
         await session.report_progress(progress.done, progress.collected, message)
 
@@ -142,6 +152,6 @@ def _as_protocol_error(answer: JsonObject) -> MCPError:
     if "error" not in answer:
         return symbolic_error(answer)
     error = ErrorObject.model_validate(answer["error"])
-    told = {name: answer[name] for name in SERIALIZED if name not in _IN_ERROR}
+    told = {name: answer[name] for name in SERIALIZED_FIELDS if name not in _FIELDS_IN_ERROR}
     data = error.data.model_dump(mode="json", exclude_defaults=True)
     return MCPError(error.code, error.message, {**data, "result": told})

@@ -1,44 +1,93 @@
-"""The symbolic tools: what each takes, what it does, and what it says when it cannot."""
+"""The symbolic tools: what each takes and does, and the health of the server."""
 
+import platform
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
 from threading import Event
 
-from agentbench.distribution import install_command
-from agentbench.errors import AgentbenchError
-from agentbench.extras import SYMBOLIC, is_there
-from agentbench.mcp.health import health
+from agentbench.core.extras import SYMBOLIC, install_command, is_installed
+from agentbench.core.schema import JsonObject
+from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
 from agentbench.mcp.symbolic_answers import (
-    Spent,
+    CallTime,
     branches_answer,
     check_answer,
     compare_answer,
     find_path_answer,
 )
-from agentbench.mcp.symbolic_arguments import (
+from agentbench.mcp.symbolic_schemas import (
+    BranchesAnswer,
     BranchesArguments,
+    CheckAnswer,
     CheckArguments,
+    CompareAnswer,
     CompareArguments,
+    FindPathAnswer,
     FindPathArguments,
+    HealthAnswer,
     HealthArguments,
+    SymbolicAnswer,
+    SymbolicErrorType,
 )
-from agentbench.mcp.symbolic_envelopes import (
-    BranchesEnvelope,
-    CheckEnvelope,
-    CompareEnvelope,
-    Envelope,
-    ErrorType,
-    FindPathEnvelope,
-    HealthEnvelope,
+from agentbench.pytest_results.tool_calls.arguments import ToolArguments
+from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.symbolic.analysis import (
+    AnalysisAim,
+    AnalysisRequest,
+    AnalysisResult,
+    FunctionComparison,
+    analyse,
+    compare_functions,
 )
-from agentbench.pytest_results.model import JsonObject
-from agentbench.pytest_results.tool_calls.arguments import Arguments
-from agentbench.pytest_results.tool_calls.masking import Mask
-from agentbench.symbolic.alike import Likeness, compare
-from agentbench.symbolic.analysis import Aim, Found, Search, search
-from agentbench.symbolic.laboratory import Laboratory
+from agentbench.symbolic.sandbox import AnalysisSandboxes
+
+_DISTRIBUTIONS = ("crosshair-tool", "hypothesis", "z3-solver")
+
+
+def check_health(
+    laboratory: AnalysisSandboxes, mask: PathMask, tools: tuple[str, ...], own_version: str
+) -> HealthAnswer:
+    """Look at all that the tools need."""
+    versions = {name: _version(name) for name in _DISTRIBUTIONS}
+    missing = [name for name, found in versions.items() if found is None]
+    sandbox, refusal = _sandbox(laboratory)
+    if refusal:
+        missing.append(f"a sandbox ({mask.text(refusal)})")
+    return HealthAnswer(
+        message=_message(missing),
+        version=own_version,
+        python_version=platform.python_version(),
+        crosshair_version=versions["crosshair-tool"],
+        hypothesis_version=versions["hypothesis"],
+        z3_version=versions["z3-solver"],
+        sandbox=sandbox,
+        missing=tuple(missing),
+        tools=tools,
+    )
+
+
+def _message(missing: list[str]) -> str:
+    if not missing:
+        return "nothing is missing"
+    remedy = "" if is_installed(SYMBOLIC) else f"; {install_command('symbolic')}"
+    return f"missing: {', '.join(missing)}{remedy}"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _sandbox(laboratory: AnalysisSandboxes) -> tuple[str | None, str]:
+    try:
+        return laboratory.provider().name, ""
+    except (UnavailableError, SandboxError) as fault:
+        return None, str(fault).partition("\n")[0]
 
 
 class SymbolicTool(StrEnum):
@@ -51,7 +100,7 @@ class SymbolicTool(StrEnum):
     HEALTH = "health_check"
 
 
-SYMBOLIC_ARGUMENTS: Mapping[SymbolicTool, type[Arguments]] = {
+SYMBOLIC_ARGUMENTS: Mapping[SymbolicTool, type[ToolArguments]] = {
     SymbolicTool.CHECK: CheckArguments,
     SymbolicTool.FIND_PATH: FindPathArguments,
     SymbolicTool.COMPARE: CompareArguments,
@@ -60,33 +109,33 @@ SYMBOLIC_ARGUMENTS: Mapping[SymbolicTool, type[Arguments]] = {
 }
 """What each tool takes."""
 
-ENVELOPES: Mapping[SymbolicTool, type[Envelope]] = {
-    SymbolicTool.CHECK: CheckEnvelope,
-    SymbolicTool.FIND_PATH: FindPathEnvelope,
-    SymbolicTool.COMPARE: CompareEnvelope,
-    SymbolicTool.BRANCHES: BranchesEnvelope,
-    SymbolicTool.HEALTH: HealthEnvelope,
+ENVELOPES: Mapping[SymbolicTool, type[SymbolicAnswer]] = {
+    SymbolicTool.CHECK: CheckAnswer,
+    SymbolicTool.FIND_PATH: FindPathAnswer,
+    SymbolicTool.COMPARE: CompareAnswer,
+    SymbolicTool.BRANCHES: BranchesAnswer,
+    SymbolicTool.HEALTH: HealthAnswer,
 }
 """What each tool answers."""
 
 
-def offered(*, installed: bool | None = None) -> tuple[SymbolicTool, ...]:
+def offered_tools(*, installed: bool | None = None) -> tuple[SymbolicTool, ...]:
     """The tools that a client is told of: without the extra, only the one that names its lack."""
-    if is_there(SYMBOLIC) if installed is None else installed:
+    if is_installed(SYMBOLIC) if installed is None else installed:
         return tuple(SymbolicTool)
     return (SymbolicTool.HEALTH,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Symbolic:
+class SymbolicTools:
     """What the tools work with."""
 
-    laboratory: Laboratory
-    mask: Mask
+    laboratory: AnalysisSandboxes
+    mask: PathMask
     version: str
     installed: bool
 
-    def call(self, tool: SymbolicTool, arguments: Arguments, cancel: Event) -> JsonObject:
+    def call(self, tool: SymbolicTool, arguments: ToolArguments, cancel: Event) -> JsonObject:
         """Do what a tool is for; returns the answer. It takes long, so not for an event loop.
 
         Raises:
@@ -94,14 +143,16 @@ class Symbolic:
         """
         if not self.installed and tool is not SymbolicTool.HEALTH:
             command = install_command("symbolic")
-            return refused(tool, ErrorType.IMPORT, f"{tool} is not installed: {command}")
+            return error_answer(
+                tool, SymbolicErrorType.IMPORT, f"{tool} is not installed: {command}"
+            )
         try:
             return self._called(arguments, cancel).model_dump(mode="json")
         except AgentbenchError as error:
             message = self.mask.text(f"no sandbox for the analysis: {error}")
-            return refused(tool, ErrorType.RUNTIME, message)
+            return error_answer(tool, SymbolicErrorType.RUNTIME, message)
 
-    def _called(self, arguments: Arguments, cancel: Event) -> Envelope:
+    def _called(self, arguments: ToolArguments, cancel: Event) -> SymbolicAnswer:
         match arguments:
             case CheckArguments():
                 return self._check(arguments, cancel)
@@ -112,46 +163,52 @@ class Symbolic:
             case BranchesArguments():
                 return self._branches(arguments, cancel)
             case HealthArguments():
-                tools = offered(installed=self.installed)
-                return health(self.laboratory, self.mask, tools, self.version)
+                tools = offered_tools(installed=self.installed)
+                return check_health(self.laboratory, self.mask, tools, self.version)
             case _:
                 raise TypeError(f"no tool takes {type(arguments).__name__}")
 
-    def _check(self, arguments: CheckArguments, cancel: Event) -> CheckEnvelope:
+    def _check(self, arguments: CheckArguments, cancel: Event) -> CheckAnswer:
         name, given = arguments.function_name, arguments.timeout_seconds
-        asked = Search(aim=Aim.CHECK, function=name, seconds=given)
+        asked = AnalysisRequest(aim=AnalysisAim.CHECK, function=name, seconds=given)
         found, spent = self._search(arguments.code, asked, cancel)
         return check_answer(name, found, spent)
 
-    def _find_path(self, arguments: FindPathArguments, cancel: Event) -> FindPathEnvelope:
+    def _find_path(self, arguments: FindPathArguments, cancel: Event) -> FindPathAnswer:
         name, kind = arguments.function_name, arguments.exception_type
         seconds = arguments.timeout_seconds
-        asked = Search(aim=Aim.RAISES, function=name, seconds=seconds, exception=kind)
+        asked = AnalysisRequest(
+            aim=AnalysisAim.RAISES, function=name, seconds=seconds, exception=kind
+        )
         found, spent = self._search(arguments.code, asked, cancel)
         return find_path_answer(name, kind, found, spent)
 
-    def _branches(self, arguments: BranchesArguments, cancel: Event) -> BranchesEnvelope:
+    def _branches(self, arguments: BranchesArguments, cancel: Event) -> BranchesAnswer:
         name, given = arguments.function_name, arguments.timeout_seconds
-        asked = Search(aim=Aim.BRANCHES, function=name, seconds=given)
+        asked = AnalysisRequest(aim=AnalysisAim.BRANCHES, function=name, seconds=given)
         found, spent = self._search(arguments.code, asked, cancel)
         return branches_answer(name, found, spent)
 
-    def _compare(self, arguments: CompareArguments, cancel: Event) -> CompareEnvelope:
+    def _compare(self, arguments: CompareArguments, cancel: Event) -> CompareAnswer:
         names, given = (arguments.function_a, arguments.function_b), arguments.timeout_seconds
         started = time.monotonic()
-        likeness: Likeness = compare(self.laboratory, arguments.code, names, given, cancel)
+        likeness: FunctionComparison = compare_functions(
+            self.laboratory, arguments.code, names, given, cancel
+        )
         return compare_answer(names, likeness, self._spent(given, started))
 
-    def _search(self, code: str, asked: Search, cancel: Event) -> tuple[Found, Spent]:
+    def _search(
+        self, code: str, asked: AnalysisRequest, cancel: Event
+    ) -> tuple[AnalysisResult, CallTime]:
         started = time.monotonic()
-        found = search(self.laboratory, code, asked, cancel)
+        found = analyse(self.laboratory, code, asked, cancel)
         return found, self._spent(asked.seconds, started)
 
-    def _spent(self, given: float, started: float) -> Spent:
-        return Spent(given=given, took=time.monotonic() - started, mask=self.mask)
+    def _spent(self, given: float, started: float) -> CallTime:
+        return CallTime(given=given, took=time.monotonic() - started, mask=self.mask)
 
 
-def refused(tool: SymbolicTool, error_type: ErrorType, message: str) -> JsonObject:
+def error_answer(tool: SymbolicTool, error_type: SymbolicErrorType, message: str) -> JsonObject:
     """An error in which every field of the tool's is there, with nothing in it."""
     told = {"status": "error", "error_type": error_type, "message": message}
     made = ENVELOPES[tool].model_construct(**told)  # type: ignore[arg-type]  # names of each envelope's own fields

@@ -6,9 +6,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentbench.pytest_results.serialize import (
-        serialize_pytest_results as serialize_pytest_results,
-    )
+    from agentbench.pytest_results.serialize import serialize_pytest_results
 
 __all__ = ["serialize_pytest_results"]
 

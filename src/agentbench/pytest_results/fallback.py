@@ -1,17 +1,17 @@
-"""What can still be told when both reporters are silent: junit XML, then printed text.
+"""What can still be read when both reporters wrote nothing: junit XML, then printed text.
 
-The standard library's parser does here: a library for junit files would be one more dependency for
-a third-rank source of six attributes, and a document type, the door of every XML attack that is
-left in expat, is refused outright since pytest writes none.
+The standard library's parser is enough here: a library for junit files would be one more dependency
+for a third-rank source of six attributes, and a document type, the entry of every XML attack that
+is left in expat, is refused outright since pytest writes none.
 """
 
 import re
 from xml.etree import ElementTree
 
-from agentbench.pytest_results import untrusted
-from agentbench.pytest_results.longrepr import error_line, skip_reason
+from agentbench.core import untrusted_json
+from agentbench.pytest_results.collection_errors import error_line, skip_reason
 from agentbench.pytest_results.model import CaseResult, CollectionError
-from agentbench.pytest_results.session import Session
+from agentbench.pytest_results.session import ReportedSession
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
 JUNIT_LIMIT = 64 * 1024 * 1024
@@ -19,7 +19,7 @@ JUNIT_LIMIT = 64 * 1024 * 1024
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SUMMARY = re.compile(r"^=+ short test summary info =+$")
-_TOLD = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*?)(?: - (.*))?$")
+_SUMMARY_LINE = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S.*?)(?: - (.*))?$")
 _TEXT_WORDS = {
     "PASSED": CaseOutcome.PASSED,
     "FAILED": CaseOutcome.FAILED,
@@ -29,7 +29,7 @@ _TEXT_WORDS = {
 }
 
 
-def read_junit(xml: str) -> Session | None:
+def read_junit(xml: str) -> ReportedSession | None:
     """What a junit file tells, or None when it is not one. It is written when a session ends."""
     if len(xml) > JUNIT_LIMIT or "<!" in xml.split("<testsuite", 1)[0]:
         return None
@@ -37,17 +37,17 @@ def read_junit(xml: str) -> Session | None:
         root = ElementTree.fromstring(xml)
     except (ElementTree.ParseError, ValueError):
         return None
-    session = Session(source=ReportSource.JUNIT, started=True, finished=True)
+    session = ReportedSession(source=ReportSource.JUNIT, started=True, finished=True)
     for case in root.iter("testcase"):
         _read_testcase(session, case)
     return session
 
 
-def _read_testcase(session: Session, case: ElementTree.Element) -> None:
-    outcome, child = _verdict(case)
-    file = untrusted.text(case.get("file")) or "unknown"
-    message = untrusted.text(child.get("message")) if child is not None else ""
-    traceback = untrusted.text(child.text) if child is not None else ""
+def _read_testcase(session: ReportedSession, case: ElementTree.Element) -> None:
+    outcome, child = _outcome_element(case)
+    file = untrusted_json.text(case.get("file")) or "unknown"
+    message = untrusted_json.text(child.get("message")) if child is not None else ""
+    traceback = untrusted_json.text(child.text) if child is not None else ""
     if message == "collection failure":
         error = CollectionError(file=file, message=error_line(traceback), traceback=traceback)
         session.add_collection_error(error)
@@ -68,7 +68,7 @@ def _read_testcase(session: Session, case: ElementTree.Element) -> None:
     )
 
 
-def _verdict(case: ElementTree.Element) -> tuple[CaseOutcome, ElementTree.Element | None]:
+def _outcome_element(case: ElementTree.Element) -> tuple[CaseOutcome, ElementTree.Element | None]:
     """The outcome, and the element that says so; a skip may stand for an expected failure."""
     for tag, outcome in (("failure", CaseOutcome.FAILED), ("error", CaseOutcome.ERROR)):
         child = case.find(tag)
@@ -84,19 +84,19 @@ def _verdict(case: ElementTree.Element) -> tuple[CaseOutcome, ElementTree.Elemen
 def _node_id(case: ElementTree.Element, file: str) -> str:
     """`a/test_b.py::Class::name` from the file and the dotted class name."""
     module = file.removesuffix(".py").replace("/", ".")
-    dotted = untrusted.text(case.get("classname"))
+    dotted = untrusted_json.text(case.get("classname"))
     classes = dotted.removeprefix(module).strip(".").split(".") if dotted != module else []
-    return "::".join([file, *filter(None, classes), untrusted.text(case.get("name"))])
+    return "::".join([file, *filter(None, classes), untrusted_json.text(case.get("name"))])
 
 
 def _seconds(text: str | None) -> float:
     try:
-        return untrusted.seconds(float(text or 0))
+        return untrusted_json.seconds(float(text or 0))
     except ValueError:
         return 0.0
 
 
-def read_text(output: str) -> Session | None:
+def read_text(output: str) -> ReportedSession | None:
     """What the short summary tells that pytest prints with -rA; None when there is none.
 
     Any test can print such lines: nothing that rests on them counts as verified.
@@ -105,17 +105,17 @@ def read_text(output: str) -> Session | None:
     headers = [number for number, line in enumerate(lines) if _SUMMARY.match(line)]
     if not headers:
         return None
-    session = Session(source=ReportSource.TEXT)
+    session = ReportedSession(source=ReportSource.TEXT)
     for line in lines[headers[-1] + 1 :]:
-        told = _TOLD.match(line)
+        told = _SUMMARY_LINE.match(line)
         if told is not None:
             _read_line(session, *told.groups())
     return session
 
 
-def _read_line(session: Session, word: str, name: str, message: str | None) -> None:
-    name = untrusted.text(name)
-    message = untrusted.text(message)
+def _read_line(session: ReportedSession, word: str, name: str, message: str | None) -> None:
+    name = untrusted_json.text(name)
+    message = untrusted_json.text(message)
     if word == "ERROR" and "::" not in name:
         session.add_collection_error(CollectionError(file=name, message=message))
         return

@@ -1,41 +1,131 @@
-"""Reads what pytest-json-report wrote."""
+"""Reads what pytest-json-report wrote; words that its tests repeat are stored once.
 
-from collections.abc import Iterator
+Nearly half of what a large report's objects take are such words: outcomes, keywords, and node ids
+that its collectors give a second time.
+"""
 
-from agentbench.pytest_results import untrusted
-from agentbench.pytest_results.cases import passed
-from agentbench.pytest_results.longrepr import error_line, skip_reason
-from agentbench.pytest_results.model import CollectionError, JsonObject
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from agentbench.core import untrusted_json
+from agentbench.core.schema import JsonObject
+from agentbench.pytest_results.collection_errors import error_line, skip_reason
+from agentbench.pytest_results.model import CollectionError
 from agentbench.pytest_results.session import (
-    PASSED,
+    PASSED_PHASES,
     Phase,
+    PhaseName,
     PhaseOutcome,
-    Session,
-    When,
-    phase_words,
+    ReportedSession,
+    has_passed,
+    parse_phase,
 )
 from agentbench.scoring.evidence import NodeId, ReportSource
 
-_STAGES = (*PASSED, "???")  # the last is what xdist calls the phase in which a worker died
+_OBJECT_DECODER: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LIST_DECODER: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_VALUE_DECODER: Final = msgspec.json.Decoder()
+_PHASE_KEYS = ("setup", "call", "teardown")
+
+
+def parse_json_report(source: str) -> JsonObject | None:
+    """What `untrusted.json_object` makes of a text, in less memory where it is a report's."""
+    try:
+        return _parse_by_elements(source)
+    except (ValueError, RecursionError):
+        return untrusted_json.json_object(source)
+
+
+def _parse_by_elements(source: str) -> JsonObject:
+    """Decode test by test, so that no word that is told again outlives its test."""
+    shared = _SharedWords()
+    sharing = {"tests": shared.in_test, "collectors": shared.in_collector}
+    report: JsonObject = {}
+    for name, part in _OBJECT_DECODER.decode(source).items():
+        share = sharing.get(name)
+        report[name] = _VALUE_DECODER.decode(part) if share is None else _elements(part, share)
+    return report
+
+
+def _elements(part: msgspec.Raw, share: Callable[[JsonObject], None]) -> object:
+    try:
+        left = _LIST_DECODER.decode(part)
+    except msgspec.ValidationError:  # no list: some other tool's report
+        return _VALUE_DECODER.decode(part)
+    decode = _VALUE_DECODER.decode
+    elements = []
+    left.reverse()
+    while left:
+        element = decode(left.pop())
+        if type(element) is dict:
+            share(element)
+        elements.append(element)
+    return elements
+
+
+class _SharedWords:
+    """Words of which one object is enough."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, str] = {}
+        self._keywords: list[object] = []  # of the test before: most of the next one's are the same
+
+    def in_test(self, test: JsonObject) -> None:
+        """Share a test's words."""
+        self._word(test, "nodeid")
+        self._word(test, "outcome")
+        for name in _PHASE_KEYS:
+            stage = test.get(name)
+            if type(stage) is dict:
+                self._word(stage, "outcome")
+        keywords = test.get("keywords")
+        if type(keywords) is list and set(map(type, keywords)) == {str}:  # 1 is True, too
+            before = self._keywords
+            if len(before) == len(keywords):
+                keywords[:] = [
+                    old if old == new else new for old, new in zip(before, keywords, strict=True)
+                ]
+            self._keywords = keywords
+
+    def in_collector(self, collector: JsonObject) -> None:
+        """Share the words of a collector and of what it found."""
+        self._word(collector, "nodeid")
+        self._word(collector, "outcome")
+        for found in untrusted_json.objects(collector.get("result")):
+            self._word(found, "nodeid")
+            self._word(found, "type")
+
+    def _word(self, values: JsonObject, name: str) -> None:
+        word = values.get(name)
+        if type(word) is str:
+            values[name] = self._words.setdefault(word, word)
+
+
+_REPORTED_PHASES = (
+    *PASSED_PHASES,
+    "???",
+)  # the last is what xdist calls the phase in which a worker died
 _XFAIL_WORDS = ("xfailed", "xpassed")
 
 
-def read_json_report(report: JsonObject) -> Session:
+def read_json_report(report: JsonObject) -> ReportedSession:
     """What the report tells. It is written when the session finishes, or not at all."""
-    session = Session(source=ReportSource.JSON_REPORT, json_report=report)
-    status = untrusted.exit_status(report.get("exitcode"))
+    session = ReportedSession(source=ReportSource.JSON_REPORT, json_report=report)
+    status = untrusted_json.exit_status(report.get("exitcode"))
     session.started = session.finished = session.collection_finished = status is not None
     session.exit_status = status
-    session.duration = untrusted.seconds(report.get("duration"))
+    session.duration = untrusted_json.seconds(report.get("duration"))
     _read_summary(session, report.get("summary"))
-    for collector in untrusted.objects(report.get("collectors")):
+    for collector in untrusted_json.objects(report.get("collectors")):
         _read_collector(session, collector)
-    for test in untrusted.objects(report.get("tests")):
+    for test in untrusted_json.objects(report.get("tests")):
         _read_test(session, test)
     return session
 
 
-def merge_bit_by_bit(stream: Session, tests: Iterator[JsonObject]) -> Session:
+def merge_tests_one_by_one(stream: ReportedSession, tests: Iterator[JsonObject]) -> ReportedSession:
     """What `merge` makes of a stream and a report, of which no more than a test is held at a time.
 
     A report that turns out to be none has no say, as if it had been read as a whole.
@@ -43,11 +133,11 @@ def merge_bit_by_bit(stream: Session, tests: Iterator[JsonObject]) -> Session:
     worse: dict[NodeId, tuple[Phase, ...]] = {}
     try:
         for test in tests:
-            one = Session(source=ReportSource.JSON_REPORT)
+            one = ReportedSession(source=ReportSource.JSON_REPORT)
             _read_test(one, test)
             for node_id, reported in one.phases.items():
                 told = worse.get(node_id, stream.phases.get(node_id))
-                if told is not None and passed(told) and not passed(reported):
+                if told is not None and has_passed(told) and not has_passed(reported):
                     worse[node_id] = reported
     except ValueError:
         return stream
@@ -56,17 +146,17 @@ def merge_bit_by_bit(stream: Session, tests: Iterator[JsonObject]) -> Session:
     return stream
 
 
-def _read_summary(session: Session, summary: object) -> None:
+def _read_summary(session: ReportedSession, summary: object) -> None:
     if isinstance(summary, dict):
-        session.deselected = untrusted.count(summary.get("deselected")) or 0
-        collected = untrusted.count(summary.get("collected"))
+        session.deselected = untrusted_json.count(summary.get("deselected")) or 0
+        collected = untrusted_json.count(summary.get("collected"))
         if collected is not None:
             session.collected_count = max(0, collected - session.deselected)
 
 
-def _read_collector(session: Session, collector: JsonObject) -> None:
-    file = untrusted.text(collector.get("nodeid")).split("::")[0] or "unknown"
-    longrepr = untrusted.text(collector.get("longrepr"))
+def _read_collector(session: ReportedSession, collector: JsonObject) -> None:
+    file = untrusted_json.text(collector.get("nodeid")).split("::")[0] or "unknown"
+    longrepr = untrusted_json.text(collector.get("longrepr"))
     if collector.get("outcome") == "failed":
         error = CollectionError(file=file, message=error_line(longrepr), traceback=longrepr)
         session.add_collection_error(error)
@@ -74,28 +164,28 @@ def _read_collector(session: Session, collector: JsonObject) -> None:
         session.tell_skipped(NodeId(file), skip_reason(longrepr))
 
 
-def _read_test(session: Session, test: JsonObject) -> None:
+def _read_test(session: ReportedSession, test: JsonObject) -> None:
     plain = test.get("outcome") not in _XFAIL_WORDS
     phases: list[Phase] = []
     duration = 0.0
-    for word in _STAGES:
+    for word in _REPORTED_PHASES:
         stage = test.get(word)
         if not isinstance(stage, dict):
             continue
-        duration += untrusted.seconds(stage.get("duration"))
-        if plain and stage.get("outcome") == "passed" and word in PASSED:
-            phases.append(PASSED[word])
+        duration += untrusted_json.seconds(stage.get("duration"))
+        if plain and stage.get("outcome") == "passed" and word in PASSED_PHASES:
+            phases.append(PASSED_PHASES[word])
         else:
-            phases.append(_read_stage(word, stage, expected_to_fail=not plain))
-    node_id = NodeId(untrusted.text(test.get("nodeid")))
+            phases.append(_read_phase(word, stage, expected_to_fail=not plain))
+    node_id = NodeId(untrusted_json.text(test.get("nodeid")))
     session.add(node_id, *phases, duration=duration)
 
 
-def _read_stage(word: str, stage: JsonObject, *, expected_to_fail: bool) -> Phase:
-    when, outcome = phase_words(word, stage.get("outcome"))
-    longrepr = untrusted.text(stage.get("longrepr"))
+def _read_phase(word: str, stage: JsonObject, *, expected_to_fail: bool) -> Phase:
+    when, outcome = parse_phase(word, stage.get("outcome"))
+    longrepr = untrusted_json.text(stage.get("longrepr"))
     crash = stage.get("crash")
-    message = untrusted.text(crash.get("message")) if isinstance(crash, dict) else ""
+    message = untrusted_json.text(crash.get("message")) if isinstance(crash, dict) else ""
     if not message:
         skipped = outcome is PhaseOutcome.SKIPPED
         message = skip_reason(longrepr) if skipped else error_line(longrepr)
@@ -104,5 +194,5 @@ def _read_stage(word: str, stage: JsonObject, *, expected_to_fail: bool) -> Phas
         outcome=outcome,
         message=message or None,
         traceback=longrepr or None,
-        expected_to_fail=expected_to_fail and when is not When.TEARDOWN,
+        expected_to_fail=expected_to_fail and when is not PhaseName.TEARDOWN,
     )

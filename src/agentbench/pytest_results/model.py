@@ -1,11 +1,11 @@
-"""What a pytest run came to, in ADR-006's shape and a few fields that pytest shows besides."""
+"""What a pytest run came to, in ADR-006's shape with a few more fields that pytest shows."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, SkipValidation
 
-from agentbench.schema import Schema
+from agentbench.core.schema import JsonObject, Schema
 from agentbench.scoring.evidence import (
     CaseOutcome,
     CollectionFact,
@@ -14,11 +14,8 @@ from agentbench.scoring.evidence import (
     ReportSource,
 )
 
-JsonObject = dict[str, object]
-"""A JSON object as some reporter wrote it; nothing of ours rests on its content."""
 
-
-class Summary(Schema):
+class PytestSummary(Schema):
     """How many tests came to what. `errors` counts collection errors too, `total` tests only."""
 
     total: int = 0
@@ -70,7 +67,7 @@ class PytestResult(Schema):
     """A pytest run, as far as it is known."""
 
     exit_code: int | None
-    summary: Summary
+    summary: PytestSummary
     tests: tuple[CaseResult, ...] = ()
     json_report: SkipValidation[JsonObject] = Field(default_factory=dict)
     text_output: str = ""

@@ -1,28 +1,130 @@
-"""Puts together what the reporters told: sessions to a result, a result to facts."""
+"""Decides which report to believe and what the run came to, and makes the result of it.
+
+The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code. The
+table of outcomes is in docs/mcp.md.
+"""
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import assert_never
 
-from agentbench.pytest_results.cases import cases_of, passed
-from agentbench.pytest_results.collection_cause import collection_fact
-from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult, Summary
-from agentbench.pytest_results.outcome import Ended, decide
-from agentbench.pytest_results.session import Session
+from agentbench.core.schema import JsonObject
+from agentbench.pytest_results import fallback
+from agentbench.pytest_results.chunked_text import (
+    ReportText,
+    array_elements,
+    chunks_of,
+    joined,
+    lines_of,
+)
+from agentbench.pytest_results.collection_errors import collection_fact
+from agentbench.pytest_results.json_report import (
+    merge_tests_one_by_one,
+    parse_json_report,
+    read_json_report,
+)
+from agentbench.pytest_results.model import CaseResult, CollectionError, PytestResult, PytestSummary
+from agentbench.pytest_results.session import ReportedSession, cases_of, has_passed
+from agentbench.pytest_results.stream import read_stream
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
     CollectionFact,
+    Ending,
     PytestOutcome,
     ReportFacts,
+    ReportSource,
 )
 
-_FACTS = 100  # files that could not be collected and are described on a record
+_NO_PROGRAM = (126, 127)  # as a shell says it: not executable, not found
+_PLAIN_CODES: dict[int | None, PytestOutcome] = {
+    2: PytestOutcome.INTERRUPTED,
+    3: PytestOutcome.PYTEST_INTERNAL,
+    4: PytestOutcome.USAGE,
+}
+_FAILING_OUTCOMES = (CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED)
+_CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
 
 
-def result_of(session: Session, ended: Ended, *, text_output: str = "") -> PytestResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestExit:
+    """How the process of a run ended, and what it had been asked for."""
+
+    ending: Ending
+    exit_code: int | None
+    collect_only: bool = False
+
+
+def decide_outcome(
+    ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]
+) -> PytestOutcome:
+    """The outcome of a run."""
+    if session.spawn_error is not None:
+        return PytestOutcome.SPAWN
+    match ended.ending:
+        case Ending.LOST:
+            return PytestOutcome.SPAWN
+        case Ending.TIMED_OUT:
+            return PytestOutcome.TIMEOUT
+        case Ending.OUT_OF_MEMORY | Ending.OUT_OF_DISK | Ending.KILLED:
+            return PytestOutcome.CRASH
+        case Ending.EXITED:
+            return _decide_by_exit_code(ended, session, cases)
+    assert_never(ended.ending)
+
+
+def _decide_by_exit_code(
+    ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]
+) -> PytestOutcome:
+    if ended.exit_code in _NO_PROGRAM and not session.started:
+        return PytestOutcome.SPAWN
+    if session.collection_errors:
+        return PytestOutcome.COLLECTION_ERROR
+    match ended.exit_code:
+        case 0:
+            evident = _agrees(session, 0) and _all_passed(ended, session, cases)
+            return PytestOutcome.PASSED if evident else PytestOutcome.UNVERIFIED
+        case 1:
+            return PytestOutcome.FAILED if _agrees(session, 1) else PytestOutcome.UNVERIFIED
+        case 5:
+            evident = _agrees(session, 5) and _nothing_ran(session)
+            return PytestOutcome.NO_TESTS if evident else PytestOutcome.UNVERIFIED
+        case code:
+            return _PLAIN_CODES.get(code, PytestOutcome.CRASH)
+
+
+def _agrees(session: ReportedSession, exit_code: int) -> bool:
+    """Whether the session was finished with this exit code; a junit file names none."""
+    by_code = session.exit_status == exit_code or session.source is ReportSource.JUNIT
+    return session.finished and by_code
+
+
+def _nothing_ran(session: ReportedSession) -> bool:
+    skipped = all(case.outcome is CaseOutcome.SKIPPED for case in session.told.values())
+    return skipped and not session.phases
+
+
+def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]) -> bool:
+    """Whether every collected test ran to its end and none of them failed."""
+    if session.source not in _CAN_PASS or not session.collection_finished:
+        return False
+    if ended.collect_only:
+        return not session.phases
+    everything = session.collected.keys() <= session.phases.keys()
+    enough = len(session.phases) >= max(1, session.collected_count or 0)
+    return everything and enough and not any(case.outcome in _FAILING_OUTCOMES for case in cases)
+
+
+_MAX_COLLECTION_FACTS = 100  # files that could not be collected and are described on a record
+
+
+def result_of(
+    session: ReportedSession, ended: PytestExit, *, text_output: str = ""
+) -> PytestResult:
     """The result of a run, from what a reporter saw of it and how its process ended."""
     cases = cases_of(session)
-    outcome = decide(ended, session, cases)
+    outcome = decide_outcome(ended, session, cases)
     return PytestResult(
         exit_code=ended.exit_code,
         summary=_summary(session, cases),
@@ -41,7 +143,7 @@ def result_of(session: Session, ended: Ended, *, text_output: str = "") -> Pytes
     )
 
 
-def merge(stream: Session, report: Session) -> Session:
+def merge_sessions(stream: ReportedSession, report: ReportedSession) -> ReportedSession:
     """The stream's session, with the report beside it; where the two differ, no test gains by it.
 
     A report alone stands in for a stream that never started.
@@ -53,7 +155,7 @@ def merge(stream: Session, report: Session) -> Session:
     stream.json_report = report.json_report
     for node_id, told in stream.phases.items():
         reported = report.phases.get(node_id)
-        if reported is not None and passed(told) and not passed(reported):
+        if reported is not None and has_passed(told) and not has_passed(reported):
             stream.phases[node_id] = reported
     return stream
 
@@ -78,7 +180,7 @@ def facts_of(result: PytestResult) -> ReportFacts:
             for case in result.tests
         ),
         collection_errors=tuple(error.file for error in result.collection_errors),
-        collection_facts=tuple(map(_fact_of, result.collection_errors[:_FACTS])),
+        collection_facts=tuple(map(_fact_of, result.collection_errors[:_MAX_COLLECTION_FACTS])),
         internals_changed=result.internals_changed,
         python=result.versions.python if result.versions is not None else None,
     )
@@ -89,11 +191,11 @@ def _fact_of(error: CollectionError) -> CollectionFact:
     return error.fact or collection_fact(error.file, error.message, "", "")
 
 
-def _summary(session: Session, cases: Collection[CaseResult]) -> Summary:
+def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestSummary:
     counts = Counter(case.outcome for case in cases)
     known = len(session.collected) or session.collected_count
     elapsed = sum(case.duration for case in cases)
-    return Summary(
+    return PytestSummary(
         total=len(cases),
         passed=counts[CaseOutcome.PASSED],
         failed=counts[CaseOutcome.FAILED],
@@ -108,7 +210,7 @@ def _summary(session: Session, cases: Collection[CaseResult]) -> Summary:
     )
 
 
-def _spawn_error(outcome: PytestOutcome, session: Session, ended: Ended) -> str | None:
+def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: PytestExit) -> str | None:
     if outcome is not PytestOutcome.SPAWN or session.spawn_error is not None:
         return session.spawn_error
     match ended.exit_code:
@@ -118,3 +220,46 @@ def _spawn_error(outcome: PytestOutcome, session: Session, ended: Ended) -> str 
             return "there is no such interpreter (exit 127)"
         case _:
             return "the sandbox was lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """What reporters left behind, None for a file that is missing or was refused."""
+
+    stream: ReportText | None = None
+    json_report: ReportText | None = None
+    junit: ReportText | None = None
+
+
+def session_of(
+    files: ReportFiles, text_output: str, *, report_limit: int | None = None
+) -> ReportedSession:
+    """The session as the most trusted source tells it that says anything.
+
+    Args:
+        files: What reporters left behind.
+        text_output: What pytest printed.
+        report_limit: Bytes; a JSON report that is larger has its say, but is not kept.
+    """
+    stream = read_stream(lines_of(files.stream or ""))
+    said = files.json_report or ""
+    if stream.started and report_limit is not None and len(said) > report_limit:
+        return merge_tests_one_by_one(stream, array_elements(chunks_of(said), "tests"))
+    return _most_trusted(stream, parse_json_report(joined(said)), files.junit, text_output)
+
+
+def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:
+    """The same where there is a JSON report at most, which is parsed: its text need not be held."""
+    return _most_trusted(read_stream(iter(())), report, None, text_output)
+
+
+def _most_trusted(
+    stream: ReportedSession, parsed: JsonObject | None, junit: ReportText | None, text_output: str
+) -> ReportedSession:
+    report = read_json_report(parsed) if parsed is not None else None
+    if report is not None and (stream.started or report.finished):
+        return merge_sessions(stream, report)
+    if stream.started or stream.spawn_error is not None:
+        return stream
+    told = fallback.read_junit(joined(junit)) if junit is not None else None
+    return told or fallback.read_text(text_output) or ReportedSession(source=ReportSource.EXIT_CODE)

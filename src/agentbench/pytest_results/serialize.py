@@ -1,13 +1,12 @@
-"""ADR-006's function: files of a pytest run in, one dictionary out."""
+"""ADR-006's function: the files of a pytest run in, one dictionary out."""
 
 from pathlib import Path
 
-from agentbench.garbage import not_looking
-from agentbench.pytest_results.model import JsonObject, PytestResult
-from agentbench.pytest_results.outcome import Ended
-from agentbench.pytest_results.parse import result_of
-from agentbench.pytest_results.report_text import parse_report
-from agentbench.pytest_results.sources import session_of_report
+from agentbench.core.gc_tuning import paused
+from agentbench.core.schema import JsonObject
+from agentbench.pytest_results.json_report import parse_json_report
+from agentbench.pytest_results.model import PytestResult
+from agentbench.pytest_results.parse import PytestExit, result_of, session_of_report
 from agentbench.scoring.evidence import Ending
 
 REPORT_LIMIT = 256 * 1024 * 1024
@@ -22,15 +21,15 @@ def serialize_pytest_results(
     A negative exit code is a signal, as `subprocess` tells it.
     """
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
-    ended = Ended(ending=ending, exit_code=exit_code)
-    with not_looking():
-        report = parse_report(_read(json_report_path) or "")
+    ended = PytestExit(ending=ending, exit_code=exit_code)
+    with paused():
+        report = parse_json_report(_read(json_report_path) or "")
         # No session is held while the dictionary is made of the result.
         result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
-        return as_dict(result)
+        return result_as_dict(result)
 
 
-def as_dict(result: PytestResult) -> JsonObject:
+def result_as_dict(result: PytestResult) -> JsonObject:
     """A result as plain JSON values; the report is handed on as it is, not copied."""
     report: JsonObject = {"json_report": result.json_report}
     return result.model_dump(mode="json", exclude={"json_report"}) | report

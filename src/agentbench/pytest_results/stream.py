@@ -1,12 +1,19 @@
-"""Reads the lines of our own streaming reporter."""
+"""Reads the lines that our own streaming reporter writes while pytest runs."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from agentbench.pytest_results import untrusted
-from agentbench.pytest_results.collection_cause import collection_fact
-from agentbench.pytest_results.model import CollectionError, JsonObject, Versions
-from agentbench.pytest_results.session import PASSED, Phase, PhaseOutcome, Session, phase_words
+from agentbench.core import untrusted_json
+from agentbench.core.schema import JsonObject
+from agentbench.pytest_results.collection_errors import collection_fact
+from agentbench.pytest_results.model import CollectionError, Versions
+from agentbench.pytest_results.session import (
+    PASSED_PHASES,
+    Phase,
+    PhaseOutcome,
+    ReportedSession,
+    parse_phase,
+)
 from agentbench.scoring.evidence import NodeId, ReportSource
 
 LINE_LIMIT = 16 * 1024 * 1024
@@ -15,22 +22,22 @@ LINE_LIMIT = 16 * 1024 * 1024
 FORGED = "agentbench stream"
 """Stands among the changed internals when lines are missing, repeated or not ours."""
 
-Record = JsonObject  # one line
+StreamRecord = JsonObject  # one line
 
 
-def read_stream(lines: Iterable[str]) -> Session:
+def read_stream(lines: Iterable[str]) -> ReportedSession:
     """What the stream tells; a torn last line is how a killed process leaves it."""
-    session = Session(source=ReportSource.STREAM)
+    session = ReportedSession(source=ReportSource.STREAM)
     expected = 0
     forged = False
     for line in lines:
-        record = untrusted.json_object(line) if len(line) <= LINE_LIMIT else None
+        record = untrusted_json.json_object(line) if len(line) <= LINE_LIMIT else None
         if record is None:
             forged = forged or line.endswith("\n")
             continue
         forged = forged or record.get("n") != expected
         expected += 1
-        handler = _HANDLERS.get(untrusted.text(record.get("kind")))
+        handler = _HANDLERS.get(untrusted_json.text(record.get("kind")))
         if handler is not None:
             handler(session, record)
     if forged:
@@ -38,25 +45,27 @@ def read_stream(lines: Iterable[str]) -> Session:
     return session
 
 
-def _start(session: Session, record: Record) -> None:
+def _start(session: ReportedSession, record: StreamRecord) -> None:
     session.started = True
-    session.root = untrusted.text(record.get("root"), 4096)
+    session.root = untrusted_json.text(record.get("root"), 4096)
     session.versions = Versions(
-        pytest=untrusted.text(record.get("pytest"), 100),
-        python=untrusted.text(record.get("python"), 100),
+        pytest=untrusted_json.text(record.get("pytest"), 100),
+        python=untrusted_json.text(record.get("python"), 100),
         in_project=record.get("in_project") is True,
     )
 
 
-def _spawn(session: Session, record: Record) -> None:
+def _spawn(session: ReportedSession, record: StreamRecord) -> None:
     if not session.started:  # once pytest is there, only a forger says that it is not
-        session.spawn_error = untrusted.text(record.get("error"))
+        session.spawn_error = untrusted_json.text(record.get("error"))
 
 
-def _collect_error(session: Session, record: Record) -> None:
-    file, message = _file(record), untrusted.text(record.get("message"))
-    traceback = untrusted.text(record.get("traceback"))
-    frames = f"{traceback}\n{untrusted.text(record.get('where'))}"  # --tb=no shows no other one
+def _collect_error(session: ReportedSession, record: StreamRecord) -> None:
+    file, message = _file(record), untrusted_json.text(record.get("message"))
+    traceback = untrusted_json.text(record.get("traceback"))
+    frames = (
+        f"{traceback}\n{untrusted_json.text(record.get('where'))}"  # --tb=no shows no other one
+    )
     session.add_collection_error(
         CollectionError(
             file=file,
@@ -67,80 +76,80 @@ def _collect_error(session: Session, record: Record) -> None:
     )
 
 
-def _collect_skip(session: Session, record: Record) -> None:
-    session.tell_skipped(NodeId(_file(record)), untrusted.text(record.get("message")))
+def _collect_skip(session: ReportedSession, record: StreamRecord) -> None:
+    session.tell_skipped(NodeId(_file(record)), untrusted_json.text(record.get("message")))
 
 
-def _file(record: Record) -> str:
-    return untrusted.text(record.get("file")).split("::")[0] or "unknown"
+def _file(record: StreamRecord) -> str:
+    return untrusted_json.text(record.get("file")).split("::")[0] or "unknown"
 
 
-def _collected(session: Session, record: Record) -> None:
+def _collected(session: ReportedSession, record: StreamRecord) -> None:
     ids = record.get("ids")
     if isinstance(ids, list):
-        session.collected.update((NodeId(untrusted.text(node_id)), None) for node_id in ids)
+        session.collected.update((NodeId(untrusted_json.text(node_id)), None) for node_id in ids)
 
 
-def _collection_finish(session: Session, record: Record) -> None:
+def _collection_finish(session: ReportedSession, record: StreamRecord) -> None:
     session.collection_finished = True
-    session.deselected = untrusted.count(record.get("deselected")) or 0
+    session.deselected = untrusted_json.count(record.get("deselected")) or 0
 
 
-def _begin(session: Session, record: Record) -> None:
-    session.add(NodeId(untrusted.text(record.get("id"))))
+def _begin(session: ReportedSession, record: StreamRecord) -> None:
+    session.add(NodeId(untrusted_json.text(record.get("id"))))
 
 
-def _phase(session: Session, record: Record) -> None:
-    node_id = NodeId(untrusted.text(record.get("id")))
-    duration = untrusted.seconds(record.get("duration"))
+def _phase(session: ReportedSession, record: StreamRecord) -> None:
+    node_id = NodeId(untrusted_json.text(record.get("id")))
+    duration = untrusted_json.seconds(record.get("duration"))
     session.add(node_id, _read_phase(record), duration=duration)
 
 
-def _subtest(session: Session, record: Record) -> None:
+def _subtest(session: ReportedSession, record: StreamRecord) -> None:
     """A subtest happens within the call of its test: its duration is in there already."""
     phase = replace(_read_phase(record), is_subtest=True)
-    session.add(NodeId(untrusted.text(record.get("id"))), phase)
+    session.add(NodeId(untrusted_json.text(record.get("id"))), phase)
 
 
-def _read_phase(record: Record) -> Phase:
-    when, outcome = phase_words(record.get("when"), record.get("outcome"))
+def _read_phase(record: StreamRecord) -> Phase:
+    when, outcome = parse_phase(record.get("when"), record.get("outcome"))
     expected_to_fail = "xfail" in record
     if outcome is PhaseOutcome.PASSED and not expected_to_fail:
-        return PASSED[when]
+        return PASSED_PHASES[when]
     return Phase(
         when=when,
         outcome=outcome,
-        message=_optional(record, "xfail") or _optional(record, "message"),
-        traceback=_optional(record, "traceback"),
+        message=_text_or_none(record, "xfail") or _text_or_none(record, "message"),
+        traceback=_text_or_none(record, "traceback"),
         expected_to_fail=expected_to_fail,
     )
 
 
-def _optional(record: Record, field: str) -> str | None:
-    return untrusted.text(record.get(field)) or None
+def _text_or_none(record: StreamRecord, field: str) -> str | None:
+    return untrusted_json.text(record.get(field)) or None
 
 
-def _interrupt(session: Session, record: Record) -> None:
-    session.detail = session.detail or untrusted.text(record.get("message"))
+def _interrupt(session: ReportedSession, record: StreamRecord) -> None:
+    session.detail = session.detail or untrusted_json.text(record.get("message"))
 
 
-def _changed(session: Session, record: Record) -> None:
+def _changed(session: ReportedSession, record: StreamRecord) -> None:
     names = record.get("names")
     if isinstance(names, list):
-        session.internals_changed += [untrusted.text(name, 200) for name in names[:100]]
+        session.internals_changed += [untrusted_json.text(name, 200) for name in names[:100]]
 
 
-def _finish(session: Session, record: Record) -> None:
+def _finish(session: ReportedSession, record: StreamRecord) -> None:
     session.finished = True
-    session.exit_status = untrusted.exit_status(record.get("exit"))
-    session.duration = untrusted.seconds(record.get("duration"))
+    session.exit_status = untrusted_json.exit_status(record.get("exit"))
+    session.duration = untrusted_json.seconds(record.get("duration"))
 
 
-def _exit(session: Session, record: Record) -> None:
-    session.exit_status = untrusted.exit_status(record.get("code"))
+def _exit(session: ReportedSession, record: StreamRecord) -> None:
+    session.exit_status = untrusted_json.exit_status(record.get("code"))
 
 
-_HANDLERS: dict[str, Callable[[Session, Record], None]] = {
+_HANDLERS: dict[str, Callable[[ReportedSession, StreamRecord], None]] = {
     "begin": _begin,
     "changed": _changed,
     "collect_error": _collect_error,

@@ -1,1 +1,1 @@
-"""Reports: records as table, JSON, CSV and Markdown."""
+"""What runs came to, for people and programs: rates, tables, comparisons, documents."""

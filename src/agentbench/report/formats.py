@@ -1,26 +1,39 @@
-"""Records as a table for a terminal, and as JSON or CSV."""
+"""The attempts of runs as a terminal's table, as JSON, CSV and JUnit XML.
+
+None of it is held as a whole. In JUnit XML, a suite stands for a run and a case for an attempt. A
+failure is the agent's; an error is the task's or the infrastructure's; an attempt that was planned
+and never made is skipped, and so counts as none of the passed.
+"""
 
 import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, zip_longest
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from agentbench.report.agent_results import AgentResult, results_by_agent
-from agentbench.report.documents import LeaderboardDocument, ReportDocument, ResultDocument
-from agentbench.report.leaderboard import Entrant, Leaderboard
-from agentbench.report.markdown import markdown_pieces
-from agentbench.report.rows import HEADER, cells_of, in_order, rows
-from agentbench.report.text_table import Column, print_rows
-from agentbench.runs.headline import Headline
-from agentbench.runs.record import AttemptRecord
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core.display_text import printable
+from agentbench.report.attempt_rows import HEADER, cell_makers, in_order, rows, verdict_word
+from agentbench.report.json_documents import LeaderboardDocument, ReportDocument, ResultDocument
+from agentbench.report.leaderboard import AgentResult, Entrant, Leaderboard, results_by_agent
+from agentbench.report.markdown import report_markdown
+from agentbench.report.summary import ResultSummary
+from agentbench.report.text_table import TableColumn, print_rows
+from agentbench.runs.store.summaries import AttemptKey, AttemptSummary
+from agentbench.scoring.taxonomy import Fault
+
+if TYPE_CHECKING:
+    from junitparser.junitparser import Element
+
 
 _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
-_SHOWN = (
+_TABLE_COLUMNS = (
     "run",
     "agent",
     "model",
@@ -32,22 +45,24 @@ _SHOWN = (
     "seconds",
     "detail",
 )
-_BELOW = {"detail": 1, "tests": 2, "model": 3, "agent": 3}  # where there is little room
+_MOVED_BELOW = {"detail": 1, "tests": 2, "model": 3, "agent": 3}  # where there is little room
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _OF_THE_RUN = frozenset({"run", "agent", "model"})
 _RIGHT = frozenset({"attempt", "seconds"})
 _COLUMNS = {
-    name: Column(
+    name: TableColumn(
         name=name,
         is_right=name in _RIGHT,
-        below=_BELOW.get(name, 0),
+        below=_MOVED_BELOW.get(name, 0),
         styles=_STYLES if name == "verdict" else {},
     )
-    for name in _SHOWN
+    for name in _TABLE_COLUMNS
 }
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
-_MANY = 2_000  # rows: with more a table is plain lines, and neither measured nor held as a whole
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
+_MAX_ALIGNED_ROWS = (
+    2_000  # rows: with more a table is plain lines, and neither measured nor held as a whole
+)
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
 
 
 class Format(StrEnum):
@@ -63,11 +78,11 @@ def render(records: Sequence[AttemptRecord], chosen: Format) -> str:
     """Records in a format other than the terminal's table."""
     match chosen:
         case Format.JSON:
-            return "".join(json_pieces(_results(records), records))
+            return "".join(json_chunks(_results(records), records))
         case Format.CSV:
-            return "".join(csv_pieces(in_order(records)))
+            return "".join(csv_lines(in_order(records)))
         case Format.MARKDOWN:
-            return "".join(markdown_pieces(_results(records), in_order(records)))
+            return "".join(report_markdown(_results(records), in_order(records)))
         case Format.TABLE:
             buffer = io.StringIO()
             print_table(records, Console(file=buffer, width=160, color_system=None))
@@ -78,21 +93,21 @@ def _results(records: Sequence[AttemptRecord]) -> Sequence[AgentResult]:
     return results_by_agent([Entrant(name="", attempts=in_order(records))])
 
 
-def print_table(attempts: Iterable[AttemptRecord | Headline], console: Console) -> None:
+def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Console) -> None:
     """Attempts as a table at a terminal; columns that would tell nothing stay away."""
     ordered = in_order(attempts)
-    shown = [name for name in _SHOWN if name in _ALWAYS or _tells(name, ordered)]
-    if len(ordered) > _MANY:
-        console.file.writelines(_plain(ordered, shown))
+    shown = [name for name in _TABLE_COLUMNS if name in _ALWAYS or _is_informative(name, ordered)]
+    if len(ordered) > _MAX_ALIGNED_ROWS:
+        console.file.writelines(_plain_lines(ordered, shown))
         return
     cells = [row._asdict() for row in rows(ordered)]
     table = [[each[name] for name in shown] for each in cells]
     print_rows([_COLUMNS[name] for name in shown], table, console)
 
 
-def _plain(attempts: Sequence[Headline], shown: Sequence[str]) -> Iterator[str]:
+def _plain_lines(attempts: Sequence[AttemptSummary], shown: Sequence[str]) -> Iterator[str]:
     """A table that nobody reads as a whole: lines alone, each written as it is made."""
-    made = cells_of()
+    made = cell_makers()
     cells = [made[HEADER.index(name)] for name in shown]
     widths = [
         max(len(name), *map(len, map(cell, attempts)))
@@ -108,7 +123,7 @@ def _plain(attempts: Sequence[Headline], shown: Sequence[str]) -> Iterator[str]:
         yield f"{line.format(*[cell(each) for cell in cells])}\n"
 
 
-def _tells(name: str, attempts: Sequence[Headline]) -> bool:
+def _is_informative(name: str, attempts: Sequence[AttemptSummary]) -> bool:
     """Whether a column is worth its room: not where it is empty, or says 1 in every row.
 
     Whose run it was is told where there are several.
@@ -117,7 +132,7 @@ def _tells(name: str, attempts: Sequence[Headline]) -> bool:
     return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", None, 1})
 
 
-def json_pieces(
+def json_chunks(
     results: Sequence[AgentResult],
     records: Iterable[AttemptRecord],
     board: Leaderboard | None = None,
@@ -136,7 +151,7 @@ def json_pieces(
     yield "\n]}\n"
 
 
-def csv_pieces(attempts: Iterable[Headline]) -> Iterator[str]:
+def csv_lines(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
     """CSV, line by line."""
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
@@ -148,4 +163,103 @@ def csv_pieces(attempts: Iterable[Headline]) -> Iterator[str]:
 
 
 def _no_formula(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
+
+
+_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
+_END = "</testsuites>\n"
+_MAX_MESSAGE = 300  # characters
+_MAX_TEXT = 10_000
+_NOT_IN_XML = ("\ufffe", "\uffff")  # of XML 1.0, though of Unicode; harmless shows all others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JUnitSuite:
+    """A run as CI systems are to see it."""
+
+    label: str
+    attempts: Sequence[AttemptSummary]
+    unmade: Sequence[AttemptKey] = ()  # planned, and not made
+
+
+def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
+    """JUnit XML, a line a case."""
+    yield _DECLARATION
+    for suite in suites:
+        head, end = _suite_tags(suite)
+        yield f"{head}\n"
+        label = xml_text(suite.label, limit=_MAX_MESSAGE)
+        for attempt in suite.attempts:
+            yield f"{_case(attempt, label)}\n"
+        for unmade in suite.unmade:
+            yield f"{_skipped(unmade, label)}\n"
+        yield f"{end}\n"
+    yield _END
+
+
+def xml_text(text: str, *, limit: int) -> str:
+    """A text in which what XML 1.0 cannot hold, and what nobody sees, is made visible."""
+    shown = printable(text, limit=limit, newlines=True)
+    for char in _NOT_IN_XML:
+        shown = shown.replace(char, f"\\u{ord(char):04x}")
+    return shown
+
+
+def _suite_tags(suite: JUnitSuite) -> tuple[str, str]:
+    """What stands before and after a suite's cases."""
+    from junitparser import TestSuite
+
+    summary = ResultSummary.of(suite.attempts)
+    faults = dict(summary.faults)
+    element = TestSuite(xml_text(suite.label, limit=_MAX_MESSAGE))
+    element.tests = summary.overall.total + len(suite.unmade)
+    element.failures = faults.get(Fault.AGENT, 0)
+    element.errors = summary.overall.total - summary.overall.resolved - element.failures
+    element.skipped = len(suite.unmade)
+    element.time = round(summary.attempt_seconds, 3)
+    element.add_property("resolved", str(summary.overall))
+    element.add_property("resolved, judged attempts", str(summary.judged))
+    text = _text_of(element)
+    end = "</testsuite>"
+    return text.removesuffix(end), end
+
+
+def _case(attempt: AttemptSummary, label: str) -> str:
+    from junitparser import Error, Failure, TestCase
+
+    case = TestCase(_case_name(attempt.task_id, attempt.attempt), label, round(attempt.total_s, 3))
+    if not attempt.resolved:
+        kind = Failure if attempt.fault is Fault.AGENT else Error
+        reason = str(attempt.failure_reason or verdict_word(attempt))
+        message = f"{reason}: {attempt.detail}" if attempt.detail else reason
+        result = kind(xml_text(message, limit=_MAX_MESSAGE), reason)
+        result.text = xml_text(_explanation(attempt), limit=_MAX_TEXT)
+        case.result = [result]
+    return _text_of(case)
+
+
+def _skipped(unmade: AttemptKey, label: str) -> str:
+    from junitparser import Skipped, TestCase
+
+    case = TestCase(_case_name(*unmade), label, 0.0)
+    case.result = [Skipped("planned, and not made: go on with `agentbench resume`", "not made")]
+    return _text_of(case)
+
+
+def _case_name(task: str, attempt: int) -> str:
+    return task if attempt == 1 else f"{task} attempt {attempt}"
+
+
+def _explanation(attempt: AttemptSummary) -> str:
+    reason = attempt.failure_reason
+    lines = [
+        f"{verdict_word(attempt)}, fault: {attempt.fault}",
+        f"{reason}: {attempt.detail or reason.description}" if reason else attempt.detail,
+        f"files: attempts/{attempt.place}",
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def _text_of(element: "Element") -> str:
+    text: bytes = element.tostring()  # type: ignore[no-untyped-call]  # the library has no types
+    return text.decode()

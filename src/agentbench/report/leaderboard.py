@@ -1,20 +1,32 @@
-"""Several runs in order, with letters for those that do not differ significantly."""
+"""Several runs in order, and the rates of each agent, model and task set.
 
+Letters tell which runs do not differ significantly. Runs of the same agent with the same model at
+the same tasks are more attempts of one thing. A rate over different agents, models or tasks is the
+rate of nothing, so none is ever made.
+"""
+
+import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
+from typing import NamedTuple
 
-from agentbench.report.summary import Rate, Summary
-from agentbench.report.task_outcomes import TaskOutcome, TaskOutcomes, overall_pairs, overall_scores
-from agentbench.runs.headline import Headline
-from agentbench.scoring.multiplicity import holm, letters
-from agentbench.scoring.paired import significance
+from agentbench.report.summary import (
+    Rate,
+    ResultSummary,
+    TaskOutcome,
+    TaskOutcomes,
+    overall_pairs,
+    overall_scores,
+)
+from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.scoring.paired_comparison import compact_letters, holm, significance
 from agentbench.scoring.statistics import ALPHA
 from agentbench.tasks.problem import TaskId
 
-_LONGEST = 60  # characters of a shell command in a label
-LETTERS = (
+_MAX_COMMAND = 60  # characters of a shell command in a label
+LETTERS_NOTE = (
     "No significant difference between runs that share a letter (paired tests on shared tasks, "
     "5 % after Holm's correction)."
 )
@@ -26,24 +38,24 @@ class Entrant:
     """A run that is to be placed."""
 
     name: str  # of its folder
-    attempts: Sequence[Headline]  # the last record of each
+    attempts: Sequence[AttemptSummary]  # the last record of each
     agent_command: str | None = None  # the shell command of the agent `command`
     base_url: str | None = None  # of the model's server
     is_configuration_known: bool = True  # whether run.json told the two above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LeaderboardEntry:
     """A run's place."""
 
     label: str  # its agent and model, and its name where others have the same ones
-    summary: Summary  # of all its attempts
+    summary: ResultSummary  # of all its attempts
     common: Rate  # of those at tasks that all runs have: what the order goes by
     group: str  # letters; no significant difference between two runs that share one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Versus:
+class RunPair:
     """Two standings, told by their numbers."""
 
     first: int
@@ -56,8 +68,8 @@ class Versus:
 class Leaderboard:
     """Runs, the best first."""
 
-    standings: tuple[Standing, ...]
-    pairs: tuple[Versus, ...]  # of those that share a task; empty if tests were not asked for
+    standings: tuple[LeaderboardEntry, ...]
+    pairs: tuple[RunPair, ...]  # of those that share a task; empty if tests were not asked for
     tasks: int  # that any run has
     common: int  # that all have
 
@@ -74,12 +86,12 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     """
     counted = [TaskOutcomes() for _ in entrants]
     summaries = [
-        Summary.of(entrant.attempts, outcomes=into)
+        ResultSummary.of(entrant.attempts, outcomes=into)
         for entrant, into in zip(entrants, counted, strict=True)
     ]
     outcomes = [each.by_task for each in counted]
     common = set.intersection(*(set(each) for each in outcomes))
-    rates = [_rate(each, common) for each in outcomes]
+    rates = [_common_rate(each, common) for each in outcomes]
     labels = label_runs(entrants)
     keys = [
         (-rate.share, -summary.overall.share, label)
@@ -88,10 +100,10 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     order = sorted(range(len(entrants)), key=keys.__getitem__)
     pairs = _pairs([outcomes[number] for number in order]) if with_groups else ()
     apart = [(pair.first, pair.second) for pair in pairs if pair.p_value < ALPHA]
-    groups = letters(len(order), apart) if with_groups else [""] * len(order)
+    groups = compact_letters(len(order), apart) if with_groups else [""] * len(order)
     return Leaderboard(
         standings=tuple(
-            Standing(label=labels[n], summary=summaries[n], common=rates[n], group=group)
+            LeaderboardEntry(label=labels[n], summary=summaries[n], common=rates[n], group=group)
             for n, group in zip(order, groups, strict=True)
         ),
         pairs=pairs,
@@ -102,7 +114,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
 def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     """A label for each run, no two alike: its agent and model, and its name where these are not."""
-    told = [_whose(entrant) for entrant in entrants]
+    told = [_agent_name(entrant) for entrant in entrants]
     often = Counter(told)
     named = [
         f"{who} ({entrant.name})" if often[who] > 1 else who
@@ -118,12 +130,12 @@ def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
 
 def agent_label(agent: str, model: str | None, command: str | None) -> str:
     """What an agent is called: its name, its shell command if it is one, and its model."""
-    if command is not None and len(command) > _LONGEST:
-        command = f"{command[: _LONGEST - 1]}\u2026"
+    if command is not None and len(command) > _MAX_COMMAND:
+        command = f"{command[: _MAX_COMMAND - 1]}\u2026"
     return " ".join(filter(None, (agent, command and f"'{command}'", model)))
 
 
-def _whose(entrant: Entrant) -> str:
+def _agent_name(entrant: Entrant) -> str:
     if not entrant.attempts:
         return f"{entrant.name}, no attempts"
     (agent, model), *others = dict.fromkeys((each.agent, each.model) for each in entrant.attempts)
@@ -131,12 +143,12 @@ def _whose(entrant: Entrant) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def _rate(outcomes: Mapping[TaskId, TaskOutcome], common: set[TaskId]) -> Rate:
+def _common_rate(outcomes: Mapping[TaskId, TaskOutcome], common: set[TaskId]) -> Rate:
     told = Counter(outcomes[task] for task in common)
     return Rate.of(overall_scores(told))
 
 
-def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[Versus, ...]:
+def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, ...]:
     tested = []
     for one, other in combinations(range(len(outcomes)), 2):
         ours, theirs = outcomes[one], outcomes[other]
@@ -146,6 +158,98 @@ def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[Versus, ..
             tested.append((one, other, both.total(), p_value))
     corrected = holm([p_value for *_, p_value in tested])
     return tuple(
-        Versus(first=one, second=other, tasks=tasks, p_value=p_value)
+        RunPair(first=one, second=other, tasks=tasks, p_value=p_value)
         for (one, other, tasks, _), p_value in zip(tested, corrected, strict=True)
     )
+
+
+_DIGITS = 12  # of a task set's digest
+_MAX_RUNS_NAMED = 3  # runs that a label names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentResult:
+    """All attempts of one agent with one model at one set of tasks."""
+
+    label: str
+    agent: str | None  # None: a run without attempts
+    agent_command: str | None
+    model: str | None
+    base_url: str | None
+    task_set: str  # digest of the tasks' ids and contents
+    runs: tuple[str, ...]
+    summary: ResultSummary
+
+
+class _ResultKey(NamedTuple):
+    agent: str | None
+    agent_command: str | None
+    model: str | None
+    base_url: str | None
+    task_set: str
+    run: str | None  # of a run whose configuration cannot be read: it is counted alone
+
+
+@dataclass(slots=True)
+class _PooledAttempts:
+    runs: list[str] = field(default_factory=list)
+    attempts: list[AttemptSummary] = field(default_factory=list)
+
+
+def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
+    """The result of each agent, model and task set, in the order of their first runs."""
+    pools: dict[_ResultKey, _PooledAttempts] = {}
+    for entrant in entrants:
+        for key, attempts in _attempts_by_agent(entrant):
+            pool = pools.setdefault(key, _PooledAttempts())
+            pool.runs.append(entrant.name)
+            pool.attempts += attempts
+    often = Counter(map(_label, pools))
+    return tuple(
+        AgentResult(
+            label=_label(key) if often[_label(key)] == 1 else f"{_label(key)} ({_run_names(pool)})",
+            agent=key.agent,
+            agent_command=key.agent_command,
+            model=key.model,
+            base_url=key.base_url,
+            task_set=key.task_set,
+            runs=tuple(pool.runs),
+            summary=ResultSummary.of(pool.attempts),
+        )
+        for key, pool in pools.items()
+    )
+
+
+def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[AttemptSummary]]]:
+    """A run's attempts by agent and model: one part, unless records were put together."""
+    parts: dict[tuple[str | None, str | None], list[AttemptSummary]] = {}
+    for attempt in entrant.attempts:
+        parts.setdefault((attempt.agent, attempt.model), []).append(attempt)
+    for (agent, model), attempts in (parts or {(None, None): []}).items():
+        yield (
+            _ResultKey(
+                agent=agent,
+                agent_command=entrant.agent_command,
+                model=model,
+                base_url=entrant.base_url,
+                task_set=_task_set(attempts),
+                run=None if entrant.is_configuration_known else entrant.name,
+            ),
+            attempts,
+        )
+
+
+def _task_set(attempts: Sequence[AttemptSummary]) -> str:
+    tasks = sorted({(attempt.task_id, attempt.task_digest) for attempt in attempts})
+    return hashlib.sha256(repr(tasks).encode()).hexdigest()[:_DIGITS]
+
+
+def _label(key: _ResultKey) -> str:
+    return agent_label(key.agent or "no attempts", key.model, key.agent_command)
+
+
+def _run_names(pool: _PooledAttempts) -> str:
+    more = (
+        f" and {len(pool.runs) - _MAX_RUNS_NAMED} more" if len(pool.runs) > _MAX_RUNS_NAMED else ""
+    )
+    return ", ".join(pool.runs[:_MAX_RUNS_NAMED]) + more

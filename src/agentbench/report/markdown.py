@@ -1,4 +1,4 @@
-"""Markdown for a pull request or a job's summary, in which no text of an agent is more than text.
+"""Markdown for a pull request or a job's summary, in which no agent's text is markup.
 
 Texts that an agent or a model could have written stand in code spans. Escaping each character with
 a backslash is not enough on GitHub: mentions of people, references to issues and bare addresses are
@@ -6,20 +6,24 @@ found in what a page says once it is rendered, and only code is left alone.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 
-from agentbench.report.agent_results import AgentResult
-from agentbench.report.figures import judged_title, summary_lines
-from agentbench.report.harmless import harmless
-from agentbench.report.rows import HEADER, Row, rows
-from agentbench.report.summary import Summary
-from agentbench.runs.headline import Headline
+from agentbench.core.display_text import printable
+from agentbench.errors import UsageError
+from agentbench.report.attempt_rows import HEADER, AttemptRow, rows
+from agentbench.report.formatting import judged_title, summary_lines
+from agentbench.report.leaderboard import AgentResult
+from agentbench.report.summary import ResultSummary
+from agentbench.runs.store.summaries import AttemptSummary
 
 _BACKTICKS = re.compile("`+")
-_STRANGERS = frozenset({"run", "task", "agent", "model", "detail"})  # columns that others write
-_MANY = frozenset({"task", "detail"})  # columns whose texts seldom return
-_LONGEST = 500  # characters of a detail
+_UNTRUSTED_COLUMNS = frozenset(
+    {"run", "task", "agent", "model", "detail"}
+)  # columns that others write
+_UNCACHED_COLUMNS = frozenset({"task", "detail"})  # columns whose texts seldom return
+_MAX_DETAIL = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
 
 
@@ -29,7 +33,7 @@ def code(text: str) -> str:
     A backslash right before a pipe is parted from it by a space: renderers differ in what the two
     mean in a table.
     """
-    shown = harmless(text, limit=_LONGEST).strip()
+    shown = printable(text, limit=_MAX_DETAIL).strip()
     if not shown:
         return ""
     fence = "`" * (max(map(len, _BACKTICKS.findall(shown)), default=0) + 1)
@@ -40,7 +44,7 @@ def code(text: str) -> str:
 
 def escaped(text: str) -> str:
     """A text of our own, of which nothing is markup."""
-    return harmless(text).translate(_SPECIAL)
+    return printable(text).translate(_SPECIAL)
 
 
 def row(cells: Iterable[str]) -> str:
@@ -53,7 +57,7 @@ def head(names: Sequence[str]) -> str:
     return row(names) + row(["---"] * len(names))
 
 
-def summary_pieces(summary: Summary) -> Iterator[str]:
+def summary_markdown(summary: ResultSummary) -> Iterator[str]:
     """A summary as a table of both denominators."""
     yield head(["", "all attempts", judged_title(summary)])
     for line in summary_lines(summary):
@@ -61,26 +65,82 @@ def summary_pieces(summary: Summary) -> Iterator[str]:
     yield "\n"
 
 
-def attempt_pieces(attempts: Iterable[Headline]) -> Iterator[str]:
+def attempts_markdown(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
     """A table of attempts, line by line; none is kept."""
     yield head(HEADER)
-    shown = _cells()
+    shown = _cell_makers()
     for told in rows(attempts):
         yield row([cell(text) for cell, text in zip(shown, told, strict=True)])
 
 
-def markdown_pieces(results: Sequence[AgentResult], attempts: Sequence[Headline]) -> Iterator[str]:
+def report_markdown(
+    results: Sequence[AgentResult], attempts: Sequence[AttemptSummary]
+) -> Iterator[str]:
     """Attempts as Markdown: the rate and the summary of each agent, and a row for each attempt."""
     for result in results:
         whose = f"{code(result.label)}: " if len(results) > 1 else ""
         yield f"{whose}resolved {result.summary.overall}\n\n"
-        yield from summary_pieces(result.summary)
-    yield from attempt_pieces(attempts)
+        yield from summary_markdown(result.summary)
+    yield from attempts_markdown(attempts)
 
 
-def _cells() -> tuple[Callable[[str], str], ...]:
-    makers = {name: code if name in _STRANGERS else escaped for name in Row._fields}
+def _cell_makers() -> tuple[Callable[[str], str], ...]:
+    makers = {name: code if name in _UNTRUSTED_COLUMNS else escaped for name in AttemptRow._fields}
     return tuple(
-        maker if name in _MANY else lru_cache(maxsize=1_000)(maker)
+        maker if name in _UNCACHED_COLUMNS else lru_cache(maxsize=1_000)(maker)
         for name, maker in makers.items()
     )
+
+
+GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+GITHUB_SUMMARY_BYTES = 1024 * 1024
+"""Bytes that GitHub takes of one step's summary; of a larger one it shows nothing."""
+
+_CUT_NOTE = "\n\nCut here: GitHub shows 1 MiB of a step's summary and no more.\n"
+
+
+def append_summary(pieces: Iterable[str], environ: Mapping[str, str]) -> bool:
+    """Append Markdown to the job's summary, as much of it as fits; whether all of it did.
+
+    Pieces are whole lines, and are written whole or not at all.
+
+    Raises:
+        UsageError: this is no job of GitHub Actions, or the file cannot be written.
+    """
+    named = environ.get(GITHUB_SUMMARY_VARIABLE)
+    if not named:
+        raise UsageError(
+            f"--github-summary: {GITHUB_SUMMARY_VARIABLE} is not set; GitHub Actions sets it. "
+            "Elsewhere use --format markdown"
+        )
+    path = Path(named)
+    try:
+        with path.open("ab") as target:
+            fitting = _SizeLimit(GITHUB_SUMMARY_BYTES - target.tell())
+            target.writelines(fitting.of(pieces))
+    except OSError as error:
+        raise UsageError(f"--github-summary: {path}: cannot be written: {error}") from None
+    return not fitting.is_cut
+
+
+class _SizeLimit:
+    """Lets through what fits into some bytes, with a word on what does not."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room - len(_CUT_NOTE.encode()) - 1
+        self.is_cut = False
+
+    def of(self, pieces: Iterable[str]) -> Iterator[bytes]:
+        """The pieces that fit."""
+        if self._room < 0:
+            self.is_cut = True
+            return
+        yield b"\n"  # whatever was written before, a table begins on a line of its own
+        for piece in pieces:
+            content = piece.encode(errors="replace")
+            if len(content) > self._room:
+                self.is_cut = True
+                yield _CUT_NOTE.encode()
+                return
+            self._room -= len(content)
+            yield content

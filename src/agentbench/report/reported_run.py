@@ -1,15 +1,21 @@
-"""A run as reports take it: the last record of each attempt."""
+"""A run as reports take it: the last record of each attempt, and when each began."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 
+import msgspec
+
+from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
 from agentbench.report.leaderboard import Entrant
-from agentbench.runs.headline import Attempt, Headline, attempt_of
-from agentbench.runs.reading import Reading
-from agentbench.runs.record import AttemptRecord
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.reading import RunRecords
+from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +23,7 @@ class ReportedRun:
     """A run's attempts; headlines are held, records are read when asked for."""
 
     folder: Path
-    reading: Reading
+    reading: RunRecords
     latest: Sequence[int]  # of each attempt the number of its last record
 
     @classmethod
@@ -36,7 +42,7 @@ class ReportedRun:
         return cls(folder=folder, reading=reading, latest=reading.latest())
 
     @property
-    def attempts(self) -> list[Headline]:
+    def attempts(self) -> list[AttemptSummary]:
         """A headline for each attempt, in the order of their first records."""
         return [self.reading.headlines[number] for number in self.latest]
 
@@ -63,14 +69,107 @@ class ReportedRun:
         """
         return self.reading.records(self.latest)
 
-    def unmade(self) -> list[Attempt]:
+    def unmade(self) -> list[AttemptKey]:
         """Which attempts were planned and have no record.
 
         Raises:
             InputError: run.json is damaged, or of a newer agentbench.
         """
         planned = RunStore.open(self.folder).configuration()
-        made = {attempt_of(each) for each in self.attempts}
+        made = {attempt_key(each) for each in self.attempts}
         numbers = range(1, planned.attempts + 1)
         wanted = ((task.id, number) for task in planned.tasks for number in numbers)
         return [attempt for attempt in wanted if attempt not in made]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedRun:
+    """One run of a page."""
+
+    name: str  # of its folder
+    attempts: Sequence[AttemptSummary]
+    starts: Sequence[datetime]  # of each
+
+    @classmethod
+    def of(cls, run: ReportedRun) -> "TimedRun":
+        """A run that was read.
+
+        Raises:
+            InputError: a record was changed since.
+        """
+        entrant = run.entrant
+        starts = list(_start_times(run.reading, run.latest))
+        return cls(name=entrant.name, attempts=entrant.attempts, starts=starts)
+
+    @property
+    def began(self) -> datetime | None:
+        """When its first attempt did."""
+        return min(self.starts, default=None)
+
+    def spans(self) -> list[tuple[float, float]]:
+        """When each attempt began and ended, in seconds since the run's first one did.
+
+        To the millisecond: what began as another ended did not overlap it.
+        """
+        began = self.began
+        if began is None:
+            return []
+        first = ((start - began).total_seconds() for start in self.starts)
+        return [
+            (round(start, 3), round(start + attempt.total_s, 3))
+            for start, attempt in zip(first, self.attempts, strict=True)
+        ]
+
+    @property
+    def seconds(self) -> float:
+        """From the first attempt's start to the last one's end."""
+        return max((end for _, end in self.spans()), default=0.0)
+
+    @property
+    def most_at_once(self) -> int:
+        """How many attempts were under way at the busiest moment."""
+        return max((number for _, number in concurrency(self.spans())), default=0)
+
+
+def concurrency(spans: Sequence[tuple[float, float]]) -> list[tuple[float, int]]:
+    """How many of some spans hold each moment at which that changes; an end comes before a start.
+
+    >>> concurrency([(0, 2), (1, 3)])
+    [(0, 1), (1, 2), (2, 1), (3, 0)]
+    """
+    changes = sorted(
+        change for start, end in spans for change in ((start, 1), (max(start, end), -1))
+    )
+    moments: list[tuple[float, int]] = []
+    number = 0
+    for (at, step), following in pairwise([*changes, (float("inf"), 0)]):
+        number += step
+        if following[0] != at:
+            moments.append((at, number))
+    return moments
+
+
+class _StartTime(msgspec.Struct):
+    started_at: datetime
+
+
+_START_DECODER = msgspec.json.Decoder(_StartTime)
+
+
+def _start_times(reading: RunRecords, numbers: Sequence[int]) -> Iterator[datetime]:
+    """When attempts began: the one thing that their headlines do not tell."""
+    any_line = reading.path.is_file()
+    with reading.path.open("rb") if any_line else nullcontext(BytesIO()) as lines:
+        for number in numbers:
+            place = reading.places[number]
+            if place < 0:
+                yield reading.adopted[-1 - place].record().started_at
+                continue
+            lines.seek(place)
+            try:
+                yield _START_DECODER.decode(lines.readline()).started_at
+            except msgspec.DecodeError as error:
+                shown = reading.headlines[number].place
+                raise InputError(
+                    f"{reading.path}: the record of {shown} was changed while it was read: {error}"
+                ) from None

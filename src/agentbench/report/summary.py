@@ -1,17 +1,112 @@
 """A run in numbers: how many were resolved, how sure that is, and what became of the others."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from agentbench.report.task_outcomes import TaskOutcomes
-from agentbench.runs.headline import Headline
-from agentbench.runs.record import AttemptRecord
-from agentbench.scoring.clustered import effective_attempts
-from agentbench.scoring.pass_at_k import PassRates, pass_rates
-from agentbench.scoring.statistics import Interval, wilson_bounds
-from agentbench.scoring.task_score import Scores
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core.display_text import printable
+from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.scoring.paired_comparison import TaskPair, TaskPairs
+from agentbench.scoring.statistics import (
+    Interval,
+    PassRates,
+    Scores,
+    TaskScore,
+    effective_attempts,
+    pass_rates,
+    wilson_bounds,
+)
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.problem import TaskId
+
+EXCLUDED_FAULTS = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
+"""Whose failures leave the second denominator."""
+
+
+class TaskOutcome(NamedTuple):
+    """What came of the attempts at one task."""
+
+    resolved: int = 0
+    attempts: int = 0
+    judged: int = 0  # those that were not lost to the task or the infrastructure
+
+    @property
+    def overall_score(self) -> TaskScore:
+        """Over all attempts."""
+        return TaskScore(self.resolved, self.attempts)
+
+    @property
+    def judged_score(self) -> TaskScore | None:
+        """Over those that were not lost; None where all were."""
+        return TaskScore(self.resolved, self.judged) if self.judged else None
+
+
+class TaskOutcomes:
+    """Outcomes by task; those that are alike are kept once."""
+
+    def __init__(self, attempts: Iterable[AttemptSummary] = ()) -> None:
+        """Count attempts; none is kept."""
+        self.by_task: dict[TaskId, TaskOutcome] = {}
+        self._alike: dict[TaskOutcome, TaskOutcome] = {}
+        for attempt in attempts:
+            self.add(attempt)
+
+    def add(self, attempt: AttemptSummary) -> None:
+        """Count an attempt."""
+        resolved, attempts, judged = self.by_task.get(attempt.task_id, _NO_ATTEMPTS)
+        outcome = TaskOutcome(
+            resolved + attempt.resolved,
+            attempts + 1,
+            judged + (attempt.fault not in EXCLUDED_FAULTS),
+        )
+        self.by_task[attempt.task_id] = self._alike.setdefault(outcome, outcome)
+
+    def overall(self) -> Scores:
+        """How many tasks have which score over all attempts."""
+        return overall_scores(Counter(self.by_task.values()))
+
+    def judged(self) -> Scores:
+        """The same without attempts lost to the task or the infrastructure."""
+        scores: Counter[TaskScore] = Counter()
+        for outcome, tasks in Counter(self.by_task.values()).items():
+            if outcome.judged_score is not None:
+                scores[outcome.judged_score] += tasks
+        return scores
+
+
+def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
+    """How many tasks have which score over all attempts, of how many have which outcome."""
+    scores: Counter[TaskScore] = Counter()
+    for outcome, tasks in outcomes.items():
+        scores[outcome.overall_score] += tasks
+    return scores
+
+
+OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
+"""How many tasks came out so in two runs."""
+
+
+def overall_pairs(both: OutcomePairs) -> TaskPairs:
+    """Two runs' scores over all attempts."""
+    pairs: Counter[TaskPair] = Counter()
+    for (first, second), tasks in both.items():
+        pairs[TaskPair(first.overall_score, second.overall_score)] += tasks
+    return pairs
+
+
+def judged_pairs(both: OutcomePairs) -> TaskPairs:
+    """The same of judged attempts, of those tasks that have some in both runs."""
+    pairs: Counter[TaskPair] = Counter()
+    for (first, second), tasks in both.items():
+        one, other = first.judged_score, second.judged_score
+        if one is not None and other is not None:
+            pairs[TaskPair(one, other)] += tasks
+    return pairs
+
+
+_NO_ATTEMPTS = TaskOutcome()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +152,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class ResultSummary:
     """What came out of some attempts; none of them is ever left out of `overall`."""
 
     overall: Rate
@@ -77,14 +172,14 @@ class Summary:
     @classmethod
     def of(
         cls,
-        attempts: Iterable[AttemptRecord | Headline],
+        attempts: Iterable[AttemptRecord | AttemptSummary],
         *,
         outcomes: TaskOutcomes | None = None,
-    ) -> "Summary":
+    ) -> "ResultSummary":
         """Count attempts; none is kept. They are counted by task into `outcomes`, if given."""
-        tally = _Tally(outcomes=TaskOutcomes() if outcomes is None else outcomes)
+        tally = _AttemptCounter(outcomes=TaskOutcomes() if outcomes is None else outcomes)
         for attempt in attempts:
-            tally.add(Headline.of(attempt))
+            tally.add(AttemptSummary.of(attempt))
         overall, judged = tally.outcomes.overall(), tally.outcomes.judged()
         return cls(
             overall=Rate.of(overall),
@@ -128,7 +223,7 @@ class Summary:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _AttemptCounter:
     outcomes: TaskOutcomes
     quarantined: int = 0
     seconds: float = 0.0
@@ -139,7 +234,7 @@ class _Tally:
     reasons: Counter[FailureReason] = field(default_factory=Counter)
     faults: Counter[Fault] = field(default_factory=Counter)
 
-    def add(self, attempt: Headline) -> None:
+    def add(self, attempt: AttemptSummary) -> None:
         self.outcomes.add(attempt)
         self.quarantined += attempt.quarantined
         self.seconds += attempt.total_s
@@ -154,7 +249,7 @@ class _Tally:
             self.tokens += attempt.tokens or 0
 
 
-def summary_line(summary: Summary, *, seconds: float, folder: str) -> str:
+def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     """The line that a run ends with."""
     parts = [f"resolved {summary.overall}"]
     if summary.lost:
@@ -170,3 +265,29 @@ def summary_line(summary: Summary, *, seconds: float, folder: str) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_MAX_CHARACTERS = 300  # characters
+_AGENT_ERRORS = frozenset(
+    {FailureReason.UNKNOWN, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
+)
+
+
+def common_agent_error(attempts: Sequence[AttemptSummary]) -> str | None:
+    """A line about the error that all attempts ended in; None where they did not.
+
+    Errors are the same if their first words are: an exception's class, how a command ended.
+    """
+    errors = {(attempt.failure_reason, _error_kind(attempt)) for attempt in attempts}
+    if len(errors) != 1 or any(kind is None for _reason, kind in errors):
+        return None
+    detail = printable(attempts[0].detail, limit=_MAX_CHARACTERS)
+    if len(attempts) == 1:
+        return f"The attempt ended in an agent error: {detail}"
+    return f"All {len(attempts)} attempts ended in the same agent error: {detail}"
+
+
+def _error_kind(attempt: AttemptSummary) -> str | None:
+    if attempt.fault is not Fault.AGENT or attempt.failure_reason not in _AGENT_ERRORS:
+        return None
+    return attempt.detail.partition(":")[0]

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from agentbench.report import taxonomy_prose as prose
-from agentbench.scoring.stage_name import StageName
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 _MEANINGS = {
     0: "Tests passed",
@@ -20,7 +19,7 @@ _MEANINGS = {
     124: "GNU timeout killed process",
     137: "SIGKILL (OOM or timeout)",
 }
-_OTHER = 255
+_OTHER_EXIT_CODE = 255
 _UNEXPECTED = "Unexpected exit code"
 
 _CAVEATS = {
@@ -55,7 +54,7 @@ def render_taxonomy_page() -> str:
         prose.TITLE,
         prose.OVERVIEW,
         "## Failure codes\n",
-        _codes(),
+        _codes_table(),
         "## Precedence rules\n",
         prose.PRECEDENCE,
         _precedence(),
@@ -121,13 +120,13 @@ def _sources(reason: FailureReason) -> list[str]:
 
 def _codes_of(reason: FailureReason, stage: StageName) -> str:
     given = [code for code in _MEANINGS if FailureReason.from_stage(stage, code) is reason]
-    others = FailureReason.from_stage(stage, _OTHER) is reason
+    others = FailureReason.from_stage(stage, _OTHER_EXIT_CODE) is reason
     if others and 1 in given:
         return "any but 0, 124, 137"
     return ", ".join([*map(str, given), *(["any other"] if others else [])])
 
 
-def _codes() -> str:
+def _codes_table() -> str:
     rows = ((f"`{r.value}`", r.description, r.typical_cause) for r in FailureReason)
     return _table(("Code", "Description", "Typical cause"), rows)
 
@@ -140,21 +139,23 @@ def _precedence() -> str:
 
 def _exit_codes() -> str:
     rows = [(str(code), _pytest_reason(code), meaning) for code, meaning in _MEANINGS.items()]
-    rows.append(("other", _pytest_reason(_OTHER), _UNEXPECTED))
+    rows.append(("other", _pytest_reason(_OTHER_EXIT_CODE), _UNEXPECTED))
     return _table(("Exit code", "FailureReason", "Meaning"), rows)
 
 
 def _pytest_reason(code: int) -> str:
-    return _shown(FailureReason.from_pytest_exit_code(code))
+    return _reason_or_none(FailureReason.from_pytest_exit_code(code))
 
 
 def _scenarios() -> str:
     rows = [
-        (what, str(code), stage.value, _shown(FailureReason.from_stage(stage, code)))
+        (what, str(code), stage.value, _reason_or_none(FailureReason.from_stage(stage, code)))
         for what, code, stage in _SCENARIOS
     ]
-    rows.append(("User presses Ctrl+C", "2", "any", _shown(FailureReason.INTERRUPTED)))
-    rows.append(("Docker fails to start", "varies", "any", _shown(FailureReason.SANDBOX_ERROR)))
+    rows.append(("User presses Ctrl+C", "2", "any", _reason_or_none(FailureReason.INTERRUPTED)))
+    rows.append(
+        ("Docker fails to start", "varies", "any", _reason_or_none(FailureReason.SANDBOX_ERROR))
+    )
     return _table(("Scenario", "Exit code", "Stage", "Expected FailureReason"), rows)
 
 
@@ -166,7 +167,7 @@ def _faults() -> str:
     return _table(("Fault", "By default"), rows)
 
 
-def _shown(reason: FailureReason | None) -> str:
+def _reason_or_none(reason: FailureReason | None) -> str:
     return "`None`" if reason is None else f"`{reason.value}`"
 
 

@@ -1,8 +1,8 @@
 """Tables at a terminal of any width, in a pipe and in a log; no column is ever left out.
 
 Where all columns fit, a row is a line. Where they do not, the last column is wrapped in its place,
-or some columns follow below their row. Where even the others do not fit, each row is a block with
-a line for each column. A pipe has no width: there a row is always one line.
+or some columns follow below their row. Where even the others do not fit, each row is a block with a
+line for each column. A pipe has no width: there a row is always one line.
 """
 
 import os
@@ -16,13 +16,13 @@ from rich.text import Text
 
 _GAP = 2  # columns of the terminal between two of a table
 _UNBOUNDED = 10**6  # columns of what is no terminal
-_BETWEEN = " \u00b7 "
+_SEPARATOR = " \u00b7 "
 _LEAST_FOLDED = 32  # columns of the terminal that a wrapped column has at least
 _LEAST_LONG = 20  # columns of the terminal below which a long text is not squeezed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class TableColumn:
     """A column of a table."""
 
     name: str = ""
@@ -48,7 +48,7 @@ def _width_of(stream: TextIO) -> int | None:
 
 
 def print_rows(
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
     console: Console,
     *,
@@ -66,7 +66,7 @@ def print_text(text: str, console: Console, *, indent: int = 0) -> None:
 
 
 def _lines(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, has_header: bool
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int, *, has_header: bool
 ) -> Iterator[Text]:
     names = [column.name for column in columns]
     widths = [
@@ -94,7 +94,7 @@ def _folded(cell: str, width: int) -> str:
 
 
 def _table(
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
     widths: Sequence[int],
     shown: Sequence[int],
@@ -114,7 +114,7 @@ def _table(
 
 
 def _row(
-    columns: Sequence[Column], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
+    columns: Sequence[TableColumn], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
 ) -> Iterator[Text]:
     """One row; a cell of several lines makes several."""
     parts = {number: row[number].split("\n") for number in shown}
@@ -132,7 +132,7 @@ def _row(
         yield line
 
 
-def _below(columns: Sequence[Column], cells: Sequence[str], width: int) -> Iterator[Text]:
+def _below(columns: Sequence[TableColumn], cells: Sequence[str], width: int) -> Iterator[Text]:
     """Cells that had no room in their row, on one line if it is long enough."""
     if any("\n" in cell for cell in cells):
         for column, cell in zip(columns, cells, strict=True):
@@ -144,10 +144,10 @@ def _below(columns: Sequence[Column], cells: Sequence[str], width: int) -> Itera
         if cell
     ]
     if told:
-        yield from _wrapped(Text(f"  {_BETWEEN.join(told)}"), width, 4)
+        yield from _wrapped(Text(f"  {_SEPARATOR.join(told)}"), width, 4)
 
 
-def _block(columns: Sequence[Column], row: Sequence[str], width: int) -> Iterator[Text]:
+def _block(columns: Sequence[TableColumn], row: Sequence[str], width: int) -> Iterator[Text]:
     indent = 0
     for column, cell in zip(columns, row, strict=True):
         for line in _named(column, cell, width, indent=indent):
@@ -155,7 +155,7 @@ def _block(columns: Sequence[Column], row: Sequence[str], width: int) -> Iterato
             yield line
 
 
-def _named(column: Column, cell: str, width: int, *, indent: int) -> Iterator[Text]:
+def _named(column: TableColumn, cell: str, width: int, *, indent: int) -> Iterator[Text]:
     """A cell on lines of its own, under its column's name; an empty one has none."""
     for number, part in enumerate(cell.split("\n") if cell else ()):
         name = f"{column.name}: " if column.name and number == 0 else ""

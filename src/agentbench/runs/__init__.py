@@ -1,1 +1,1 @@
-"""Runs: many attempts, one record each, on disk."""
+"""Runs: many attempts of one agent at some tasks, scheduled, resumed and recorded in one folder."""

@@ -6,12 +6,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from agentbench.agents.interface import Agent
+from agentbench.attempt.shared_preparations import check_registry
 from agentbench.errors import UsageError
-from agentbench.runs.executor_name import ExecutorName
-from agentbench.runs.places import default_cache_dir
+from agentbench.runs.environment import ExecutorName, default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.stages.shared_preparations import check_place
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.task import ControlLevel
 
 VALIDATION = "validation"
 """The folder below `runs_dir` for runs that prove tasks."""
@@ -75,7 +74,7 @@ def check_options(options: RunOptions) -> None:
 
 def _check_cluster(options: RunOptions) -> None:
     if options.registry is not None:
-        check_place(options.registry)
+        check_registry(options.registry)
     if options.executor is not ExecutorName.LOCAL and (options.record or options.replay):
         raise UsageError(
             "--executor ray: --record and --replay need the one gateway of one machine; leave them "

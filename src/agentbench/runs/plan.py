@@ -1,17 +1,33 @@
-"""What a run is to make, in which order: kept as numbers, made into attempts as they are due."""
+"""Which attempts a run is to make and in which order, which of them are still to be made.
 
+How long attempts took earlier.
+
+A file in the cache, one line an attempt, the last one counting. It decides nothing but an order, so
+it is written without waiting for the disk, and what is damaged or lost of it is passed over.
+"""
+
+import hashlib
+import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
+from pydantic import ValidationError
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core.files import write_atomically
+from agentbench.core.schema import Schema
+from agentbench.runs.store.summaries import AttemptSummary, attempt_key
+from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedAttempt:
     """One attempt that is to be made."""
 
     task: Task
@@ -19,7 +35,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class AttemptProgress:
     """Whether one attempt is done; a later mark counts more than an earlier one."""
 
     task_id: TaskId
@@ -47,12 +63,12 @@ class Plan:
     def __len__(self) -> int:
         return self._left
 
-    def __iter__(self) -> Iterator[Planned]:
+    def __iter__(self) -> Iterator[PlannedAttempt]:
         width = len(self._tasks)
         for place, done in enumerate(self._done):
             if not done:
                 attempt, which = divmod(place, width)
-                yield Planned(task=self._tasks[which], attempt=attempt + 1)
+                yield PlannedAttempt(task=self._tasks[which], attempt=attempt + 1)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -63,7 +79,7 @@ class Plan:
         """Whether a task was tried before, and is prepared."""
         return task.id in self._known
 
-    def less(self, marks: Iterable[Mark]) -> Self:
+    def less(self, marks: Iterable[AttemptProgress]) -> Self:
         """This plan without what is done; marks of attempts that it does not have are left out."""
         rest = type(self)(self._tasks, self._attempts, known=self._known)
         rest._done[:] = self._done
@@ -99,7 +115,7 @@ def in_order(
     unknown = [task for task in tasks if seconds[task.id] is None]
     known.sort(key=lambda task: seconds[task.id] or 0.0, reverse=True)
     unknown.sort(key=_limit, reverse=True)
-    return [*_spread(unknown), *known]
+    return [*_spread_over_repositories(unknown), *known]
 
 
 def _limit(task: Task) -> float:
@@ -107,7 +123,7 @@ def _limit(task: Task) -> float:
     return task.setup.timeout_s + problem.limits.timeout_s + problem.test_timeout_s
 
 
-def _spread(tasks: Iterable[Task]) -> list[Task]:
+def _spread_over_repositories(tasks: Iterable[Task]) -> list[Task]:
     """The first of each repository, then the second of each, and so on."""
     met: Counter[str] = Counter()
     turns: list[tuple[int, Task]] = []
@@ -117,3 +133,94 @@ def _spread(tasks: Iterable[Task]) -> list[Task]:
         met[repository] += 1
     turns.sort(key=lambda turn: turn[0])
     return [task for _, task in turns]
+
+
+def remaining_attempts(
+    plan: Plan, tries: Iterable[AttemptRecord | AttemptSummary], *, retries: float
+) -> Plan:
+    """Those that have no verdict, or one that the infrastructure spoilt with tries left.
+
+    Args:
+        plan: All attempts of the run.
+        tries: Every record of it, in the order they were made; none is kept.
+        retries: How often an attempt that the infrastructure fails is made again; infinity: until
+            it has a verdict.
+    """
+    return plan.less(_progress_of(tries, retries))
+
+
+def _progress_of(
+    tries: Iterable[AttemptRecord | AttemptSummary], retries: float
+) -> Iterator[AttemptProgress]:
+    lost: Counter[tuple[TaskId, int]] = Counter()
+    for one in tries:
+        told = AttemptSummary.of(one)
+        is_done = not told.was_interrupted
+        if is_done and told.fault is Fault.INFRASTRUCTURE:
+            attempt = attempt_key(told)
+            lost[attempt] += 1
+            is_done = lost[attempt] > retries
+        yield AttemptProgress(task_id=told.task_id, attempt=told.attempt, is_done=is_done)
+
+
+_FILE = "durations.jsonl"
+_SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped
+_LOG = logging.getLogger("agentbench.cache")
+
+
+class _DurationLine(Schema):
+    key: str
+    seconds: float
+
+
+class AttemptDurations:
+    """The durations of attempts by one agent with one model on one back end."""
+
+    def __init__(self, folder: Path, *, agent: str, model: str | None, provider: str) -> None:
+        self._path = folder / _FILE
+        self._who = f"{provider}\0{agent}\0{model or ''}"
+
+    def known(self, tasks: Iterable[Task]) -> dict[TaskId, float]:
+        """The seconds that an attempt took last, by task id, of those that were tried before."""
+        ids = {self._key(task.digest): task.id for task in tasks}
+        lines = 0
+        newest: dict[str, float] = {}
+        for line in self._lines():
+            lines += 1
+            newest[line.key] = line.seconds
+        if lines > 2 * len(newest) + _SPARE:
+            self._rewrite(newest)
+        return {ids[key]: seconds for key, seconds in newest.items() if key in ids}
+
+    def note(self, record: AttemptRecord) -> None:
+        """Keep how long an attempt took, unless the infrastructure cut it short."""
+        if record.fault is Fault.INFRASTRUCTURE:
+            return
+        line = _DurationLine(key=self._key(record.task_digest), seconds=record.timing.total_s)
+        try:
+            with self._path.open("ab", buffering=0) as target:
+                target.write(line.model_dump_json().encode() + b"\n")
+        except OSError as error:
+            _LOG.info("%s: not written (%s); the next order is a guess", self._path, error)
+
+    def _key(self, digest: str) -> str:
+        return hashlib.sha256(f"{self._who}\0{digest}".encode()).hexdigest()[:16]
+
+    def _lines(self) -> Iterator[_DurationLine]:
+        try:
+            with self._path.open("rb") as source:
+                for line in source:
+                    try:
+                        yield _DurationLine.model_validate_json(line)
+                    except ValidationError:
+                        continue
+        except OSError:
+            return
+
+    def _rewrite(self, newest: dict[str, float]) -> None:
+        lines = (_DurationLine(key=key, seconds=seconds) for key, seconds in newest.items())
+        content = "".join(f"{line.model_dump_json()}\n" for line in lines)
+        try:
+            write_atomically(self._path, content.encode())
+        except OSError as error:
+            _LOG.info("%s: not made shorter (%s)", self._path, error)

@@ -1,4 +1,4 @@
-"""Going on with a run that was interrupted, killed, or left without its engine."""
+"""Goes on with a run that was interrupted, killed, or left without its engine."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -6,28 +6,27 @@ from math import inf
 from pathlib import Path
 
 from agentbench.agents.interface import Agent
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.task_image import with_images
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.configuration import RunConfiguration
-from agentbench.runs.executors.slots import slots_elsewhere
-from agentbench.runs.options import RunOptions
-from agentbench.runs.parts import (
+from agentbench.runs.components import (
     agent_of,
     ask_model,
-    chosen_sandbox,
-    clear_up,
     durations_of,
     model_of,
-    plan,
-    workshop_of,
+    plan_of,
+    report_removed_orphans,
+    resources_of,
+    select_sandbox,
 )
-from agentbench.runs.places import default_cache_dir
-from agentbench.runs.remaining import not_done
+from agentbench.runs.environment import default_cache_dir
+from agentbench.runs.executors.local import slots_elsewhere
+from agentbench.runs.options import RunOptions
+from agentbench.runs.plan import remaining_attempts
 from agentbench.runs.run import Run
-from agentbench.runs.run_lock import alone
-from agentbench.runs.store import RunStore
-from agentbench.runs.task_image import with_images
-from agentbench.runs.workshop import Workshop
-from agentbench.tasks.load import load_tasks
+from agentbench.runs.store.configuration import RunConfiguration
+from agentbench.runs.store.store import RunStore, run_lock
+from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -57,7 +56,7 @@ def resume_run(
     """
     store = RunStore.open(folder)
     configuration = store.configuration()
-    with alone(folder):  # or refused at once, not after everything has been looked at
+    with run_lock(folder):  # or refused at once, not after everything has been looked at
         recovered = store.recover()
     options = RunOptions(
         agent=_same_agent(configuration, agent) if agent is not None else configuration.agent,
@@ -78,19 +77,19 @@ def resume_run(
         say=say,
     )
     given = _reloaded(configuration, options)
-    chosen = chosen_sandbox(options)
-    workshop = workshop_of(options, chosen.provider)
+    chosen = select_sandbox(options)
+    workshop = resources_of(options, chosen.provider)
     tasks = _with_images_of_the_run(given, configuration, workshop)
     tries = store.reading()
     retries = inf if retry_lost else configuration.retries
     durations = durations_of(options, configuration)
-    whole = plan(tasks, configuration, durations)
-    planned = not_done(whole, tries.headlines, retries=retries)
+    whole = plan_of(tasks, configuration, durations)
+    planned = remaining_attempts(whole, tries.headlines, retries=retries)
     chosen_agent = agent_of(options, tasks)
     model = model_of(options)
     model.check(chosen_agent)
     slots_elsewhere(options.executor)
-    clear_up(options, chosen.provider)
+    report_removed_orphans(options, chosen.provider)
     if planned:
         ask_model(model, chosen_agent, probe=True)
     return Run(
@@ -126,7 +125,7 @@ def _reloaded(configuration: RunConfiguration, options: RunOptions) -> tuple[Tas
 
 
 def _with_images_of_the_run(
-    tasks: Sequence[Task], configuration: RunConfiguration, workshop: Workshop
+    tasks: Sequence[Task], configuration: RunConfiguration, workshop: RunResources
 ) -> list[Task]:
     """The tasks with the images that the run began with, whatever would be chosen today."""
     images = {entry.id: entry.image for entry in configuration.tasks}

@@ -1,4 +1,4 @@
-"""A run: some tasks, one agent, one sandbox, several attempts, one folder."""
+"""A run that is ready to go, or to go on: its attempts are made, and run.json says how it ended."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -6,30 +6,23 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 
 from agentbench import __version__
-from agentbench.agents.choose import BUILT_IN
 from agentbench.agents.interface import Agent
-from agentbench.agents.model_door import ModelGateway
-from agentbench.garbage import look_as_usual
-from agentbench.runs.capacity import Capacity
-from agentbench.runs.configuration import RunConfiguration, RunEnding
-from agentbench.runs.durations import Durations
-from agentbench.runs.executor_name import ExecutorName
-from agentbench.runs.executors.errand import Orders
+from agentbench.agents.registry import BUILT_IN
+from agentbench.attempt.outages import CircuitBreaker, requirements_of, requirements_of_driver
+from agentbench.attempt.record import AttemptRecord
+from agentbench.attempt.resources import RunResources
+from agentbench.core.gc_tuning import restore
+from agentbench.models.interface import ModelGateway
+from agentbench.runs.capacity import Capacity, trimming_memory
+from agentbench.runs.environment import ExecutorName
 from agentbench.runs.executors.interface import Executor
-from agentbench.runs.executors.local import LocalExecutor
-from agentbench.runs.executors.node_model import ModelOrders
-from agentbench.runs.freed_memory import giving_back
-from agentbench.runs.model_setting import ModelSetting
-from agentbench.runs.needs import needs_of, needs_of_driver
-from agentbench.runs.outage import CircuitBreaker
-from agentbench.runs.plan import Plan
-from agentbench.runs.record import AttemptRecord
-from agentbench.runs.remaining import not_done
-from agentbench.runs.run_lock import alone
-from agentbench.runs.schedule import Schedule, run_attempts
-from agentbench.runs.store import RunStore
-from agentbench.runs.tries import LocalTries
-from agentbench.runs.workshop import Workshop
+from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
+from agentbench.runs.executors.remote_attempt import WorkerConfig, WorkerModel
+from agentbench.runs.model_settings import ModelSettings
+from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
+from agentbench.runs.scheduler import Schedule, run_attempts
+from agentbench.runs.store.configuration import RunConfiguration, RunEnding
+from agentbench.runs.store.store import RunStore, run_lock
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,9 +33,9 @@ class Run:
     store: RunStore
     planned: Plan
     agent: Agent
-    workshop: Workshop
-    model: ModelSetting = field(default_factory=ModelSetting)
-    durations: Durations | None = None  # of earlier attempts; None: none are kept
+    workshop: RunResources
+    model: ModelSettings = field(default_factory=ModelSettings)
+    durations: AttemptDurations | None = None  # of earlier attempts; None: none are kept
     warnings: tuple[str, ...] = ()
     retry_lost: bool = False  # also what the infrastructure failed as often as it may
     say: Callable[[str], None] = lambda _line: None
@@ -58,7 +51,7 @@ class Run:
             OutageError: the engine, a disk or the model was away for too long; likewise.
             UsageError: another process makes this run's attempts.
         """
-        with alone(self.store.folder):
+        with run_lock(self.store.folder):
             yield from self._attempts()
 
     def _attempts(self) -> Iterator[AttemptRecord]:
@@ -66,11 +59,11 @@ class Run:
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)
         ending = RunEnding.INTERRUPTED
-        look_as_usual()
+        restore()
         try:
             with self.model.opened(self.agent, probe=False) as gateway:
                 made = run_attempts(planned, self._executor(gateway), self._schedule())
-                yield from giving_back(made)
+                yield from trimming_memory(made)
             if not self.workshop.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:
@@ -80,7 +73,7 @@ class Run:
 
     def _not_done(self) -> Plan:
         retries = inf if self.retry_lost else self.configuration.retries
-        return not_done(self.planned, self.store.reading().headlines, retries=retries)
+        return remaining_attempts(self.planned, self.store.reading().headlines, retries=retries)
 
     def _schedule(self) -> Schedule:
         jobs = self.configuration.jobs
@@ -99,16 +92,16 @@ class Run:
             return Capacity.of_host(self.planned.tasks, jobs)
         return Capacity(cpus=inf, memory_mib=inf)  # the cluster knows what its nodes have
 
-    def _orders(self) -> Orders:
+    def _orders(self) -> WorkerConfig:
         configuration, workshop = self.configuration, self.workshop
         command = configuration.agent_command
         by_name = configuration.agent in BUILT_IN
-        return Orders(
+        return WorkerConfig(
             run_id=configuration.run_id,
             agentbench_version=__version__,
             agent=configuration.agent if by_name else self.agent,
             agent_command=command,
-            model=ModelOrders.of(self.model),
+            model=WorkerModel.of(self.model),
             sandbox=configuration.sandbox,
             use_cache=workshop.use_cache,
             registry=configuration.registry,
@@ -123,7 +116,7 @@ class Run:
             from agentbench.runs.executors.ray_cluster import RayExecutor
 
             return RayExecutor(self._orders(), self.agent, workshop, self.store)
-        tries = LocalTries(
+        tries = LocalAttempts(
             run_id=self.configuration.run_id,
             agent=self.agent,
             workshop=workshop,
@@ -135,7 +128,7 @@ class Run:
         longest = self.configuration.max_outage_s
         patience = None if longest is None else timedelta(seconds=longest)
         if self.configuration.executor is ExecutorName.LOCAL:
-            needs = needs_of(
+            needs = requirements_of(
                 run=self.store.folder,
                 cache=self.workshop.cache.folder,
                 provider=self.workshop.provider,
@@ -143,7 +136,7 @@ class Run:
                 patience=patience,
             )
         else:
-            needs = needs_of_driver(self.store.folder, gateway, patience)
+            needs = requirements_of_driver(self.store.folder, gateway, patience)
         return CircuitBreaker(needs, cancel=self.workshop.cancel, say=lambda line: self.say(line))
 
     def cancel(self) -> None:

@@ -1,38 +1,111 @@
-"""Starting a run: all that can be checked is checked before its folder is made."""
+"""Starts a run.
 
-from collections.abc import Sequence
+Whatever can be checked, such as a missing program of an agent's command, is checked before the
+run's folder is made.
+"""
+
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from agentbench import __version__
-from agentbench.agents.interface import Agent, NeedsMounts
-from agentbench.agents.prediction_name import PredictionName
-from agentbench.errors import UnavailableError, UsageError
-from agentbench.runs.agent_programs import check_agent_programs
-from agentbench.runs.attempt import resolve_image
+from agentbench.agents.command import missing_programs, not_found_message
+from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
+from agentbench.agents.predictions import PredictionName
+from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.context import limits_of
+from agentbench.attempt.record import RunId
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.runner import prepare_task, resolve_image
+from agentbench.attempt.task_image import image_of, python_warnings, why_python, with_images
+from agentbench.core.host import host_facts
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.runs.capacity import fitting_jobs
-from agentbench.runs.configuration import RunConfiguration, TaskEntry
-from agentbench.runs.executors.slots import slots_elsewhere
-from agentbench.runs.host import catalogue_state, host_facts
-from agentbench.runs.options import RunOptions, check_options
-from agentbench.runs.parts import (
+from agentbench.runs.components import (
     agent_of,
     ask_model,
-    chosen_sandbox,
-    clear_up,
     durations_of,
     model_of,
-    plan,
-    workshop_of,
+    plan_of,
+    report_removed_orphans,
+    resources_of,
+    select_sandbox,
 )
-from agentbench.runs.record import RunId
+from agentbench.runs.environment import catalogue_state
+from agentbench.runs.executors.local import slots_elsewhere
+from agentbench.runs.options import RunOptions, check_options
 from agentbench.runs.run import Run
-from agentbench.runs.store import RunStore, new_run_id
-from agentbench.runs.task_image import image_of, python_warnings, why_python, with_images
-from agentbench.runs.workshop import Workshop
-from agentbench.sandbox.choose import Chosen
-from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
+from agentbench.runs.store.store import RunStore, new_run_id
+from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
+from agentbench.sandbox.registry import BackEndSelection
 from agentbench.tasks.task import Task
+
+_CHECKED_TASKS = 3  # tasks: in a run of many, all would have to be prepared to be sure of all
+
+
+def check_agent_programs(
+    agent: Agent, tasks: Sequence[Task], workshop: RunResources, *, say: Callable[[str], None]
+) -> None:
+    """Look for the programs where the first tasks' agents will work, until one task has them all.
+
+    The set-up of a task may install a program, and its repository may hold one: a task whose image
+    lacks a program is prepared, as its first attempt would do. Where that is not possible, nothing
+    is decided, and the attempt tells.
+
+    Raises:
+        UsageError: none of these tasks has the programs.
+    """
+    programs = agent.programs if isinstance(agent, NeedsPrograms) else ()
+    missing: tuple[str, ...] = ()
+    looked_at = tasks[:_CHECKED_TASKS]
+    for task in looked_at if programs else ():
+        try:
+            missing = _missing_for_task(programs, task, workshop, say)
+        except (UnavailableError, SandboxError, OSError):
+            return
+        if not missing:
+            return
+    if missing:
+        names = ", ".join(task.id for task in looked_at)
+        raise UsageError(
+            f"{not_found_message(missing)}; it has to be in the task's image or repository, or its "
+            f"set-up has to install it (looked for in {names})"
+        )
+
+
+def _missing_for_task(
+    programs: tuple[str, ...], task: Task, workshop: RunResources, say: Callable[[str], None]
+) -> tuple[str, ...]:
+    """The programs that are not where a task's agent will work.
+
+    Raises:
+        UnavailableError: that cannot be known before the attempt.
+        SandboxError: a sandbox could not be made.
+    """
+    if task.environment.dockerfile is None and not any(map(_is_of_repository, programs)):
+        missing = _missing_in(resolve_image(task, workshop.provider), programs, task, workshop)
+        if not missing or not (task.setup.commands or "PATH" in task.environment.env):
+            return missing
+    if not workshop.use_cache:
+        raise UnavailableError("what is prepared would not be kept")
+    say(f"preparing {task.id}, to look for {', '.join(programs)} in it")
+    with owned_folder("agentbench-logs-") as logs:
+        prepared = prepare_task(task, NoopAgent(), workshop, logs)
+    return _missing_in(prepared.snapshot, programs, task, workshop)
+
+
+def _is_of_repository(program: str) -> bool:
+    return "/" in program and not PurePosixPath(program).is_absolute()
+
+
+def _missing_in(
+    source: ImageId | SnapshotId, programs: tuple[str, ...], task: Task, workshop: RunResources
+) -> tuple[str, ...]:
+    with workshop.provider.open(source, limits=limits_of(task), network=False) as sandbox:
+        return missing_programs(sandbox, programs, task.environment.env)
+
 
 _TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
@@ -50,14 +123,14 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     model = model_of(options)
     model.check(agent)
     slots = slots_elsewhere(options.executor)
-    chosen = chosen_sandbox(options)
+    chosen = select_sandbox(options)
     _refuse_unsandboxed(options, chosen)
-    clear_up(options, chosen.provider)
+    report_removed_orphans(options, chosen.provider)
     ask_model(model, agent, probe=options.probe)
-    workshop = workshop_of(options, chosen.provider)
+    workshop = resources_of(options, chosen.provider)
     given, tasks = tasks, with_images(tasks, chosen.provider, workshop.mirrors)
     _check_images(given, tasks, workshop)
-    _install(agent, tasks, chosen.provider)
+    _build_agent_programs(agent, tasks, chosen.provider)
     if slots is None:  # else attempts are made on other machines
         check_agent_programs(agent, tasks, workshop, say=options.say)
     configuration = _configuration(tasks, options, agent, chosen, slots)
@@ -66,7 +139,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     return Run(
         configuration=configuration,
         store=store,
-        planned=plan(tasks, configuration, durations),
+        planned=plan_of(tasks, configuration, durations),
         agent=agent,
         workshop=workshop,
         model=model,
@@ -79,7 +152,7 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     )
 
 
-def _refuse_unsandboxed(options: RunOptions, chosen: Chosen) -> None:
+def _refuse_unsandboxed(options: RunOptions, chosen: BackEndSelection) -> None:
     name = options.agent if isinstance(options.agent, str) else "package.module:attribute"
     own = ":" in name and PredictionName.parse(name) is None
     trusted = name in _TRUSTED_AGENTS or own
@@ -90,7 +163,7 @@ def _refuse_unsandboxed(options: RunOptions, chosen: Chosen) -> None:
         )
 
 
-def _check_images(given: Sequence[Task], tasks: Sequence[Task], workshop: Workshop) -> None:
+def _check_images(given: Sequence[Task], tasks: Sequence[Task], workshop: RunResources) -> None:
     """Find missing images before any attempt; what a Dockerfile makes is made in its attempt."""
     seen: set[str | None] = set()
     for original, task in zip(given, tasks, strict=True):
@@ -105,7 +178,7 @@ def _check_images(given: Sequence[Task], tasks: Sequence[Task], workshop: Worksh
             raise UnavailableError(f"{task.id}: {why}{error}") from error
 
 
-def _install(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> None:
+def _build_agent_programs(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> None:
     """Have the agent's own programs made before any attempt waits for them."""
     if not isinstance(agent, NeedsMounts):
         return
@@ -118,7 +191,7 @@ def _configuration(
     tasks: Sequence[Task],
     options: RunOptions,
     agent: Agent,
-    chosen: Chosen,
+    chosen: BackEndSelection,
     slots: int | None,
 ) -> RunConfiguration:
     now = datetime.now(UTC)

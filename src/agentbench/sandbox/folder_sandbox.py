@@ -1,6 +1,10 @@
-"""A sandbox whose files are folders of this machine; how commands start is handed in."""
+"""The sandbox of bubblewrap and process.
+
+Private folders of this machine, and how commands see them. How a command starts is handed in.
+"""
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,20 +13,95 @@ from pathlib import Path, PurePosixPath
 from threading import Condition, Event, get_ident
 from typing import Protocol
 
+from agentbench.core.owned_folder import is_owned, own_folder
 from agentbench.errors import DoesNotFitError, SandboxError
-from agentbench.sandbox.disk_watch import DiskWatch, out_of_disk
+from agentbench.sandbox.archives import UNPACK, tar_stream
+from agentbench.sandbox.disk_usage import DiskWatch, out_of_disk
 from agentbench.sandbox.interface import Command, SnapshotId
-from agentbench.sandbox.no_follow import open_below
-from agentbench.sandbox.rooms import Rooms
-from agentbench.sandbox.tree_tar import UNPACK, tar_stream
+from agentbench.sandbox.trees import FileOwner, remove_tree
+from agentbench.sandbox.walk import open_below
 from agentbench.scoring.evidence import CommandResult, Ending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxFolders:
+    """The folders that a sandbox may write to, all below one that only we can enter."""
+
+    root: Path
+
+    @property
+    def workspace(self) -> Path:
+        """The task's repository."""
+        return self.root / "workspace"
+
+    @property
+    def results(self) -> Path:
+        """What reporters write."""
+        return self.root / "results"
+
+    @property
+    def home(self) -> Path:
+        """The home of the sandbox's user."""
+        return self.root / "home"
+
+    @property
+    def tmp(self) -> Path:
+        """Its /tmp; on disk, so that it lasts from one command to the next."""
+        return self.root / "tmp"
+
+    @property
+    def venv(self) -> Path:
+        """Its virtual environment, or what an overlay keeps of the changes to one."""
+        return self.root / "venv"
+
+    @property
+    def work(self) -> Path:
+        """What an overlay needs beside its upper folder."""
+        return self.root / "work"
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """Every room."""
+        return (self.workspace, self.results, self.home, self.tmp, self.venv, self.work)
+
+
+@contextmanager
+def sandbox_folders(parent: Path, prefix: str, owner: FileOwner | None) -> Iterator[SandboxFolders]:
+    """Fresh rooms, removed at the end; until then a lock says that somebody lives here.
+
+    Raises:
+        OSError: the disk is full, or `parent` cannot be written.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    root = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    rooms = SandboxFolders(root=root)
+    try:
+        root.chmod(0o711)  # the sandbox's user walks through, and sees no name
+        with own_folder(root):
+            try:
+                for room in rooms.all:
+                    room.mkdir(mode=0o700)
+                    if owner is not None:
+                        os.chown(room, owner.uid, owner.gid)
+                yield rooms
+            finally:  # a kill in between leaves rooms whose owner can be told to be dead
+                for room in rooms.all:
+                    remove_tree(room)
+    finally:
+        remove_tree(root)
+
+
+def is_lived_in(root: Path) -> bool:
+    """Whether the process that made these rooms still holds its lock on them."""
+    return is_owned(root)
+
 
 _UNPACKS_WITHIN = timedelta(minutes=10)
 _DIES_WITHIN = 10.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class InsidePaths:
     """Where commands see the rooms and the mounts."""
 
     workspace: PurePosixPath
@@ -32,7 +111,7 @@ class View:
     python: PurePosixPath  # the interpreter that nothing in the sandbox can change
     mounts: Mapping[str, PurePosixPath]
 
-    def room_of(self, path: PurePosixPath, rooms: Rooms) -> tuple[Path, tuple[str, ...]]:
+    def room_of(self, path: PurePosixPath, rooms: SandboxFolders) -> tuple[Path, tuple[str, ...]]:
         """The folder of this machine that holds a path, and the way on from there.
 
         Raises:
@@ -49,7 +128,7 @@ class View:
         raise SandboxError(f"{path} lies in no folder that the sandbox may write to")
 
 
-class Runner(Protocol):
+class CommandRunner(Protocol):
     """Starts commands of one sandbox and sees them dead."""
 
     def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
@@ -64,9 +143,9 @@ class Runner(Protocol):
 class FolderSandbox:
     """The `Sandbox` of bubblewrap and process."""
 
-    rooms: Rooms
-    view: View
-    runner: Runner
+    rooms: SandboxFolders
+    view: InsidePaths
+    runner: CommandRunner
     save: Callable[[str], SnapshotId]
     cancel: Event
     watch: DiskWatch | None  # None: it may fill the disk

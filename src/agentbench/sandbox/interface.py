@@ -1,4 +1,6 @@
-"""What every sandbox promises: run a command, move trees in and out, remember a state.
+"""The protocols of sandboxes and of their providers.
+
+Commands, limits, mounts, snapshots, and sharing snapshots by a registry.
 
 Three back ends fulfil it (docker, bubblewrap, process) and pass one conformance suite,
 `tests/sandbox/conformance.py`, as far as each one's `promises` go.
@@ -76,7 +78,7 @@ class ReadOnlyMount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class Sidecar:
     """A program in the sandbox that speaks, by its stdin and stdout, with somebody on this side.
 
     It takes the place of a live mount that was left out, and is run where that happens only. What
@@ -100,7 +102,7 @@ class Command:
     sink: OutputSink | None = None
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes a stream
     cancel: Event | None = None  # set while it runs, it ends this command, not the sandbox
-    beside: Beside | None = None  # runs as long as the command
+    beside: Sidecar | None = None  # runs as long as the command
 
     @property
     def cancelled(self) -> bool:
@@ -258,3 +260,30 @@ class SandboxProvider(Protocol):
 
     def discard(self, snapshot: SnapshotId) -> None:
         """Forget a snapshot and free what it holds; a snapshot that is gone is no error."""
+
+
+@runtime_checkable
+class SharesSnapshots(Protocol):
+    """A provider that pushes snapshots to an image registry and pulls them from there."""
+
+    def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
+        """Put a snapshot into a registry.
+
+        Args:
+            snapshot: One of this machine's.
+            name: As `registry.example:5000/team/snapshot:key`; what bears it is replaced.
+            note: Goes with it; some ten thousand bytes at most.
+
+        Raises:
+            SandboxError: the registry does not take it or does not answer, or the engine is lost.
+        """
+
+    def pull(self, name: str, key: str) -> bytes | None:
+        """Have the snapshot of a name under a key of this machine.
+
+        Returns:
+            The note that came with it; `None` where the registry has no snapshot of that name.
+
+        Raises:
+            SandboxError: the registry does not answer or refuses, or the engine is lost.
+        """

@@ -1,9 +1,11 @@
-"""Remembered states on disk: a workspace and a virtual environment, whole or absent.
+"""Stored sandbox states on disk.
 
-A key is a small file that names the folder of its state, so a key changes hands in one rename,
-and a state that sandboxes still stand on outlives its key. Whoever uses a state holds a lock on
-it; states that no key names and nobody holds are swept away. A state bears a digest of its trees:
-one that was damaged on disk is given up when a process first looks for it.
+A workspace and a virtual environment under a key, whole or absent.
+
+A key is a small file that names the folder of its state, so a key changes hands in one rename, and
+a state that sandboxes still stand on outlives its key. Whoever uses a state holds a lock on it;
+states that no key names and nobody holds are swept away. A state bears a digest of its trees: one
+that was damaged on disk is given up when a process first looks for it.
 """
 
 import contextlib
@@ -20,13 +22,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
+from agentbench.core.files import write_atomically
 from agentbench.errors import SandboxError
+from agentbench.sandbox.folder_sandbox import SandboxFolders
 from agentbench.sandbox.interface import SnapshotId
-from agentbench.sandbox.rooms import Rooms
-from agentbench.sandbox.trees import Owner, copy_tree, remove_tree
-from agentbench.seals.document import Sealed
-from agentbench.seals.tree import is_whole, seal_tree
-from agentbench.seals.whole_file import write_whole
+from agentbench.sandbox.trees import FileOwner, copy_tree, remove_tree
 
 _STATE = "state.json"
 _LOCK = "in-use"  # the file that is locked by all who make or use the state
@@ -34,7 +35,7 @@ _UNFINISHED_SECONDS = 10  # that a new state may be without its lock; some 0.1 m
 _LOG = logging.getLogger("agentbench.cache")
 
 
-class StateFacts(Sealed):
+class StateManifest(ChecksummedDocument):
     """What is written beside the trees of a state."""
 
     saved_at: str  # the path of the rooms that were saved
@@ -42,7 +43,7 @@ class StateFacts(Sealed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class StoredState:
     """One remembered state, whole."""
 
     folder: Path
@@ -69,7 +70,7 @@ class SnapshotStore:
 
     folder: Path
     prefix: str  # of ids: "bubblewrap-snapshot"
-    owner: Owner | None
+    owner: FileOwner | None
 
     def id_of(self, key: str) -> SnapshotId:
         """What `open` is to be handed for a key."""
@@ -94,7 +95,7 @@ class SnapshotStore:
         """Whether an id is one of ours (there or not)."""
         return source.startswith(f"{self.prefix}:")
 
-    def save(self, key: str, rooms: Rooms, *, below: Path | None = None) -> SnapshotId:
+    def save(self, key: str, rooms: SandboxFolders, *, below: Path | None = None) -> SnapshotId:
         """Remember the workspace and the environment; a snapshot of that key is replaced.
 
         Args:
@@ -114,14 +115,14 @@ class SnapshotStore:
             for room, lower in ((rooms.workspace, None), (rooms.venv, below)):
                 (state / room.name).mkdir()
                 copy_tree(room, state / room.name, owner=self.owner, below=lower)
-            facts = StateFacts(saved_at=str(rooms.root), trees=_seal(state))
-            write_whole(state / _STATE, facts.sealed_json().encode())
-            write_whole(self._keys / key, state.name.encode())
+            facts = StateManifest(saved_at=str(rooms.root), trees=_seal(state))
+            write_atomically(state / _STATE, facts.sealed_json().encode())
+            write_atomically(self._keys / key, state.name.encode())
         self.sweep()
         return self.id_of(key)
 
     @contextmanager
-    def opened(self, snapshot: str) -> Iterator[State]:
+    def opened(self, snapshot: str) -> Iterator[StoredState]:
         """A state that stays whole while the block lasts, whatever becomes of its key.
 
         Raises:
@@ -214,18 +215,18 @@ def sweep_all(cache_dir: Path) -> int:
     return sum(store.sweep() for store in stores)
 
 
-def _checked(folder: Path, snapshot: str) -> State:
+def _checked(folder: Path, snapshot: str) -> StoredState:
     try:
-        facts = StateFacts.model_validate_json((folder / _STATE).read_bytes())
+        facts = StateManifest.model_validate_json((folder / _STATE).read_bytes())
     except (OSError, ValidationError) as fault:
         raise DamagedStateError(f"{snapshot} has no whole {_STATE}") from fault
-    if not is_whole(folder, facts.trees, without={_STATE, _LOCK}):
+    if not is_undamaged(folder, facts.trees, without={_STATE, _LOCK}):
         raise DamagedStateError(f"{snapshot} was changed on disk, below {folder}")
-    return State(folder=folder, saved_at=facts.saved_at)
+    return StoredState(folder=folder, saved_at=facts.saved_at)
 
 
 def _seal(folder: Path) -> str:
-    return seal_tree(folder, without={_STATE, _LOCK})
+    return tree_checksum(folder, without={_STATE, _LOCK})
 
 
 def _removed(state: Path) -> bool:

@@ -1,24 +1,81 @@
-"""Watches a child process to its end: streams, deadline, cancellation.
+"""Watches a child process to its end: its streams within a cap, its deadline, its cancellation.
+
+Both back ends that start processes use it.
 
 Both back ends that start processes of their own (bubblewrap, process) run commands through
-`attend`; what differs is how the tree is ended, which they pass in.
+`run_child`; what differs is how the tree is ended, which they pass in.
 """
 
 import contextlib
 import os
+import resource
 import selectors
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import IO
 
 from agentbench.errors import SandboxError
-from agentbench.sandbox.capture import Capture
 from agentbench.sandbox.interface import Command, Stream
 from agentbench.scoring.evidence import CommandResult, Ending
+
+
+class OutputCapture:
+    """Is fed a stream and keeps at most `cap` bytes of it, half from each end."""
+
+    def __init__(self, cap: int) -> None:
+        self._head_cap = cap - cap // 2
+        self._tail_cap = cap // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total = 0
+
+    @property
+    def truncated(self) -> bool:
+        """Whether anything was cut."""
+        return self.total > self._head_cap + self._tail_cap
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the stream."""
+        self.total += len(data)
+        room = self._head_cap - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._tail_cap:  # not at every chunk: each cut moves the tail
+            del self._tail[: len(self._tail) - self._tail_cap]
+
+    def text(self) -> str:
+        """What was kept, as text; bytes that are none become U+FFFD."""
+        if not self.truncated:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        tail = self._tail[len(self._tail) - self._tail_cap :]
+        cut = self.total - len(self._head) - len(tail)
+        note = f"\n[... {cut} bytes cut out here ...]\n"
+        return self._head.decode("utf-8", "replace") + note + tail.decode("utf-8", "replace")
+
+
+def memory_file(content: bytes, keep: ExitStack) -> int:
+    """A descriptor that reads as this content, once; closed when `keep` is."""
+    descriptor = os.memfd_create("agentbench", os.MFD_CLOEXEC)
+    keep.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def within_hard_limit(limit: int, wanted: int) -> int:
+    """The value to set a limit to: what is wanted, or our own hard limit where that is lower.
+
+    Nobody but root may raise a hard limit, and a child whose limits are refused does not start.
+    """
+    _, hard = resource.getrlimit(limit)
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+
 
 _LOOK_EVERY = 0.1  # seconds between two looks at whether to stop
 _DIES_WITHIN = 10.0  # seconds that the kernel gets to end a killed tree
@@ -26,7 +83,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attended:
+class ChildResult:
     """How a child ended and what it said."""
 
     exit_code: int  # 128 + n for death by signal n, as shells have it
@@ -34,8 +91,8 @@ class Attended:
     stopped: bool
     duration: timedelta
     cpu_seconds: float
-    stdout: Capture
-    stderr: Capture
+    stdout: OutputCapture
+    stderr: OutputCapture
 
     def result(
         self, command: Command, *, out_of_memory: bool = False, peak_memory: int | None = None
@@ -63,13 +120,13 @@ class Attended:
         )
 
 
-def attend(
+def run_child(
     child: subprocess.Popen[bytes],
     command: Command,
     *,
     end: Callable[[], None],
     stop: Callable[[], bool],
-) -> Attended:
+) -> ChildResult:
     """Feed, read and time a child until it is dead and reaped.
 
     `end` kills the whole tree; it is called at the deadline, when `stop` says so, and when
@@ -90,12 +147,12 @@ def attend(
 
 
 class _Watch:
-    """The state of one `attend`."""
+    """The state of one `run_child`."""
 
     def __init__(self, child: subprocess.Popen[bytes], command: Command) -> None:
         self._child = child
         self._command = command
-        self._captures = {stream: Capture(command.output_cap) for stream in Stream}
+        self._captures = {stream: OutputCapture(command.output_cap) for stream in Stream}
         self._input = memoryview(command.stdin)
         self._started = time.monotonic()
         self._deadline = self._started + command.timeout.total_seconds()
@@ -126,12 +183,12 @@ class _Watch:
                 self._deadline = time.monotonic() + _DIES_WITHIN
         self._drain()
 
-    def attended(self) -> Attended:
+    def attended(self) -> ChildResult:
         """Reap the child and sum up."""
         _, status, usage = os.wait4(self._child.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._child.returncode = code  # or Popen believes that it still runs
-        return Attended(
+        return ChildResult(
             exit_code=code if code >= 0 else 128 - code,
             timed_out=self._timed_out,
             stopped=self._stopped,

@@ -1,4 +1,4 @@
-"""Copies, merges and removes trees that a stranger wrote, following no link in them."""
+"""Copies, measures and removes trees that a stranger wrote, following no link in them."""
 
 import contextlib
 import errno
@@ -8,17 +8,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentbench.sandbox.deep_walk import entries_below, remove_below
-from agentbench.sandbox.no_follow import FILE, FOLDER, entries_of, open_as_it_is, open_locked
+from agentbench.sandbox.walk import (
+    FILE,
+    FOLDER,
+    entries_below,
+    entries_of,
+    open_as_it_is,
+    open_unlocking,
+    remove_below,
+)
 
-_CHUNK = 1 << 20
+_COPY_CHUNK = 1 << 20
 _DEEPEST = 200  # folders in one another that are copied: three descriptors each
 _SMALL = 1 << 20  # no script or path file is larger
 _OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides all below it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class FileOwner:
     """Whom a copy is to belong to."""
 
     uid: int
@@ -29,7 +36,7 @@ def copy_tree(
     source: Path,
     target: Path,
     *,
-    owner: Owner | None = None,
+    owner: FileOwner | None = None,
     change: Callable[[bytes], bytes] | None = None,
     below: Path | None = None,
 ) -> None:
@@ -62,7 +69,7 @@ def remove_tree(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as keep:
         parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         keep.callback(os.close, parent)
-        folder = open_locked(path.name, FOLDER, parent)
+        folder = open_unlocking(path.name, FOLDER, parent)
         keep.callback(os.close, folder)
         remove_below(folder)
         os.rmdir(path.name, dir_fd=parent)
@@ -88,7 +95,7 @@ def size_of(path: Path) -> int:
 class _Copy:
     """One run of `copy_tree`."""
 
-    def __init__(self, owner: Owner | None, change: Callable[[bytes], bytes] | None) -> None:
+    def __init__(self, owner: FileOwner | None, change: Callable[[bytes], bytes] | None) -> None:
         self._owner = owner
         self._change = change
 
@@ -137,14 +144,14 @@ class _Copy:
                 self._finish(deeper, to_folder)
 
     def _file(self, source: int, target: int, name: str, facts: os.stat_result) -> None:
-        from_file = open_locked(name, FILE, source)
+        from_file = open_unlocking(name, FILE, source)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         to_file = os.open(name, flags, 0o600, dir_fd=target)
         try:
             if self._change is not None and facts.st_size <= _SMALL:
                 os.write(to_file, self._change(os.read(from_file, _SMALL)))
             else:
-                while os.sendfile(to_file, from_file, None, _CHUNK):
+                while os.sendfile(to_file, from_file, None, _COPY_CHUNK):
                     pass
             self._finish(from_file, to_file)
         finally:
@@ -169,7 +176,7 @@ class _Copy:
 
 def _opened(name: str | Path, folder: int | None, keep: contextlib.ExitStack) -> int:
     path = str(name)
-    descriptor = os.open(path, FOLDER) if folder is None else open_locked(path, FOLDER, folder)
+    descriptor = os.open(path, FOLDER) if folder is None else open_unlocking(path, FOLDER, folder)
     keep.callback(os.close, descriptor)
     return descriptor
 
@@ -179,3 +186,18 @@ def _is_opaque(folder: int) -> bool:
         return os.getxattr(folder, _OPAQUE) == b"y"
     except OSError:  # it bears no such mark, or the file system knows of none
         return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relocation:
+    """Rewrites a path in text, as `copy_tree` wants it; anything with a NUL byte stays."""
+
+    old: str
+    new: str
+
+    def __call__(self, content: bytes) -> bytes:
+        """The content with every mention of the old path made the new one."""
+        old = self.old.encode()
+        if old not in content or b"\0" in content:
+            return content
+        return content.replace(old, self.new.encode())

@@ -1,4 +1,4 @@
-"""The public door to scoring: the taxonomy, the evidence, the verdict.
+"""The public names of scoring: the taxonomy, the evidence, the verdict.
 
 `FailureReason` and `StageName` cost nothing but an enum; everything that needs pydantic is
 imported when it is first asked for.
@@ -7,11 +7,10 @@ imported when it is first asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agentbench.scoring.stage_name import StageName
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 if TYPE_CHECKING:
-    from agentbench.scoring.classification import classify
+    from agentbench.scoring.classification import Failure, classify
     from agentbench.scoring.evidence import (
         AgentEnding,
         CaseFact,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
         StageResult,
     )
     from agentbench.scoring.expectation import ExpectedTests
-    from agentbench.scoring.failure import Failure
     from agentbench.scoring.statistics import Interval, wilson_interval
     from agentbench.scoring.verdict import Verdict, judge
 
@@ -58,7 +56,7 @@ __all__ = [
 
 _HOMES = {
     "classify": "classification",
-    "Failure": "failure",
+    "Failure": "classification",
     "Interval": "statistics",
     "wilson_interval": "statistics",
     "ExpectedTests": "expectation",

@@ -1,23 +1,164 @@
-"""One stage's evidence to at most one failure: the evidence first, then the pure mapping.
+"""Maps one stage's evidence to at most one failure, by the taxonomy's pure mapping.
 
 The decisions are those of docs/failure_taxonomy.md, "Decisions".
 """
 
+import re
 from typing import assert_never
 
+from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import (
     AgentEnding,
     CommandResult,
     Ending,
     Evidence,
     ExceptionFact,
-    StageName,
+    PytestOutcome,
+    ReportFacts,
+    RewardFacts,
 )
-from agentbench.scoring.failure import Failure
-from agentbench.scoring.network_failure import network_failure
-from agentbench.scoring.report_failure import last_line, report_failure
-from agentbench.scoring.reward import RewardFacts
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+
+
+class Failure(Schema):
+    """One candidate for the primary reason of an attempt."""
+
+    stage: StageName
+    reason: FailureReason
+    fault: Fault
+    detail: str
+    terminal: bool = True
+
+
+_NETWORK_PHRASES = re.compile(
+    "|".join(
+        (
+            r"could not resolve host",
+            r"temporary failure (?:in name resolution|resolving)",
+            r"name or service not known",
+            r"failed to establish a new connection",
+            r"connection (?:timed out|refused|reset by peer|broken)",
+            r"connect(?:ion)? to .{1,80} timed out",
+            r"network is unreachable",
+            r"no route to host",
+            r"read timed out",
+            r"remote end closed connection",
+            r"the remote end hung up unexpectedly",
+            r"operation timed out after",
+            r"tls connect error",
+            r"couldn'?t connect to server",
+            r"error sending request for url",
+            r"\b(?:ECONNRESET|ETIMEDOUT|EAI_AGAIN)\b",
+            r"(?:error|status|code|HTTP):? (?:429|502|503|504)\b",
+        )
+    ),
+    re.IGNORECASE,
+)
+_SEARCHED_CHARACTERS = (
+    64 * 1024
+)  # characters; what stopped a command is among the last things it said
+
+
+def network_failure(text: str) -> str | None:
+    """The phrase at the end of a command's output that says the network failed; `None` without."""
+    found = _NETWORK_PHRASES.search(text[-_SEARCHED_CHARACTERS:])
+    return found.group(0) if found else None
+
+
+_REASON_OF_OUTCOME = {
+    PytestOutcome.FAILED: FailureReason.TESTS_FAILED,
+    PytestOutcome.NO_TESTS: FailureReason.NO_TESTS_COLLECTED,
+    PytestOutcome.COLLECTION_ERROR: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.INTERRUPTED: FailureReason.INTERRUPTED,
+    PytestOutcome.PYTEST_INTERNAL: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.USAGE: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.SPAWN: FailureReason.INTERNAL_ERROR,
+    PytestOutcome.TIMEOUT: FailureReason.TIMEOUT,
+}
+_CUT_SHORT = frozenset({PytestOutcome.TIMEOUT, PytestOutcome.CRASH})
+_WITHOUT_FAILURE = frozenset({PytestOutcome.PASSED, PytestOutcome.UNVERIFIED})
+
+
+def report_failure(command: CommandResult, report: ReportFacts) -> Failure | None:
+    """The failure that a final test's report shows; `None` when pytest was content.
+
+    Code under test runs in the same process, so whatever went wrong there is the agent's.
+    """
+    outcome = _checked_outcome(command, report)
+    if outcome is PytestOutcome.PASSED:
+        return None
+    return Failure(
+        stage=StageName.FINAL_TEST,
+        reason=_report_reason(outcome, command, report),
+        fault=Fault.AGENT,
+        detail=_report_detail(outcome, command, report),
+    )
+
+
+def collection_error_message(report: ReportFacts) -> str:
+    """Why tests could not be collected: the first error, and the line that it comes from."""
+    more = len(report.collection_errors) - 1
+    others = f" (and {more} more)" if more > 0 else ""
+    if not report.collection_facts:
+        file = next(iter(report.collection_errors), "an unnamed file")
+        return f"Tests could not be collected: an error in {file}{others}"
+    fact = report.collection_facts[0]
+    line = f", line {fact.line}" if fact.line is not None else ""
+    message = f": {fact.message}" if fact.message else ""
+    where = f"{fact.path or fact.file}{line}"
+    return f"Tests could not be collected: {fact.error or 'an error'} in {where}{message}{others}"
+
+
+def last_line(command: CommandResult) -> str:
+    """The last thing a command said, in brackets; empty when it said nothing."""
+    for text in (command.stderr, command.stdout):
+        lines = text.strip().splitlines()
+        if lines:
+            return f" ({lines[-1].strip()[:200]})"
+    return ""
+
+
+def _checked_outcome(command: CommandResult, report: ReportFacts) -> PytestOutcome:
+    """The report's outcome, unless the rest of the report contradicts it."""
+    claimed = report.outcome
+    if report.collection_errors and claimed not in _CUT_SHORT:
+        return PytestOutcome.COLLECTION_ERROR
+    seen = report.collected or report.passed or report.failed or report.cases
+    if claimed in _WITHOUT_FAILURE and report.complete and not seen:
+        return PytestOutcome.NO_TESTS
+    if claimed is PytestOutcome.PASSED and not (report.complete and command.exit_code == 0):
+        return PytestOutcome.UNVERIFIED
+    return claimed
+
+
+def _report_reason(
+    outcome: PytestOutcome, command: CommandResult, report: ReportFacts
+) -> FailureReason:
+    if outcome is PytestOutcome.CRASH:
+        mapped = FailureReason.from_stage(StageName.FINAL_TEST, command.exit_code or 0)
+        return FailureReason.UNKNOWN if mapped is None else mapped
+    if outcome is PytestOutcome.UNVERIFIED:
+        failed = report.complete and report.failed > 0
+        return FailureReason.TESTS_FAILED if failed else FailureReason.INTERNAL_ERROR
+    return _REASON_OF_OUTCOME[outcome]
+
+
+def _report_detail(outcome: PytestOutcome, command: CommandResult, report: ReportFacts) -> str:
+    code = command.exit_code
+    said = {
+        PytestOutcome.FAILED: f"{report.failed} of {report.collected} tests failed",
+        PytestOutcome.NO_TESTS: "pytest collected no tests",
+        PytestOutcome.COLLECTION_ERROR: collection_error_message(report),
+        PytestOutcome.INTERRUPTED: "the test session was interrupted from within",
+        PytestOutcome.UNVERIFIED: f"exit code {code} without a whole report behind it",
+    }
+    if outcome is PytestOutcome.UNVERIFIED and report.complete:
+        return f"exit code {code} contradicts the report: {report.failed} failed"
+    if outcome is PytestOutcome.CRASH and code == 128 + 9:
+        return "killed by SIGKILL, cause unknown"
+    what = outcome.value.replace("_", " ")
+    return said.get(outcome, f"{what}: exit code {code}{last_line(command)}")
+
 
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _FETCHES = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT})
@@ -128,7 +269,7 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
         case Ending.TIMED_OUT:
             reason = FailureReason.from_stage(stage, 124)
             seconds = (command.timeout or command.duration).total_seconds()
-            detail = f"still running after {round(seconds, 1):g} s: {_shown(command)}"
+            detail = f"still running after {round(seconds, 1):g} s: {_shortened_command(command)}"
         case Ending.OUT_OF_MEMORY:
             reason, detail = _from_lack_of_memory(stage, command, evidence)
         case Ending.OUT_OF_DISK:
@@ -137,7 +278,10 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
         case Ending.LOST:
             reason, detail = FailureReason.SANDBOX_ERROR, "the sandbox or its engine went away"
         case Ending.KILLED:
-            reason, detail = FailureReason.from_stage(stage, _exit_code(command)), _killed(command)
+            reason, detail = (
+                FailureReason.from_stage(stage, _exit_code(command)),
+                _kill_message(command),
+            )
         case Ending.EXITED:
             reason, detail = _from_exit(stage, command)
         case _:  # pragma: no cover
@@ -156,7 +300,7 @@ def _from_exit(stage: StageName, command: CommandResult) -> tuple[FailureReason 
         return reason, "the tests pass before any fix"
     if code == 137:
         return reason, "killed by SIGKILL, cause unknown"
-    return reason, f"exit code {code}: {_shown(command)}{last_line(command)}"
+    return reason, f"exit code {code}: {_shortened_command(command)}{last_line(command)}"
 
 
 def _from_lack_of_memory(
@@ -191,14 +335,14 @@ def _fault(stage: StageName, reason: FailureReason, command: CommandResult) -> F
     return Fault.INFRASTRUCTURE if network else Fault.TASK
 
 
-def _killed(command: CommandResult) -> str:
+def _kill_message(command: CommandResult) -> str:
     code = _exit_code(command)
     if code == 128 + 9:
         return "killed by SIGKILL, cause unknown"
     which = f"signal {code - 128}" if code > 128 else "an unknown signal"
-    return f"killed by {which}: {_shown(command)}"
+    return f"killed by {which}: {_shortened_command(command)}"
 
 
-def _shown(command: CommandResult) -> str:
+def _shortened_command(command: CommandResult) -> str:
     text = " ".join(command.argv)
     return text if len(text) <= 120 else f"{text[:117]}..."

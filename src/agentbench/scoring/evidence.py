@@ -1,18 +1,44 @@
-"""Facts that stages bring back: how a command ended, what pytest showed, how an agent stopped.
+"""The facts that stages return: how a command ended, what pytest showed, how an agent stopped.
 
 Nothing here judges. `classify` and `judge` read these values and nothing else.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NewType
 
 from pydantic import Field
 
-from agentbench.schema import Schema
-from agentbench.scoring.reward import RewardFacts
-from agentbench.scoring.stage_name import StageName as StageName
-from agentbench.scoring.taxonomy import Fault
+from agentbench.core.schema import Schema
+from agentbench.scoring.taxonomy import Fault, StageName
+
+DECIDING = "reward"
+"""The name of the reward that decides where a script gives several."""
+
+
+class RewardFacts(Schema):
+    """The rewards that a verifier left, as they were read when nothing of it ran any more."""
+
+    rewards: dict[str, float] = Field(default_factory=dict)
+    fault: str = Field(default="", description="why there are none, in words")
+
+
+def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
+    """What is missing for the task to count as resolved; None: nothing is."""
+    if facts is None or facts.fault or not facts.rewards:
+        return (facts.fault if facts is not None else "") or "the verifier left no reward"
+    name, value = _deciding_reward(facts.rewards)
+    if value > above:
+        return None
+    return f"{name} {value:g} is not above {above:g}"
+
+
+def _deciding_reward(rewards: Mapping[str, float]) -> tuple[str, float]:
+    """`reward` where it is among them, else the least of all: then each has to be enough."""
+    name = DECIDING if DECIDING in rewards else min(rewards, key=lambda each: rewards[each])
+    return name, rewards[name]
+
 
 NodeId = NewType("NodeId", str)
 """A pytest node id, as pytest prints it: `tests/test_a.py::test_b[x]`."""

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from agentbench.schema import Schema
+from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import (
     CaseFact,
     CaseOutcome,
@@ -16,8 +16,8 @@ from agentbench.scoring.evidence import (
     PytestOutcome,
     ReportFacts,
     ReportSource,
+    reward_shortfall,
 )
-from agentbench.scoring.reward import lack_of_reward
 
 _NO_REPORT = "no whole report of the final test"
 _CUT_SHORT = "the final test did not run to its end"
@@ -53,9 +53,9 @@ class Expectation(NamedTuple):
     pass_to_pass: tuple[NodeId, ...]
 
 
-_GOOD = frozenset({CaseOutcome.PASSED})
-BAD = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
-_WHOLE = (1, 1, 1)
+_PASSING_OUTCOMES = frozenset({CaseOutcome.PASSED})
+FAILING_OUTCOMES = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR, CaseOutcome.UNFINISHED})
+_ALL_PHASES = (1, 1, 1)
 _AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
 
 
@@ -67,7 +67,9 @@ def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectat
     fixed = tuple(dict.fromkeys(expected.fail_to_pass))
     if expected.pass_to_pass == "baseline":
         before, apart = outcomes_of(baseline), set(expected.quarantined)
-        kept = tuple(n for n, outcome in before.items() if outcome in _GOOD and n not in apart)
+        kept = tuple(
+            n for n, outcome in before.items() if outcome in _PASSING_OUTCOMES and n not in apart
+        )
     else:
         kept = tuple(dict.fromkeys(expected.pass_to_pass))
     return Expectation(fixed, tuple(node_id for node_id in kept if node_id not in set(fixed)))
@@ -79,7 +81,7 @@ def shortfall_of(
     """What the final run's evidence lacks to count as resolved; `None` when it lacks nothing."""
     if expected.reward_above is not None:
         whole = final.exception is None and final.ran_to_end
-        return lack_of_reward(final.rewards, expected.reward_above) if whole else _CUT_SHORT
+        return reward_shortfall(final.rewards, expected.reward_above) if whole else _CUT_SHORT
     return _report_shortfall(expected, expectation, baseline, final)
 
 
@@ -97,7 +99,9 @@ def _report_shortfall(
         return _listed_shortfall(expectation, final)
     if report.outcome is not PytestOutcome.PASSED or report.passed == 0 or report.failed:
         return "not all tests passed"
-    once_failing = (node_id for node_id, was in outcomes_of(baseline).items() if was in BAD)
+    once_failing = (
+        node_id for node_id, was in outcomes_of(baseline).items() if was in FAILING_OUTCOMES
+    )
     return _listed_shortfall(Expectation(tuple(once_failing), expectation.pass_to_pass), final)
 
 
@@ -122,36 +126,40 @@ def _contradiction(command: CommandResult, report: ReportFacts) -> str | None:
 
 def _listed_shortfall(expectation: Expectation, final: Evidence) -> str | None:
     cases: dict[NodeId, list[CaseFact]] = {}
-    for case in cases_of(final):
+    for case in reported_cases(final):
         cases.setdefault(case.node_id, []).append(case)
-    found = [(node_id, _lack_of_fixed(cases.get(node_id))) for node_id in expectation.fail_to_pass]
-    found += [(node_id, _lack_of_kept(cases.get(node_id))) for node_id in expectation.pass_to_pass]
+    found = [
+        (node_id, _fixed_shortfall(cases.get(node_id))) for node_id in expectation.fail_to_pass
+    ]
+    found += [
+        (node_id, _regression_shortfall(cases.get(node_id))) for node_id in expectation.pass_to_pass
+    ]
     lacks = [f"{node_id} {lack.value}" for node_id, lack in found if lack is not None]
     if not lacks:
         return None
     return f"{lacks[0]} and {len(lacks) - 1} more" if len(lacks) > 1 else lacks[0]
 
 
-def _lack_of_fixed(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
+def _fixed_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
     if not cases:
         return _Shortfall.MISSING
-    if any(case.outcome not in _GOOD for case in cases):
+    if any(case.outcome not in _PASSING_OUTCOMES for case in cases):
         return _Shortfall.NOT_PASSED
-    whole = len(cases) == 1 and cases[0].phases == _WHOLE
+    whole = len(cases) == 1 and cases[0].phases == _ALL_PHASES
     return None if whole else _Shortfall.BROKEN_PHASES
 
 
-def _lack_of_kept(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
+def _regression_shortfall(cases: Sequence[CaseFact] | None) -> _Shortfall | None:
     if not cases:
         return _Shortfall.MISSING
-    if any(case.outcome in BAD for case in cases):
+    if any(case.outcome in FAILING_OUTCOMES for case in cases):
         return _Shortfall.NOT_PASSED
     # A test that was cut off by pytest.exit is reported as passed, though it was never called.
-    cut_off = any(case.outcome in _GOOD and 0 in case.phases for case in cases)
+    cut_off = any(case.outcome in _PASSING_OUTCOMES and 0 in case.phases for case in cases)
     return _Shortfall.NOT_PASSED if cut_off else None
 
 
-def cases_of(evidence: Evidence) -> tuple[CaseFact, ...]:
+def reported_cases(evidence: Evidence) -> tuple[CaseFact, ...]:
     """The tests that a stage's report shows."""
     return evidence.report.cases if evidence.report else ()
 
@@ -159,7 +167,7 @@ def cases_of(evidence: Evidence) -> tuple[CaseFact, ...]:
 def outcomes_of(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
     """What became of each test that a stage's report shows; of several, one that did not pass."""
     outcomes: dict[NodeId, CaseOutcome] = {}
-    for case in cases_of(evidence):
-        if outcomes.get(case.node_id, CaseOutcome.PASSED) in _GOOD:
+    for case in reported_cases(evidence):
+        if outcomes.get(case.node_id, CaseOutcome.PASSED) in _PASSING_OUTCOMES:
             outcomes[case.node_id] = case.outcome
     return outcomes

@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from agentbench.scoring.stage_name import StageName
+
+class StageName(StrEnum):
+    """One stage of the pipeline."""
+
+    GIT_CLONE = "git_clone"
+    GIT_CHECKOUT = "git_checkout"
+    SETUP = "setup"
+    BASELINE_RUN = "baseline_run"
+    AGENT_RUN = "agent_run"
+    FINAL_TEST = "final_test"
 
 
 class Fault(StrEnum):
@@ -18,7 +27,7 @@ class Fault(StrEnum):
     AGENT = "agent"
 
 
-class _Row(NamedTuple):
+class _TaxonomyRow(NamedTuple):
     precedence: int
     fault: Fault
     description: str
@@ -99,7 +108,7 @@ class FailureReason(StrEnum):
         >>> FailureReason.from_stage("baseline_run", 1) is None
         True
         """
-        name = _stage_named(stage)
+        name = _stage_name(stage)
         if exception is not None:
             return cls._from_exception(exception)
         if exit_code in _TIMEOUT_EXIT_CODES:
@@ -131,7 +140,7 @@ class FailureReason(StrEnum):
         return cls.SANDBOX_ERROR if "docker" in modules else cls.UNKNOWN
 
 
-def _stage_named(stage: str) -> StageName:
+def _stage_name(stage: str) -> StageName:
     try:
         return StageName(stage)
     except ValueError:
@@ -158,105 +167,105 @@ _STAGE_FAILURES = {
 }
 
 _ROWS = {
-    FailureReason.SETUP_FAILED: _Row(
+    FailureReason.SETUP_FAILED: _TaxonomyRow(
         4,
         Fault.TASK,
         "Setup command failed",
         "Missing dependency, broken pip install",
         "Dependencies broken",
     ),
-    FailureReason.SETUP_TIMEOUT: _Row(
+    FailureReason.SETUP_TIMEOUT: _TaxonomyRow(
         3,
         Fault.TASK,
         "Setup exceeded timeout",
         "Slow network, large dependencies",
         "Setup never completed",
     ),
-    FailureReason.BASELINE_NOT_FAILING: _Row(
+    FailureReason.BASELINE_NOT_FAILING: _TaxonomyRow(
         5,
         Fault.TASK,
         "Tests pass before fix",
         "Invalid task (already fixed)",
         "Task is invalid",
     ),
-    FailureReason.TIMEOUT: _Row(
+    FailureReason.TIMEOUT: _TaxonomyRow(
         9,
         Fault.AGENT,
         "Run command exceeded timeout",
         "Infinite loop, slow tests",
         "Ran out of time",
     ),
-    FailureReason.SANDBOX_ERROR: _Row(
+    FailureReason.SANDBOX_ERROR: _TaxonomyRow(
         6,
         Fault.INFRASTRUCTURE,
         "Docker/container failure",
         "Docker daemon down, OOM",
         "Execution environment broken",
     ),
-    FailureReason.GIT_CLONE_FAILED: _Row(
+    FailureReason.GIT_CLONE_FAILED: _TaxonomyRow(
         1,
         Fault.TASK,
         "Could not clone repo",
         "Bad URL, network failure",
         "Can't even get the code",
     ),
-    FailureReason.GIT_CHECKOUT_FAILED: _Row(
+    FailureReason.GIT_CHECKOUT_FAILED: _TaxonomyRow(
         2,
         Fault.TASK,
         "Could not checkout commit",
         "Invalid commit SHA",
         "Can't get correct version",
     ),
-    FailureReason.TOOL_ERROR: _Row(
+    FailureReason.TOOL_ERROR: _TaxonomyRow(
         8,
         Fault.AGENT,
         "Agent tool call failed",
         "Invalid patch, path escape",
         "Agent's tool calls fail",
     ),
-    FailureReason.TESTS_FAILED: _Row(
+    FailureReason.TESTS_FAILED: _TaxonomyRow(
         11,
         Fault.AGENT,
         "Tests fail after agent",
         "Agent didn't fix the bug",
         "Agent tried but didn't fix",
     ),
-    FailureReason.AGENT_GAVE_UP: _Row(
+    FailureReason.AGENT_GAVE_UP: _TaxonomyRow(
         10,
         Fault.AGENT,
         "Agent hit step limit",
         "Complex bug, bad strategy",
         "Budget exhausted",
     ),
-    FailureReason.LLM_ERROR: _Row(
+    FailureReason.LLM_ERROR: _TaxonomyRow(
         7,
         Fault.INFRASTRUCTURE,
         "LLM API failure",
         "Rate limit, invalid key",
         "Can't get agent responses",
     ),
-    FailureReason.NO_TESTS_COLLECTED: _Row(
+    FailureReason.NO_TESTS_COLLECTED: _TaxonomyRow(
         12,
         Fault.AGENT,
         "pytest found no tests",
         "Wrong test path, missing tests",
         "Testing infrastructure issue",
     ),
-    FailureReason.INTERNAL_ERROR: _Row(
+    FailureReason.INTERNAL_ERROR: _TaxonomyRow(
         13,
         Fault.AGENT,
         "pytest internal error",
         "Broken conftest, import error",
         "pytest internal failure",
     ),
-    FailureReason.INTERRUPTED: _Row(
+    FailureReason.INTERRUPTED: _TaxonomyRow(
         14,
         Fault.INFRASTRUCTURE,
         "User cancelled",
         "Ctrl+C",
         "User cancellation",
     ),
-    FailureReason.UNKNOWN: _Row(
+    FailureReason.UNKNOWN: _TaxonomyRow(
         15,
         Fault.INFRASTRUCTURE,
         "Unexpected error",

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from agentbench.schema import Schema
-from agentbench.scoring.classification import classify
+from agentbench.core.schema import Schema
+from agentbench.scoring.classification import Failure, classify
 from agentbench.scoring.evidence import (
     AgentEnding,
     CaseOutcome,
@@ -14,20 +14,18 @@ from agentbench.scoring.evidence import (
     NodeId,
     PytestOutcome,
     Severity,
-    StageName,
     StageResult,
+    reward_shortfall,
 )
 from agentbench.scoring.expectation import (
-    BAD,
+    FAILING_OUTCOMES,
     Expectation,
     ExpectedTests,
     outcomes_of,
     resolve_expectation,
     shortfall_of,
 )
-from agentbench.scoring.failure import Failure
-from agentbench.scoring.reward import lack_of_reward
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 _CRASHES = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
 
@@ -112,11 +110,11 @@ def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str,
         warnings.append(f"the baseline exited {code}, where a failing test run exits 1")
     if expected.pass_to_pass == "baseline" and evidence.report is None:
         warnings.append("no report says which tests passed in the baseline; none are held to it")
-    return (*warnings, *_unfit_to_fix(expected, evidence))
+    return (*warnings, *_fail_to_pass_warnings(expected, evidence))
 
 
 def _early_reward(above: float, evidence: Evidence) -> Failure | None:
-    if not evidence.ran_to_end or lack_of_reward(evidence.rewards, above) is not None:
+    if not evidence.ran_to_end or reward_shortfall(evidence.rewards, above) is not None:
         return None
     return _not_failing(f"the reward is above {above:g} before any work")
 
@@ -130,7 +128,7 @@ def _not_failing(detail: str) -> Failure:
     )
 
 
-def _unfit_to_fix(expected: ExpectedTests, evidence: Evidence) -> list[str]:
+def _fail_to_pass_warnings(expected: ExpectedTests, evidence: Evidence) -> list[str]:
     """What is wrong with the fail_to_pass tests in the baseline. A skipped test did not run."""
     outcomes = outcomes_of(evidence)
     listed = dict.fromkeys(expected.fail_to_pass)
@@ -322,7 +320,7 @@ def _counts(tests: Sequence[CaseChange]) -> ChangeCounts:
     return ChangeCounts(
         fixed=sum(t.final is passed for t in broken),
         still_failing=sum(_fails_now(t) for t in broken),
-        regressed=sum(t.baseline is passed and t.final in BAD for t in tests),
+        regressed=sum(t.baseline is passed and t.final in FAILING_OUTCOMES for t in tests),
         unrun=sum(t.final is None for t in tests),
     )
 
@@ -331,10 +329,10 @@ def _was_broken(test: CaseChange) -> bool:
     """Whether a test was to be fixed: a skipped one that nobody listed was not."""
     if test.listed == "fail_to_pass":
         return test.baseline is not CaseOutcome.PASSED
-    return test.baseline is None or test.baseline in BAD
+    return test.baseline is None or test.baseline in FAILING_OUTCOMES
 
 
 def _fails_now(test: CaseChange) -> bool:
     if test.listed == "fail_to_pass":
         return test.final is not None and test.final is not CaseOutcome.PASSED
-    return test.final in BAD
+    return test.final in FAILING_OUTCOMES

@@ -1,9 +1,12 @@
-"""Searches the paths of a function that somebody hands in; what it says is believed by nobody.
+"""Searches the paths of a function, or compares two, that somebody hands in.
+
+In a fresh sandbox, and what comes back is read strictly.
 
 `mounted/agentbench_analysis.py` does the work in a sandbox. The code may forge its answer, and
 fools only those who handed it in: what comes back is read strictly, and bounded.
 """
 
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Event
@@ -11,9 +14,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from agentbench.schema import Schema
+from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.symbolic.laboratory import LIMITS, Bench, Laboratory
+from agentbench.symbolic.comparison import (
+    ComparisonRequest,
+    ComparisonResult,
+    ErrorComparison,
+    FunctionLocation,
+    FunctionPair,
+)
+from agentbench.symbolic.sandbox import (
+    ANALYSIS_LIMITS,
+    SUBMITTED_MODULE,
+    AnalysisSandbox,
+    AnalysisSandboxes,
+)
 
 MOST_PATHS = 300
 """A search that is not exhausted ends after so many paths ..."""
@@ -24,7 +39,7 @@ IDLE_PATHS = 40
 GRACE_SECONDS = 5.0
 """What a search gets beyond its time, to say what it has; then its processes are killed."""
 
-_PROGRAM = "agentbench_analysis.py"
+_ANALYSIS_PROGRAM = "agentbench_analysis.py"
 _MOST_LINE = 1 << 19  # characters of an answer
 
 Text = Annotated[str, Field(max_length=2000)]
@@ -39,7 +54,7 @@ ErrorName = Literal[
 ]
 
 
-class Aim(StrEnum):
+class AnalysisAim(StrEnum):
     """What is looked for."""
 
     FIND = "find"  # the functions, no more
@@ -49,16 +64,16 @@ class Aim(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class AnalysisRequest:
     """What is asked about a function."""
 
-    aim: Aim
+    aim: AnalysisAim
     function: str  # of FIND: several, with commas
     seconds: float
     exception: str | None = None
 
 
-class Finding(Schema):
+class AnalysisFinding(Schema):
     """A call that really does what was looked for."""
 
     call: Text
@@ -70,7 +85,7 @@ class Finding(Schema):
     what: Text | None = None
 
 
-class Way(Schema):
+class FunctionBranch(Schema):
     """One way out of a branching."""
 
     line: int
@@ -81,7 +96,7 @@ class Way(Schema):
     example: Text = Field(description="a call that goes this way")
 
 
-class Found(Schema):
+class AnalysisResult(Schema):
     """What a search came to."""
 
     error_type: ErrorName | None = None
@@ -94,24 +109,26 @@ class Found(Schema):
     exhausted: bool = False
     over: bool = False
     coverage: float = Field(default=0.0, ge=0.0, le=1.0)
-    findings: tuple[Finding, ...] = Field(default=(), max_length=20)
+    findings: tuple[AnalysisFinding, ...] = Field(default=(), max_length=20)
     hits: Count = 0
     tried: Count = 0  # plain inputs, beside those of the paths
     unconfirmed: tuple[Text, ...] = Field(default=(), max_length=20)
-    branches: tuple[Way, ...] = Field(default=(), max_length=5000)
+    branches: tuple[FunctionBranch, ...] = Field(default=(), max_length=5000)
     dead: tuple[int, ...] = Field(default=(), max_length=100_000)
     lines: tuple[int, ...] = Field(default=(), max_length=100_000)
     complexity: Count = 0
 
 
-class _Line(Schema):
+class _ProgramLine(Schema):
     """A line of the program's."""
 
-    progress: Found | None = None
-    found: Found | None = None
+    progress: AnalysisResult | None = None
+    found: AnalysisResult | None = None
 
 
-def search(laboratory: Laboratory, code: str, asked: Search, cancel: Event) -> Found:
+def analyse(
+    laboratory: AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
+) -> AnalysisResult:
     """Search a function's paths, in a fresh sandbox.
 
     Raises:
@@ -120,17 +137,17 @@ def search(laboratory: Laboratory, code: str, asked: Search, cancel: Event) -> F
         KeyboardInterrupt: it was called off; no process of it is left.
     """
     with laboratory.bench(code, cancel=cancel) as bench:
-        return search_at(bench, asked)
+        return analyse_in(bench, asked)
 
 
-def search_at(bench: Bench, asked: Search) -> Found:
+def analyse_in(bench: AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
     """Search a function's paths, in a sandbox that is open.
 
     Raises:
         SandboxError: the sandbox is lost.
         KeyboardInterrupt: it was called off; no process of it is left.
     """
-    question = _Question(
+    question = _ProgramInput(
         tool=asked.aim,
         function=asked.function,
         exception=asked.exception,
@@ -140,13 +157,13 @@ def search_at(bench: Bench, asked: Search) -> Found:
         idle_paths=IDLE_PATHS,
     )
     wall = asked.seconds + GRACE_SECONDS
-    return _found(bench.run(_PROGRAM, question.model_dump_json(), seconds=wall))
+    return _parse_result(bench.run(_ANALYSIS_PROGRAM, question.model_dump_json(), seconds=wall))
 
 
-class _Question(Schema):
+class _ProgramInput(Schema):
     """What the program reads."""
 
-    tool: Aim
+    tool: AnalysisAim
     function: str
     exception: str | None
     path: str
@@ -155,13 +172,17 @@ class _Question(Schema):
     idle_paths: int
 
 
-def _found(result: CommandResult) -> Found:
+def _parse_result(result: CommandResult) -> AnalysisResult:
     """What came back, or why nothing did."""
-    lines = [line for line in map(_read, result.stdout.splitlines()[-200:]) if line is not None]
+    lines = [
+        line for line in map(_parse_line, result.stdout.splitlines()[-200:]) if line is not None
+    ]
     final = next((line.found for line in reversed(lines) if line.found is not None), None)
     if final is not None:
         return final
-    so_far = next((line.progress for line in reversed(lines) if line.progress is not None), Found())
+    so_far = next(
+        (line.progress for line in reversed(lines) if line.progress is not None), AnalysisResult()
+    )
     if result.ending is Ending.TIMED_OUT:
         return so_far.model_copy(update={"over": True})
     told = {"error_type": "RuntimeError", "message": why_it_ended(result), "exhausted": False}
@@ -172,7 +193,8 @@ def why_it_ended(result: CommandResult) -> str:
     """Why a program in a sandbox ended without an answer, in words."""
     match result.ending:
         case Ending.OUT_OF_MEMORY:
-            return f"the analysis needed more memory than it may have, {LIMITS.memory_mib} MiB"
+            limit = f"{ANALYSIS_LIMITS.memory_mib} MiB"
+            return f"the analysis needed more memory than it may have, {limit}"
         case Ending.OUT_OF_DISK:
             return f"the code wrote more than it may, {result.exceeded}"
         case Ending.KILLED:
@@ -182,10 +204,74 @@ def why_it_ended(result: CommandResult) -> str:
             return f"the code ended the analysis before it answered{how}"
 
 
-def _read(line: str) -> _Line | None:
+def _parse_line(line: str) -> _ProgramLine | None:
     if len(line) > _MOST_LINE or not line.startswith("{"):
         return None
     try:
-        return _Line.model_validate_json(line)
+        return _ProgramLine.model_validate_json(line)
     except ValidationError:
         return None
+
+
+EXAMPLES = 300
+"""Inputs that are made, beside those that the paths give."""
+
+_COMPARE_PROGRAM = "agentbench_compare.py"
+_LEAST_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionComparison:
+    """What came of a comparison: an answer, or why there is none."""
+
+    refusal: AnalysisResult | None = None  # the code or its functions are no good
+    answer: ComparisonResult | None = None
+    why: str = ""
+    over: bool = False  # the time was
+
+
+def compare_functions(
+    laboratory: AnalysisSandboxes, code: str, names: tuple[str, str], seconds: float, cancel: Event
+) -> FunctionComparison:
+    """Look for an input on which two functions behave differently.
+
+    Raises:
+        UnavailableError: no sandbox works here, or the libraries are not to be had.
+        SandboxError: the sandbox is lost.
+        KeyboardInterrupt: it was called off; no process of it is left.
+    """
+    with laboratory.bench(code, cancel=cancel) as bench:
+        started = time.monotonic()  # the first bench takes seconds to be made, which are not theirs
+        asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
+        refusal = analyse_in(bench, asked)
+        if refusal.error_type is not None or refusal.over:
+            return FunctionComparison(refusal=refusal, over=refusal.over)
+        left = max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
+        return _parse_comparison(_run_comparison(bench, names, left))
+
+
+def _run_comparison(
+    bench: AnalysisSandbox, names: tuple[str, str], seconds: float
+) -> CommandResult:
+    left, right = (
+        FunctionLocation(paths=(str(bench.sandbox.workspace),), module=SUBMITTED_MODULE, name=name)
+        for name in names
+    )
+    question = ComparisonRequest(
+        pairs=(FunctionPair(left=left, right=right, errors=ErrorComparison.ALL),),
+        seconds=seconds,
+        examples=EXAMPLES,
+        call_seconds=min(2.0, seconds / 2),
+    )
+    return bench.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=seconds + GRACE_SECONDS)
+
+
+def _parse_comparison(result: CommandResult) -> FunctionComparison:
+    for line in result.stdout.splitlines():
+        try:
+            return FunctionComparison(answer=ComparisonResult.model_validate_json(line))
+        except ValidationError:
+            continue  # what the code printed
+    if result.ending is Ending.TIMED_OUT:
+        return FunctionComparison(over=True)
+    return FunctionComparison(why=why_it_ended(result))

@@ -1,18 +1,21 @@
 """What is asked of, and answered by, the program that compares two functions in a sandbox.
 
-`mounted/agentbench_compare.py LIBRARY` reads one `Question` as JSON from its stdin, and writes one
-`Answer` as JSON for each of its pairs, a line each and in their order, to its stdout. What it lacks
-of LIBRARY (a folder with hypothesis, and crosshair where paths are searched) is said in `why`.
+Schemas only.
+
+`mounted/agentbench_compare.py LIBRARY` reads one `ComparisonRequest` as JSON from its stdin, and
+writes one `ComparisonResult` as JSON for each of its pairs, a line each and in their order, to its
+stdout. What it lacks of LIBRARY (a folder with hypothesis, and crosshair where paths are searched)
+is said in `why`.
 """
 
 from enum import StrEnum
 
 from pydantic import Field
 
-from agentbench.schema import Schema
+from agentbench.core.schema import Schema
 
 
-class Place(Schema):
+class FunctionLocation(Schema):
     """A function, a class or a method, and the tree to load it from."""
 
     paths: tuple[str, ...]  # first on sys.path, as the sandbox sees them
@@ -20,7 +23,7 @@ class Place(Schema):
     name: str  # in the module: `f`, `Class`, or `Class.method`
 
 
-class Errors(StrEnum):
+class ErrorComparison(StrEnum):
     """Which errors are behaviour that two functions must have in common."""
 
     ALL = "all"
@@ -29,19 +32,19 @@ class Errors(StrEnum):
     is outside of what it is for, and what the right one does there says nothing."""
 
 
-class Pair(Schema):
+class FunctionPair(Schema):
     """Two that should behave alike, the left one being the reference."""
 
-    left: Place
-    right: Place
-    errors: Errors = Errors.CONTRACT
+    left: FunctionLocation
+    right: FunctionLocation
+    errors: ErrorComparison = ErrorComparison.CONTRACT
     observed: tuple[str, ...] = ()  # calls seen in tests, as expressions: more are made after them
 
 
-class Question(Schema):
+class ComparisonRequest(Schema):
     """Pairs to compare, and what may be spent on each."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[FunctionPair, ...]
     seconds: float = Field(default=20.0, gt=0)  # for each pair
     examples: int = Field(default=500, gt=0)  # inputs made for each pair
     call_seconds: float = Field(default=2.0, gt=0)  # for each call of one side
@@ -51,7 +54,7 @@ class Question(Schema):
     seed: int = 0
 
 
-class Ending(StrEnum):
+class ComparisonEnding(StrEnum):
     """How a comparison ended."""
 
     DIFFERENT = "different"
@@ -59,7 +62,7 @@ class Ending(StrEnum):
     NOT_COMPARED = "not_compared"
 
 
-class Difference(Schema):
+class BehaviourDifference(Schema):
     """An input on which two behave differently, as small as was found."""
 
     program: tuple[str, ...]
@@ -69,22 +72,22 @@ class Difference(Schema):
     right: str
 
 
-class Answer(Schema):
+class ComparisonResult(Schema):
     """What came of one pair."""
 
-    ending: Ending
+    ending: ComparisonEnding
     why: str = ""  # of a pair that was not compared, and what was not tried
-    difference: Difference | None = None
+    difference: BehaviourDifference | None = None
     inputs_tried: int = 0
     paths_explored: int = 0
     exhausted: bool = False  # every path was explored: no difference is proven, not just unseen
     time_spent: float = 0.0  # seconds
 
 
-class Replay(Schema):
+class ReplayRequest(Schema):
     """A program to run in one tree alone, to confirm what was found.
 
-    `mounted/agentbench_replay.py` reads it as JSON from stdin and writes a `Replayed`.
+    `mounted/agentbench_replay.py` reads it as JSON from stdin and writes a `ReplayResult`.
     """
 
     paths: tuple[str, ...]
@@ -93,7 +96,7 @@ class Replay(Schema):
     call_seconds: float = Field(default=2.0, gt=0)
 
 
-class Replayed(Schema):
+class ReplayResult(Schema):
     """What a program's last statement did each time, in the words of `Difference.left`."""
 
     outcomes: tuple[str, ...]

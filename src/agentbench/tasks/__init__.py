@@ -1,1 +1,1 @@
-"""Tasks: what a person wrote down about one bug, read from disk and checked."""
+"""Tasks: their data model, loading and writing them, and their git repositories."""

@@ -1,10 +1,10 @@
-"""The part of a task that no agent may see."""
+"""What an attempt is judged by: hidden tests, reference solution, expected tests."""
 
 from typing import Literal
 
-from agentbench.schema import Schema
+from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.verifier import SolutionScript, Verifier
+from agentbench.tasks.scripts import SolutionScript, Verifier
 
 
 class AnswerKey(Schema):

@@ -1,11 +1,11 @@
-"""git on the host, with everything off that a repository could make it run.
+"""Runs git on the host, with everything off that a repository could make it run.
 
 What needs the user's own settings, a clone or a fetch, goes through GitPython. What reads a mirror
-is sealed off from them and started directly: GitPython's import and its look for git would be a
-tenth of a second of every command's start.
+is isolated from them and started directly: GitPython's import and its search for git would add a
+tenth of a second to every command's start.
 
-Only ever pointed at repositories that the harness made itself (mirrors), never at a tree that
-an agent could write to.
+Only ever used on repositories that the harness made itself (mirrors), never on a tree that an agent
+could write to.
 """
 
 import os
@@ -21,8 +21,9 @@ from threading import Event
 from typing import BinaryIO, cast
 
 from agentbench.errors import UnavailableError
+from agentbench.core.redaction import without_credentials
 
-_TRUSTED_OLD_FAULTS = (
+_ACCEPTED_FSCK_FAULTS = (
     # Real histories bear these; git itself wrote them long ago.
     "badTimezone",
     "zeroPaddedFilemode",
@@ -33,7 +34,7 @@ _TRUSTED_OLD_FAULTS = (
     "badFilemode",
 )
 
-_SAFETY = (
+_SAFE_SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.symlinks=true",
@@ -49,11 +50,11 @@ _SAFETY = (
     "protocol.ssh.allow=always",
     "protocol.file.allow=always",
     "transfer.fsckObjects=true",
-    *(f"fetch.fsck.{fault}=warn" for fault in _TRUSTED_OLD_FAULTS),
-    *(f"receive.fsck.{fault}=warn" for fault in _TRUSTED_OLD_FAULTS),
+    *(f"fetch.fsck.{fault}=warn" for fault in _ACCEPTED_FSCK_FAULTS),
+    *(f"receive.fsck.{fault}=warn" for fault in _ACCEPTED_FSCK_FAULTS),
 )
 
-_SEALED = {
+_ISOLATED_ENV = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
@@ -66,13 +67,13 @@ _SEALED = {
 }
 
 # Also around a clone: it needs the user's credentials, and nothing else that a shell may hold.
-_ALWAYS = {
+_COMMON_ENV = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",  # an origin's refs/replace/* would swap a commit's content
 }
 
 # What names another repository, as in a git hook or a rebase (git rev-parse --local-env-vars).
-_ANOTHER_REPOSITORY = frozenset(
+_REPOSITORY_VARIABLES = frozenset(
     {
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_COMMON_DIR",
@@ -92,7 +93,6 @@ _ANOTHER_REPOSITORY = frozenset(
     }
 )
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 _BOILERPLATE = (
     "Cloning into",
     "Please make sure you have the correct access rights",
@@ -100,13 +100,13 @@ _BOILERPLATE = (
     "hint:",
     "warning:",
 )
-_LONGEST_COMPLAINT = 400
+_MAX_MESSAGE_LENGTH = 400
 _NO_GIT = "git is not on PATH, or does not run: install git"
-_POLL = 0.2  # seconds; how late a cancelled git ends
+_POLL_SECONDS = 0.2  # seconds; how late a cancelled git ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GitAnswer:
+class GitResult:
     """What one git command said."""
 
     status: int
@@ -125,7 +125,7 @@ class GitAnswer:
         lines = (" ".join(line.split()) for line in self.stderr.splitlines())
         telling = [line for line in lines if line and not line.startswith(_BOILERPLATE)]
         said = without_credentials("; ".join(telling)) or f"git exited {self.status}"
-        return said if len(said) <= _LONGEST_COMPLAINT else f"{said[: _LONGEST_COMPLAINT - 1]}…"
+        return said if len(said) <= _MAX_MESSAGE_LENGTH else f"{said[: _MAX_MESSAGE_LENGTH - 1]}…"
 
 
 def git(
@@ -136,7 +136,7 @@ def git(
     stdin: Path | None = None,
     timeout: timedelta | None = None,
     cancel: Event | None = None,
-) -> GitAnswer:
+) -> GitResult:
     """Run git to its end, or to its deadline: then git and all that it started are killed.
 
     `sealed` leaves the user's configuration out (a commit's hash must not depend on it); a fetch
@@ -146,32 +146,29 @@ def git(
         UnavailableError: there is no git.
         KeyboardInterrupt: `cancel` was set; git and all that it started are dead.
     """
-    settings = {**_ALWAYS, **(_SEALED if sealed else {}), **(env or {})}
-    options = [part for setting in _SAFETY for part in ("-c", setting)]
+    settings = {**_COMMON_ENV, **(_ISOLATED_ENV if sealed else {}), **(env or {})}
+    options = [part for setting in _SAFE_SETTINGS for part in ("-c", setting)]
     argv = ["git", *options, *arguments]
-    start = _start_sealed if sealed else _start_as_user
+    start = _start_isolated if sealed else _start_as_user
     with (stdin or Path(os.devnull)).open("rb") as source:
         process = start(argv, cwd, settings, source)
         try:
             output = _output(process, timeout, cancel)
         finally:
-            _end(process)
+            _kill(process)
     if output is None:
         assert timeout is not None
         said = f"still running after {timeout.total_seconds():g} s"
-        return GitAnswer(status=-signal.SIGKILL, stdout=b"", stderr=said, timed_out=True)
+        return GitResult(status=-signal.SIGKILL, stdout=b"", stderr=said, timed_out=True)
     stdout, stderr = output
-    return GitAnswer(
+    return GitResult(
         status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
     )
 
 
-def without_credentials(text: str) -> str:
-    """A text with user names and passwords taken out of the URLs in it."""
-    return _CREDENTIALS.sub("", text)
 
 
-def _start_sealed(
+def _start_isolated(
     argv: list[str], cwd: Path, settings: Mapping[str, str], source: BinaryIO
 ) -> subprocess.Popen[bytes]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -196,7 +193,7 @@ def _start_as_user(
         from git import Git  # here: it looks for git when it is imported, and takes its time
     except ImportError as error:
         raise UnavailableError(_NO_GIT) from error
-    foreign = sorted(_ANOTHER_REPOSITORY & (os.environ.keys() - settings.keys()))
+    foreign = sorted(_REPOSITORY_VARIABLES & (os.environ.keys() - settings.keys()))
     unset = [part for name in foreign for part in ("-u", name)]
     running = Git(str(cwd)).execute(
         ["env", *unset, *argv],
@@ -218,16 +215,16 @@ def _output(
     while True:
         if cancel is not None and cancel.is_set():
             raise KeyboardInterrupt
-        left = _POLL if deadline is None else deadline - time.monotonic()
+        left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
         if left <= 0:
             return None
         try:
-            return process.communicate(timeout=min(left, _POLL))
+            return process.communicate(timeout=min(left, _POLL_SECONDS))
         except subprocess.TimeoutExpired:
             continue
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill what is left at the deadline or at Ctrl-C; an ended command is left alone."""
     if process.poll() is not None:
         return

@@ -1,8 +1,8 @@
-"""Mirrors: bare repositories on the host, one per origin, that stages copy from.
+"""Mirrors: bare repositories on the host, one per origin, that workspaces are checked out from.
 
-Host-side because that is where a user's credentials are; cached, and changed under a file lock.
-Each bears a digest of all its files: what was damaged on disk (git does not look at every byte,
-nor at its own settings) is made again when a process first wants it.
+They are on the host because that is where a user's credentials are; they are cached, and changed
+under a file lock. Each has a checksum over all its files: one that was damaged on disk (git does
+not read every byte, nor check its own settings) is made again when a process first needs it.
 """
 
 import hashlib
@@ -18,19 +18,20 @@ from threading import Event
 from pydantic import ValidationError
 
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
-from agentbench.file_lock import FileLock, LockHeldError
-from agentbench.in_use import Use
-from agentbench.owned_folder import owned_folder
-from agentbench.seals.document import Sealed
-from agentbench.seals.tree import is_whole, seal_tree
-from agentbench.seals.whole_file import write_whole
-from agentbench.tasks.host_git import GitAnswer, git, without_credentials
-from agentbench.tasks.source import RepoSource
+from agentbench.core.file_locks import FileLock, LockHeldError
+from agentbench.core.file_locks import SharedLock
+from agentbench.core.owned_folder import owned_folder
+from agentbench.core.checksums import ChecksummedDocument
+from agentbench.core.checksums import is_undamaged, tree_checksum
+from agentbench.core.files import write_atomically
+from agentbench.tasks.host_git import git, GitResult
+from agentbench.core.redaction import without_credentials
+from agentbench.tasks.task import RepoSource
 
 # What running the tests by hand leaves behind; it must not change a commit's hash.
 _DEBRIS = frozenset({"__pycache__", ".pytest_cache", ".hypothesis", ".git"})
-_INIT = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
-_COMMIT = (
+_INIT_COMMAND = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
+_COMMIT_COMMAND = (
     "commit",
     "--quiet",
     "--allow-empty",
@@ -39,14 +40,14 @@ _COMMIT = (
     "The task's repository",
 )
 
-_SEAL = "agentbench.json"
+_CHECKSUM_FILE = "agentbench.json"
 _LOG = logging.getLogger("agentbench.cache")
 
 CLONE_TIMEOUT = timedelta(minutes=30)
 """How long a clone may take; the largest public repositories need some minutes."""
 
 
-class MirrorFacts(Sealed):
+class MirrorChecksum(ChecksummedDocument):
     """What is written into a mirror beside git's own files."""
 
     tree: str  # the digest of those
@@ -59,7 +60,7 @@ class Mirror:
     path: Path
     commit: str
     has_commit: bool = True  # false: the origin answered and has no such commit
-    use: Use | None = field(default=None, compare=False, repr=False)  # against eviction
+    use: SharedLock | None = field(default=None, compare=False, repr=False)  # against eviction
 
 
 class Mirrors:
@@ -102,9 +103,9 @@ class Mirrors:
         except LockHeldError:
             return None
         try:
-            if not _is_whole(path) or not _has(path, source.commit):
+            if not _is_usable(path) or not _has_commit(path, source.commit):
                 return None
-            return Mirror(path=path, commit=source.commit, use=Use(path))
+            return Mirror(path=path, commit=source.commit, use=SharedLock(path))
         finally:
             lock.release()
 
@@ -115,11 +116,11 @@ class Mirrors:
         path = self._folder / f"files-{tree_digest(files)[:32]}.git"
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_name(f"{path.name}.lock")):
-            if not _is_whole(path):
+            if not _is_usable(path):
                 _commit_files(files, path)
-            use = Use(path)
+            use = SharedLock(path)
         answer = git(
-            "rev-parse", "--verify", "refs/heads/main^{commit}", cwd=path, env=_repository(path)
+            "rev-parse", "--verify", "refs/heads/main^{commit}", cwd=path, env=_git_env(path)
         )
         if not answer.ok:
             raise GitCloneError(f"{path}: the mirror is damaged: {answer.complaint}; remove it")
@@ -129,15 +130,15 @@ class Mirrors:
         path = self._path_of(url)
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_name(f"{path.name}.lock")):
-            if not _is_whole(path):
+            if not _is_usable(path):
                 self._clone(url, path)
-            use = Use(path)
-            if not _has(path, commit):
+            use = SharedLock(path)
+            if not _has_commit(path, commit):
                 try:
                     self._fetch(url, path, commit)
                 finally:
-                    _seal(path)
-        return Mirror(path=path, commit=commit, has_commit=_has(path, commit), use=use)
+                    _write_checksum(path)
+        return Mirror(path=path, commit=commit, has_commit=_has_commit(path, commit), use=use)
 
     def _clone(self, url: str, path: Path) -> None:
         with owned_folder("clone-", self._folder) as scratch:
@@ -149,21 +150,21 @@ class Mirrors:
             )  # fmt: skip
             if not answer.ok:
                 raise _clone_error(url, answer)
-            _seal(target)
+            _write_checksum(target)
             target.rename(path)
 
     def _fetch(self, url: str, path: Path, commit: str) -> None:
         refresh = self._fetched(path, "--prune", "origin")
-        if not refresh.timed_out and not _has(path, commit):
+        if not refresh.timed_out and not _has_commit(path, commit):
             # A commit that no branch bears any more can often still be had by its hash.
             self._fetched(path, "origin", commit)
-        if not refresh.ok and not _has(path, commit):
+        if not refresh.ok and not _has_commit(path, commit):
             raise _clone_error(url, refresh)
 
-    def _fetched(self, path: Path, *what: str) -> GitAnswer:
+    def _fetched(self, path: Path, *what: str) -> GitResult:
         return git(
             "fetch", "--quiet", *what,
-            cwd=path, env=_repository(path), sealed=False,
+            cwd=path, env=_git_env(path), sealed=False,
             timeout=self._timeout, cancel=self._cancel,
         )  # fmt: skip
 
@@ -176,7 +177,7 @@ def tracked_files(mirror: Mirror) -> frozenset[PurePosixPath]:
     """
     answer = git(
         "ls-tree", "-r", "--name-only", "-z", mirror.commit,
-        cwd=mirror.path, env=_repository(mirror.path),
+        cwd=mirror.path, env=_git_env(mirror.path),
     )  # fmt: skip
     if not answer.ok:
         raise GitCloneError(f"{mirror.path}: the mirror is damaged: {answer.complaint}; remove it")
@@ -206,7 +207,7 @@ def tree_digest(folder: Path, *, without: Set[str] = frozenset()) -> str:
     return digest.hexdigest()
 
 
-def _clone_error(url: str, answer: GitAnswer) -> GitCloneError:
+def _clone_error(url: str, answer: GitResult) -> GitCloneError:
     kind = GitCloneTimeoutError if answer.timed_out else GitCloneError
     return kind(f"{without_credentials(url)}: {answer.complaint}")
 
@@ -224,34 +225,34 @@ def _commit_files(files: Path, path: Path) -> None:
         target.mkdir()
         where = {"GIT_DIR": str(target), "GIT_WORK_TREE": str(tree)}
         for arguments, cwd, env in (
-            (_INIT, target, {}),
+            (_INIT_COMMAND, target, {}),
             (("add", "--all", "--force", "--", "."), tree, where),
-            (_COMMIT, tree, where),
+            (_COMMIT_COMMAND, tree, where),
         ):
             answer = git(*arguments, cwd=cwd, env=env)
             if not answer.ok:
                 raise GitCloneError(f"{files}: {answer.complaint}")
-        _seal(target)
+        _write_checksum(target)
         target.rename(path)
 
 
-def _seal(path: Path) -> None:
-    facts = MirrorFacts(tree=seal_tree(path, without={_SEAL}))
-    write_whole(path / _SEAL, facts.sealed_json().encode())
-    (path / _SEAL).chmod(0o644)  # like the other files, whatever our umask
+def _write_checksum(path: Path) -> None:
+    facts = MirrorChecksum(tree=tree_checksum(path, without={_CHECKSUM_FILE}))
+    write_atomically(path / _CHECKSUM_FILE, facts.sealed_json().encode())
+    (path / _CHECKSUM_FILE).chmod(0o644)  # like the other files, whatever our umask
 
 
-def _is_whole(path: Path) -> bool:
+def _is_usable(path: Path) -> bool:
     """Whether a mirror is there as it was made; what is left of a damaged one is removed."""
     if not path.exists():
         return False
     try:
-        facts = MirrorFacts.model_validate_json((path / _SEAL).read_bytes())
-        whole = is_whole(path, facts.tree, without={_SEAL})
+        facts = MirrorChecksum.model_validate_json((path / _CHECKSUM_FILE).read_bytes())
+        whole = is_undamaged(path, facts.tree, without={_CHECKSUM_FILE})
     except (OSError, ValidationError):
         whole = False
     if whole:
-        os.utime(path / _SEAL)  # by which the least recently used is told
+        os.utime(path / _CHECKSUM_FILE)  # by which the least recently used is told
         return True
     _LOG.warning("%s was damaged on disk, or is of an older agentbench; it is made again", path)
     try:
@@ -263,9 +264,9 @@ def _is_whole(path: Path) -> bool:
     return False
 
 
-def _repository(path: Path) -> dict[str, str]:
+def _git_env(path: Path) -> dict[str, str]:
     return {"GIT_DIR": str(path)}
 
 
-def _has(path: Path, commit: str) -> bool:
-    return git("cat-file", "-e", f"{commit}^{{commit}}", cwd=path, env=_repository(path)).ok
+def _has_commit(path: Path, commit: str) -> bool:
+    return git("cat-file", "-e", f"{commit}^{{commit}}", cwd=path, env=_git_env(path)).ok

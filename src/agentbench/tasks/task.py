@@ -1,21 +1,40 @@
-"""A task as the harness knows it: problem, answer key, and what it runs in."""
+"""A task as the harness knows it: problem, answer key, repository and environment."""
 
+from enum import StrEnum
+from pathlib import Path
+from agentbench.core.schema import Schema
 from pathlib import Path, PurePosixPath
-
 from pydantic import Field
-
-from agentbench.schema import Schema
 from agentbench.tasks.answer_key import AnswerKey
-from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import Problem, TaskId
-from agentbench.tasks.solution import ScriptedSolution
-from agentbench.tasks.source import RepoSource
-from agentbench.tasks.verifier import SOLUTION_FOLDER
+from agentbench.tasks.scripts import ScriptedSolution
+from agentbench.tasks.scripts import SOLUTION_FOLDER
+
+
+class ControlLevel(StrEnum):
+    """How many blind runs an attempt is judged with."""
+
+    OFF = "off"  # none
+    SAMPLE = "sample"  # one, in which some half of the tests must fail
+    FULL = "full"  # two, and each test must fail in exactly one of them
+
+
+class RepoSource(Schema):
+    """Where the repository comes from: plain files, or a git URL (or bundle) and a commit.
+
+    Or there is none, and the work begins with what the image holds in a folder of its own.
+    """
+
+    files: Path | None = None
+    url: str | None = None
+    commit: str | None = None  # derived for files
+    workdir: str | None = None  # the image's folder
+
 
 _USUAL_WORKDIR = PurePosixPath("/workspace")
 
 
-class Environment(Schema):
+class TaskEnvironment(Schema):
     """What the task's sandboxes start from and may use."""
 
     image: str | None = None
@@ -28,7 +47,7 @@ class Environment(Schema):
     files: int = 300_000
 
 
-class Setup(Schema):
+class TaskSetup(Schema):
     """The commands that make the environment; only they may have a network."""
 
     commands: tuple[str, ...] = ()
@@ -43,8 +62,8 @@ class Task(Schema):
     answer_key: AnswerKey
     folder: Path
     source: RepoSource
-    environment: Environment = Environment()
-    setup: Setup = Setup()
+    environment: TaskEnvironment = TaskEnvironment()
+    setup: TaskSetup = TaskSetup()
     controls: ControlLevel = ControlLevel.FULL
     digest: str  # sha256 over every file of the task
 

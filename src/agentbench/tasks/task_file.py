@@ -1,41 +1,63 @@
-"""The format of `task.toml`: what its keys are, and how a wrong one is reported."""
+"""The format of `task.toml`: its keys, and how a wrong one is reported."""
 
+from pathlib import PurePosixPath
 import re
 import tomllib
-from pathlib import PurePosixPath
 from typing import Annotated, Literal
-
 from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
-
 from agentbench.errors import InputError
-from agentbench.schema import Schema
+from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.task import ControlLevel
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.pytest_command import parse_pytest_command
-from agentbench.tasks.task_fault import describe_fault
-from agentbench.tasks.workdir import checked_workdir
+from agentbench.tasks.problem import parse_pytest_command
+from agentbench.core.schema import describe_validation_error
+
+
+_SYSTEM_FOLDERS = frozenset(
+    {"/", "/bin", "/boot", "/etc", "/home", "/lib", "/lib64", "/opt", "/sbin", "/srv", "/usr",
+     "/var"}
+)  # fmt: skip
+_RESERVED_FOLDERS = frozenset(
+    {"/agentbench", "/dev", "/logs", "/proc", "/results", "/run", "/solution", "/sys", "/tests",
+     "/tmp"}
+)  # fmt: skip
+
+
+def check_workdir(path: str) -> str:
+    """The path of a folder that belongs to a task, in its usual spelling.
+
+    Raises:
+        ValueError: it is none; says what it is instead.
+    """
+    place = PurePosixPath(path)
+    if not place.is_absolute() or ".." in place.parts or not path.isprintable():
+        raise ValueError("is no absolute path of a folder in the image")
+    if str(place) in _SYSTEM_FOLDERS or str(PurePosixPath(*place.parts[:2])) in _RESERVED_FOLDERS:
+        raise ValueError("is a folder of the system or of agentbench; give one of the task's own")
+    return str(place)
+
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _URL = re.compile(
     r"(https://(?!-)|ssh://(?!-)(?![^/]*@-)|file:///|\w[\w.-]*@\w[\w.-]*:(?!/?/))\S+", re.ASCII
 )
-_LONGEST_ID = 100
+_MAX_ID_LENGTH = 100
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def is_task_id(text: str) -> bool:
     """Whether a text may name a task: it becomes part of paths and of labels."""
-    return len(text) <= _LONGEST_ID and _ID.fullmatch(text) is not None
+    return len(text) <= _MAX_ID_LENGTH and _ID.fullmatch(text) is not None
 
 
 def _task_id(text: TaskId) -> TaskId:
     if not is_task_id(text):
-        raise ValueError(f"is no id; give one of [a-z0-9._-]+, at most {_LONGEST_ID} characters")
+        raise ValueError(f"is no id; give one of [a-z0-9._-]+, at most {_MAX_ID_LENGTH} characters")
     return text
 
 
-def _inside(path: str) -> str:
+def _check_inside(path: str) -> str:
     if not path:
         raise ValueError("is no path")
     parts = PurePosixPath(path)
@@ -46,15 +68,15 @@ def _inside(path: str) -> str:
     return path
 
 
-def _folder(path: str) -> str:
-    if not PurePosixPath(_inside(path)).parts:
+def _check_folder(path: str) -> str:
+    if not PurePosixPath(_check_inside(path)).parts:
         raise ValueError("is the task's own folder, with its answers; give a folder below it")
     return path
 
 
 def _clone_url(url: str) -> str:
     if url.endswith(".bundle") and "://" not in url:
-        return _inside(url)
+        return _check_inside(url)
     if not _URL.fullmatch(url) or _CONTROL.search(url):
         raise ValueError("is no https, ssh or file URL, and no .bundle beside task.toml")
     return url
@@ -69,7 +91,7 @@ def _commit(commit: str) -> str:
 def _node_id(node_id: NodeId) -> NodeId:
     if node_id.startswith("-") or "::" not in node_id:
         raise ValueError("is no pytest node id like tests/test_a.py::test_b")
-    _inside(node_id.partition("::")[0])
+    _check_inside(node_id.partition("::")[0])
     return NodeId(_argument(node_id))
 
 
@@ -94,7 +116,7 @@ def _variable(name: str) -> str:
     return name
 
 
-InsidePath = Annotated[str, AfterValidator(_inside)]
+InsidePath = Annotated[str, AfterValidator(_check_inside)]
 Argument = Annotated[str, AfterValidator(_argument)]
 # Strict: TOML has types, so "300" where a number belongs is a mistake.
 Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
@@ -114,10 +136,10 @@ ListedIds = Annotated[
 class RepoTable(Schema):
     """`[repo]`: files in the task's folder, a URL and a commit, or a folder of the image."""
 
-    path: Annotated[str, AfterValidator(_folder)] | None = None
+    path: Annotated[str, AfterValidator(_check_folder)] | None = None
     url: Annotated[str, AfterValidator(_clone_url)] | None = None
     commit: Annotated[str, AfterValidator(_commit)] | None = None
-    workdir: Annotated[str, AfterValidator(checked_workdir)] | None = None
+    workdir: Annotated[str, AfterValidator(check_workdir)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> "RepoTable":
@@ -270,5 +292,5 @@ def parse_task_file(text: str, *, name: str) -> TaskFile:
         return TaskFile.model_validate(table)
     except ValidationError as error:
         raise InputError(
-            *(f"{name}: {describe_fault(detail, TaskFile)}" for detail in error.errors())
+            *(f"{name}: {describe_validation_error(detail, TaskFile)}" for detail in error.errors())
         ) from None

@@ -1,1 +1,1 @@
-"""The web page over a folder of runs: it reads, shows, and changes nothing."""
+"""`agentbench view`: runs as a web page, live while they go on."""

@@ -1,9 +1,11 @@
-"""The application: addresses to pages, and what goes wrong to a page that says so."""
+"""The application: addresses to pages, errors to pages, all on a socket until told to stop."""
 
+import socket
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,21 +16,19 @@ from starlette.types import ASGIApp
 
 from agentbench.errors import InputError
 from agentbench.view.attempt_page import attempt_page, attempt_parts
-from agentbench.view.compare_page import compare_page
-from agentbench.view.door import Door, Guard
-from agentbench.view.files import attempt_file, run_file
-from agentbench.view.places import NotThereError, RunsFolder
-from agentbench.view.query import BadQueryError
-from agentbench.view.room import Room, html
-from agentbench.view.run_page import run_page, run_parts
-from agentbench.view.runs_page import runs_page, runs_parts
-from agentbench.view.shelf import Shelf
+from agentbench.view.auth_guard import AccessPolicy, AuthGuard
+from agentbench.view.downloads import attempt_file, run_file
+from agentbench.view.queries import BadQueryError
+from agentbench.view.rendering import PageContext, html_response
+from agentbench.view.run_cache import RunCache
+from agentbench.view.run_pages import compare_page, run_page, run_parts, runs_page, runs_parts
+from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
 
 _STATIC = Path(__file__).with_name("static")
 _ATTEMPT = "/runs/{run}/attempts/{task}/{name}"
 
 
-def make_app(root: Path, guard: Guard, *, processes: int = 1) -> ASGIApp:
+def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
     """The application over a folder of runs.
 
     Args:
@@ -36,21 +36,21 @@ def make_app(root: Path, guard: Guard, *, processes: int = 1) -> ASGIApp:
         guard: Whom it answers.
         processes: How many may read a very large run.
     """
-    room = Room(folder=RunsFolder(root), shelf=Shelf(processes=processes))
+    room = PageContext(folder=RunsFolder(root), shelf=RunCache(processes=processes))
     inside = Starlette(
         routes=_routes(room),
         exception_handlers={
-            NotThereError: partial(_said, status=404, title="Not found"),
-            BadQueryError: partial(_said, status=400, title="That is not understood"),
-            InputError: partial(_said, status=422, title="This run cannot be read"),
-            HTTPException: _refused,
+            PageNotFoundError: partial(_error_page, status=404, title="Not found"),
+            BadQueryError: partial(_error_page, status=400, title="That is not understood"),
+            InputError: partial(_error_page, status=422, title="This run cannot be read"),
+            HTTPException: _http_error_page,
         },
     )
-    return Door(inside, guard)
+    return AuthGuard(inside, guard)
 
 
-def _routes(room: Room) -> list[BaseRoute]:
-    pages: list[tuple[str, Callable[[Room, Request], Response]]] = [
+def _routes(room: PageContext) -> list[BaseRoute]:
+    pages: list[tuple[str, Callable[[PageContext, Request], Response]]] = [
         ("/", runs_page),
         ("/parts", runs_parts),
         ("/compare", compare_page),
@@ -65,18 +65,54 @@ def _routes(room: Room) -> list[BaseRoute]:
     return [*routes, Mount("/static", StaticFiles(directory=_STATIC))]
 
 
-def _said(request: Request, error: Exception, *, status: int, title: str) -> Response:
+def _error_page(request: Request, error: Exception, *, status: int, title: str) -> Response:
     del request
-    return html("message.html", {"title": title, "message": str(error)}, status)
+    return html_response("message.html", {"title": title, "message": str(error)}, status)
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _http_error_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
         message = f"There is nothing at {request.url.path}."
-        return html("message.html", {"title": "Not found", "message": message}, 404)
-    return html(
+        return html_response("message.html", {"title": "Not found", "message": message}, 404)
+    return html_response(
         "message.html",
         {"title": "That is not possible", "message": error.detail},
         error.status_code,
     )
+
+
+_SHUTDOWN_TIMEOUT_S = 2  # seconds that answers under way get
+_KEEP_ALIVE_S = 30  # seconds
+
+
+async def serve(
+    root: Path,
+    guard: AccessPolicy,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    *,
+    processes: int = 1,
+) -> None:
+    """Answer until a signal comes.
+
+    Args:
+        root: The folder of runs.
+        guard: Whom it answers.
+        listener: A socket that listens already, so that nobody who is told of it comes too early.
+        announce: Is called once it is about to answer.
+        processes: How many may read a very large run.
+    """
+    config = uvicorn.Config(
+        make_app(root, guard, processes=processes),
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
+    )
+    announce()
+    await uvicorn.Server(config).serve(sockets=[listener])

@@ -1,33 +1,40 @@
-"""One attempt: what became of it and why, its stages, its change, what the agent did."""
+"""The page of one attempt: what became of it and why, its stages, its change, its steps."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentbench.attempt.logs import read_events
+from agentbench.attempt.record import AttemptRecord, UsageRecord
 from agentbench.errors import InputError
-from agentbench.report.rows import verdict_word
-from agentbench.runs.event_log import read_events
-from agentbench.runs.record import AttemptRecord, UsageRecord
-from agentbench.view.case_table import CaseFilter, choose_cases
-from agentbench.view.decision import considered, in_one_sentence, not_seen
-from agentbench.view.files import files_of
-from agentbench.view.log_text import log_name, read_log, read_tail
-from agentbench.view.patch_text import read_patch
-from agentbench.view.places import NotThereError
-from agentbench.view.query import member, whole_number
-from agentbench.view.room import Room, html
-from agentbench.view.shelf import RunNow
-from agentbench.view.transcript_steps import read_steps
+from agentbench.report.attempt_rows import verdict_word
+from agentbench.scoring.classification import Failure
+from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.view.attempt_files import (
+    log_name,
+    read_log_excerpt,
+    read_patch,
+    read_tail,
+    read_transcript_page,
+)
+from agentbench.view.downloads import list_attempt_files
+from agentbench.view.queries import CaseFilter, parse_positive_int, parse_word, select_cases
+from agentbench.view.rendering import PageContext, html_response
+from agentbench.view.run_cache import LiveRun
+from agentbench.view.runs_folder import PageNotFoundError
 
-_PATCH = "patch.diff"  # whatever a record says
+_PATCH_FILE = "patch.diff"  # whatever a record says
 
 
-class _Address(NamedTuple):
+class _AttemptAddress(NamedTuple):
     """What an attempt page is asked for."""
 
-    run: RunNow
+    run: LiveRun
     task: str
     name: str
 
@@ -36,29 +43,29 @@ class _Address(NamedTuple):
         return f"{self.task}/{self.name}"
 
 
-def attempt_page(room: Room, request: Request) -> Response:
+def attempt_page(room: PageContext, request: Request) -> Response:
     """The whole page.
 
     Raises:
-        NotThereError: there is no such attempt.
+        PageNotFoundError: there is no such attempt.
     """
-    return html("attempt.html", _values(room, request))
+    return html_response("attempt.html", _values(room, request))
 
 
-def attempt_parts(room: Room, request: Request) -> Response:
+def attempt_parts(room: PageContext, request: Request) -> Response:
     """What of it changes while the attempt goes on."""
-    return html("attempt_parts.html", _values(room, request))
+    return html_response("attempt_parts.html", _values(room, request))
 
 
-def _values(room: Room, request: Request) -> dict[str, object]:
+def _values(room: PageContext, request: Request) -> dict[str, object]:
     names = request.path_params
-    asked = _Address(room.run(request), names["task"], names["name"])
+    asked = _AttemptAddress(room.run(request), names["task"], names["name"])
     number = asked.run.numbers.get(asked.place)
     common = {
         "run": asked.run,
         "task": asked.task,
         "name": asked.name,
-        "tries": _tries(asked),
+        "tries": _retry_names(asked),
         "query": f"?{request.url.query}" if request.url.query else "",
     }
     if number is None:
@@ -66,39 +73,41 @@ def _values(room: Room, request: Request) -> dict[str, object]:
     try:
         (record,) = asked.run.reading.records([number])
     except (InputError, OSError) as error:
-        raise NotThereError(f"The record of this attempt cannot be read: {error}") from None
+        raise PageNotFoundError(f"The record of this attempt cannot be read: {error}") from None
     return {**common, **_with_record(room, asked, record, request)}
 
 
 def _with_record(
-    room: Room, asked: _Address, record: AttemptRecord, request: Request
+    room: PageContext, asked: _AttemptAddress, record: AttemptRecord, request: Request
 ) -> dict[str, object]:
     query = request.query_params
     folder = _folder_of(room, asked)
-    chosen = member(CaseFilter, "tests", query)
-    cases = choose_cases(record.tests, chosen, whole_number("tests-page", query, default=1))
-    steps = whole_number("steps-page", query, default=1)
+    chosen = parse_word(CaseFilter, "tests", query)
+    cases = select_cases(record.tests, chosen, parse_positive_int("tests-page", query, default=1))
+    steps = parse_positive_int("steps-page", query, default=1)
     return {
         "record": record,
         "is_live": False,
         "verdict": verdict_word(record),
-        "decision": in_one_sentence(record),
-        "considered": considered(record),
-        "not_seen": not_seen(record),
+        "decision": explain_decision(record),
+        "considered": reason_candidates(record),
+        "not_seen": reasons_without_evidence(record),
         "logs": {
-            stage.name: read_log(room.folder, folder / log_name(stage.name))
+            stage.name: read_log_excerpt(room.folder, folder / log_name(stage.name))
             for stage in record.stages
         },
         "cases": cases,
         "case_filters": list(CaseFilter),
-        "patch": read_patch(room.folder, folder / _PATCH) if record.patch else None,
-        "transcript": read_steps(room.folder, folder, steps),
-        "files": files_of(room.folder, folder),
+        "patch": read_patch(room.folder, folder / _PATCH_FILE) if record.patch else None,
+        "transcript": read_transcript_page(room.folder, folder, steps),
+        "files": list_attempt_files(room.folder, folder),
         "tokens": _tokens(record.usage),
     }
 
 
-def _without_record(room: Room, asked: _Address, request: Request) -> dict[str, object]:
+def _without_record(
+    room: PageContext, asked: _AttemptAddress, request: Request
+) -> dict[str, object]:
     folder = room.attempt_folder(request)
     going = {one.place: one for one in asked.run.under_way()}
     events = read_events(folder)
@@ -111,19 +120,19 @@ def _without_record(room: Room, asked: _Address, request: Request) -> dict[str, 
         "events": events,
         "tail": tail,
         "last_stage": stages[-1] if stages else None,
-        "files": files_of(room.folder, folder),
+        "files": list_attempt_files(room.folder, folder),
     }
 
 
-def _folder_of(room: Room, asked: _Address) -> Path:
+def _folder_of(room: PageContext, asked: _AttemptAddress) -> Path:
     """Its folder; where it is gone, or reached by a link, one that is not there."""
     try:
         return room.folder.attempt(asked.run.folder, asked.task, asked.name)
-    except NotThereError:
+    except PageNotFoundError:
         return room.folder.root / "\0"
 
 
-def _tries(asked: _Address) -> list[str]:
+def _retry_names(asked: _AttemptAddress) -> list[str]:
     """The names of all tries at all attempts at the task, for links."""
     own = {told.place for told in asked.run.reading.headlines if told.task_id == asked.task}
     return sorted((place.partition("/")[2] for place in own), key=_by_number)
@@ -141,3 +150,87 @@ def _tokens(usage: UsageRecord | None) -> str:
         f"{usage.requests} requests, {usage.input_tokens} tokens in "
         f"({usage.cached_tokens} cached), {usage.output_tokens} out"
     )
+
+
+class ReasonStatus(StrEnum):
+    """What became of a reason that an attempt might have ended in."""
+
+    DECIDED = "decided"
+    OUTRANKED = "outranked"  # a reason with a lower precedence number was there, too
+    NOT_TERMINAL = "did not end it"
+    NOT_SEEN = "not seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonCandidate:
+    """One reason, and what the attempt's stages say of it."""
+
+    reason: FailureReason
+    standing: ReasonStatus
+    failure: Failure | None  # the candidate: its stage, its evidence in words
+    why: str
+
+
+def reason_candidates(record: AttemptRecord) -> tuple[ReasonCandidate, ...]:
+    """Every candidate of an attempt by precedence, the reason that was decided on among them."""
+    return tuple(_reason_candidates(record))
+
+
+def reasons_without_evidence(record: AttemptRecord) -> tuple[ReasonCandidate, ...]:
+    """The reasons that no stage showed, by precedence."""
+    seen = {failure.reason for failure in record.failures}
+    others = sorted(set(FailureReason) - seen, key=lambda reason: reason.precedence)
+    return tuple(
+        ReasonCandidate(
+            reason=reason,
+            standing=ReasonStatus.NOT_SEEN,
+            failure=None,
+            why="no stage's evidence shows it",
+        )
+        for reason in others
+    )
+
+
+def explain_decision(record: AttemptRecord) -> str:
+    """The decision, for whoever reads no table."""
+    if record.resolved:
+        return (
+            "The final test decides, and it passed: every test that had to be fixed or kept "
+            "passed, and no finding is critical."
+        )
+    if record.quarantined:
+        return (
+            "The final test passed, and the attempt is set aside all the same: "
+            f"{record.detail.removeprefix('quarantined: ')}"
+        )
+    primary = record.failure_reason
+    ended_it = {failure.reason for failure in record.failures if failure.terminal}
+    lower = sorted(ended_it - {primary}, key=lambda reason: reason.precedence)
+    if len(ended_it) < len({failure.reason for failure in record.failures}) and not lower:
+        return f"{primary} is the only reason that ended the attempt."
+    if primary is None or not lower:
+        return f"{primary} is the only reason that a stage's evidence shows."
+    names = ", ".join(f"{reason} ({reason.precedence})" for reason in lower)
+    return (
+        f"Of the reasons that ended the attempt, {primary} has the lowest precedence number "
+        f"({primary.precedence}); it stands before {names}."
+    )
+
+
+def _reason_candidates(record: AttemptRecord) -> Iterator[ReasonCandidate]:
+    decided = False
+    for failure in sorted(record.failures, key=lambda each: each.reason.precedence):
+        if not failure.terminal:
+            standing = ReasonStatus.NOT_TERMINAL
+            why = "the attempt went on after it"
+            if failure.stage is StageName.FINAL_TEST:
+                why = "a consequence: the agent had crashed"
+        elif failure.reason is record.failure_reason and not decided:
+            decided, standing = True, ReasonStatus.DECIDED
+            why = f"the lowest precedence number: {failure.reason.rationale.lower()}"
+        else:
+            standing = ReasonStatus.OUTRANKED
+            why = f"{record.failure_reason} stands before it"
+            if failure.reason is record.failure_reason:
+                why = "the same reason, from a later stage"
+        yield ReasonCandidate(reason=failure.reason, standing=standing, failure=failure, why=why)

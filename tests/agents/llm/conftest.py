@@ -6,23 +6,23 @@ import pytest
 
 from agentbench.agents.interface import Budget
 from agentbench.agents.llm.agent import LlmAgent
-from agentbench.agents.llm.conversation import ToolCall
-from agentbench.agents.llm.tools.tool import Desk
-from agentbench.agents.llm.tools.workbench import use
-from agentbench.agents.model_door import Wire
-from agentbench.pytest_results.run import reporter_mounts
-from agentbench.pytest_results.tool_calls.project import project_in
+from agentbench.agents.llm.tools.tool import ToolContext
+from agentbench.agents.llm.tools.tool_runtime import use_tool
+from agentbench.models.conversation import ModelToolCall
+from agentbench.models.interface import ApiFormat
+from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.tool_calls.project import sandbox_project
 from agentbench.sandbox.interface import Limits
-from agentbench.tasks.pytest_command import PytestCommand
-from tests.agents.gateway.at_the_door import door_to
+from agentbench.tasks.problem import PytestCommand
 from tests.agents.llm.raw import arguments_text
 from tests.fakes.ended_sandbox import EndedSandbox
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.staging import local_provider
+from tests.models.gateway.at_the_door import door_to
 from tests.pytest_results.interpreters import NEWEST, interpreter
 
-MODELS = {Wire.OPENAI_CHAT: "scripted", Wire.ANTHROPIC_MESSAGES: "scripted-claude"}
+MODELS = {ApiFormat.OPENAI_CHAT: "scripted", ApiFormat.ANTHROPIC_MESSAGES: "scripted-claude"}
 """Names without a price and a window; the agent speaks the wire that a name stands for."""
 
 
@@ -54,14 +54,14 @@ def budget_of(*, steps=30, seconds=120.0):
 
 
 def desk_of(sandbox, budget=None):
-    project = project_in(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
-    return Desk(sandbox=sandbox, budget=budget or budget_of(), project=project)
+    project = sandbox_project(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
+    return ToolContext(sandbox=sandbox, budget=budget or budget_of(), project=project)
 
 
 def called(sandbox, name, **given):
     """The reply to one call in a sandbox."""
-    call = ToolCall(id="1", name=name, arguments=arguments_text(given))
-    return use(desk_of(sandbox), call)
+    call = ModelToolCall(id="1", name=name, arguments=arguments_text(given))
+    return use_tool(desk_of(sandbox), call)
 
 
 @pytest.fixture(params=MODELS)

@@ -2,7 +2,7 @@
 
 import json
 
-from agentbench.agents.model_door import Wire
+from agentbench.models.interface import ApiFormat
 from tests.fakes.scripted_model import Raw
 
 _STREAM = {"content-type": "text/event-stream"}
@@ -15,7 +15,7 @@ def arguments_text(given):
 
 def raw_call(wire, name, arguments, *, cut_off=False):
     """One call of a tool with these very arguments."""
-    if wire is Wire.OPENAI_CHAT:
+    if wire is ApiFormat.OPENAI_CHAT:
         return openai_chunks(
             {"tool_calls": [openai_piece(0, "call_x", name, arguments)]},
             finish="length" if cut_off else "tool_calls",
@@ -32,7 +32,7 @@ def raw_call(wire, name, arguments, *, cut_off=False):
 
 def raw_text(wire, text, *, cut_off=False):
     """Text, which may end at the limit of tokens."""
-    if wire is Wire.OPENAI_CHAT:
+    if wire is ApiFormat.OPENAI_CHAT:
         return openai_chunks({"content": text}, finish="length" if cut_off else "stop")
     return anthropic_events(
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},

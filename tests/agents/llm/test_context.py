@@ -4,17 +4,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.agents.llm.context import Memory, fitted, tokens_of, tokens_of_tools
-from agentbench.agents.llm.conversation import Answer, Conversation, Reply, ToolCall, Turn
-from agentbench.agents.llm.tools.workbench import specs
+from agentbench.agents.llm.context import (
+    ConversationMemory,
+    fit_to_window,
+    tokens_of,
+    tokens_of_tools,
+)
+from agentbench.agents.llm.tools.tool_runtime import tool_specs
+from agentbench.models.conversation import (
+    Conversation,
+    ConversationTurn,
+    ModelAnswer,
+    ModelToolCall,
+    ToolReply,
+)
 
 
 def turn(*outputs, text="thinking"):
     calls = tuple(
-        ToolCall(id=str(number), name="run", arguments="{}") for number in range(len(outputs))
+        ModelToolCall(id=str(number), name="run", arguments="{}") for number in range(len(outputs))
     )
-    replies = tuple(Reply(text=output) for output in outputs)
-    return Turn(answer=Answer(text=text, tool_calls=calls), replies=replies)
+    replies = tuple(ToolReply(text=output) for output in outputs)
+    return ConversationTurn(answer=ModelAnswer(text=text, tool_calls=calls), replies=replies)
 
 
 def of(*turns):
@@ -27,11 +38,11 @@ def outputs_of(conversation):
 
 def test_what_fits_stays_as_it_is():
     conversation = of(turn("a" * 3_000), turn("b" * 3_000))
-    assert fitted(conversation, 10_000) is conversation
+    assert fit_to_window(conversation, 10_000) is conversation
 
 
 def test_the_oldest_output_goes_first_and_says_so():
-    conversation = fitted(of(*(turn(str(number) * 6_000) for number in range(5))), 8_000)
+    conversation = fit_to_window(of(*(turn(str(number) * 6_000) for number in range(5))), 8_000)
     first, *_, last = outputs_of(conversation)
     assert first == "[6000 characters were left out here to save room; call again if needed]"
     assert last == "4" * 6_000
@@ -42,16 +53,16 @@ def test_the_oldest_output_goes_first_and_says_so():
 def test_once_something_has_to_go_some_room_is_made_for_what_comes():
     turns = [turn("x" * 6_000) for _ in range(5)]
     room = tokens_of(of(*turns)) - 1
-    assert tokens_of(fitted(of(*turns), room)) <= 0.7 * room
+    assert tokens_of(fit_to_window(of(*turns), room)) <= 0.7 * room
 
 
 def test_short_output_is_worth_keeping():
     conversation = of(turn("ok"), turn("x" * 60_000), turn("y" * 600))
-    assert outputs_of(fitted(conversation, 15_000))[0] == "ok"
+    assert outputs_of(fit_to_window(conversation, 15_000))[0] == "ok"
 
 
 def test_then_whole_turns_go_and_are_counted_behind_the_report():
-    conversation = fitted(of(*(turn("ok", text="w" * 3_000) for _ in range(20))), 8_000)
+    conversation = fit_to_window(of(*(turn("ok", text="w" * 3_000) for _ in range(20))), 8_000)
     left = len(conversation.turns)
     assert 1 < left < 20
     assert conversation.opening == (
@@ -60,7 +71,7 @@ def test_then_whole_turns_go_and_are_counted_behind_the_report():
 
 
 def test_at_last_the_latest_output_is_cut_in_its_middle():
-    conversation = fitted(of(turn("old"), turn("a" * 90_000, "b" * 90_000)), 10_000)
+    conversation = fit_to_window(of(turn("old"), turn("a" * 90_000, "b" * 90_000)), 10_000)
     assert len(conversation.turns) == 1
     assert tokens_of(conversation) <= 10_000
     for output in outputs_of(conversation):
@@ -76,7 +87,7 @@ def test_at_last_the_latest_output_is_cut_in_its_middle():
 )
 def test_whatever_tools_say_it_fits_and_rules_and_report_are_in_it(outputs, room):
     turns = [turn(*(letter * size for letter, size in each)) for each in outputs]
-    conversation = fitted(of(*turns), room)
+    conversation = fit_to_window(of(*turns), room)
     assert tokens_of(conversation) <= room
     assert (conversation.system, conversation.task) == ("the rules", "the report")
     assert conversation.turns[-1:] == () if not turns else conversation.turns
@@ -85,7 +96,7 @@ def test_whatever_tools_say_it_fits_and_rules_and_report_are_in_it(outputs, room
 
 
 def test_a_memory_forgets_as_it_grows_and_more_so_when_told():
-    memory = Memory(of(), 10_000)
+    memory = ConversationMemory(of(), 10_000)
     for _ in range(10):
         memory.add(turn("x" * 6_000))
         assert tokens_of(memory.conversation) <= 10_000
@@ -103,14 +114,14 @@ def test_tokens_are_estimated_high(text):
 
 
 def test_the_tools_take_some_of_the_room():
-    assert 500 < tokens_of_tools(specs()) < 4_000
+    assert 500 < tokens_of_tools(tool_specs()) < 4_000
 
 
 def test_thoughts_go_when_anything_before_them_changes_and_stay_otherwise():
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     turns = [turn("x" * 6_000) for _ in range(4)]
     thinking = [replace(each, answer=replace(each.answer, verbatim=(thought,))) for each in turns]
-    whole, cut = fitted(of(*thinking), 100_000), fitted(of(*thinking), 5_000)
+    whole, cut = fit_to_window(of(*thinking), 100_000), fit_to_window(of(*thinking), 5_000)
     assert [each.answer.verbatim for each in whole.turns] == [(thought,)] * 4
     assert not any(each.answer.verbatim for each in cut.turns)
 

@@ -1,55 +1,99 @@
-from agentbench.agents.llm import endings
-from agentbench.agents.llm.conversation import Answer, Reply, ToolCall
-from agentbench.agents.llm.retrying import GaveUpError
-from agentbench.agents.llm.tally import Tally
-from agentbench.agents.model_door import ModelErrorKind, ModelFacts, ModelFailure, Usage
-from agentbench.scoring.evidence import AgentEnding
-from tests.agents.llm.conftest import budget_of
+from datetime import timedelta
+
+import pytest
+
+from agentbench.agents.interface import Budget
+from agentbench.agents.llm.endings import MAX_REQUEST_TIME, NoAnswerError, complete_with_retries
+from agentbench.models.conversation import ModelAnswer, UnansweredError
+from agentbench.models.interface import ModelErrorKind, ModelFailure
+
+ANSWER = ModelAnswer(text="yes")
 
 
-class Door:
-    """A door that saw this much."""
-
-    def __init__(self, facts):
-        self._facts = facts
-
-    def facts(self):
-        return self._facts
+def failure(kind=ModelErrorKind.OVERLOADED, *, retry_after=None, may_retry=None):
+    told = ModelFailure(kind=kind, status=529, message="no")
+    return UnansweredError(told, retry_after=retry_after, may_retry=may_retry)
 
 
-def gave_up(kind=ModelErrorKind.CONNECTION, status=None, message="", tries=1):
-    return GaveUpError(ModelFailure(kind=kind, status=status, message=message), tries)
+class Watch:
+    """A clock that goes on only while somebody sleeps."""
+
+    def __init__(self, seconds):
+        self.now = 0.0
+        self.pauses = []
+        self.budget = Budget(
+            timeout=timedelta(seconds=seconds),
+            max_steps=1,
+            max_cost_usd=1,
+            clock=lambda: self.now,
+            started=0.0,
+        )
+
+    def sleep(self, seconds):
+        self.pauses.append(seconds)
+        self.now += seconds
 
 
-def test_a_budget_without_a_price_is_told_without_an_amount():
-    door = Door(ModelFacts(over_budget=True, usage=Usage()))
-    outcome = endings.unanswered(Tally(steps=4), budget_of(), door, gave_up())
-    assert outcome.ending is AgentEnding.COST_LIMIT
-    assert outcome.detail == "the budget of $2.00 was used up at step 4"
+def asked(script, *, seconds=3600, tries=5):
+    watch, allowed, answers = Watch(seconds), [], iter(script)
+
+    def ask(timeout):
+        allowed.append(timeout)
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    try:
+        result = complete_with_retries(ask, watch.budget, tries=tries, sleep=watch.sleep)
+    except NoAnswerError as error:
+        result = error
+    return result, watch.pauses, allowed
 
 
-def test_a_model_that_fails_when_the_time_is_over_is_a_time_limit():
-    budget = budget_of(seconds=0)
-    outcome = endings.unanswered(Tally(steps=4), budget, Door(ModelFacts()), gave_up())
-    assert outcome.ending is AgentEnding.TIME_LIMIT
-    assert outcome.detail == "the 0 s were used up at step 4"
+def test_an_answer_is_asked_for_once():
+    assert asked([ANSWER]) == (ANSWER, [], [MAX_REQUEST_TIME])
 
 
-def test_messages_of_others_are_told_on_one_short_line_without_control_characters():
-    error = gave_up(ModelErrorKind.MALFORMED, 400, "bad\x1b[31m\n" + "x" * 1_000)
-    outcome = endings.unanswered(Tally(steps=1), budget_of(), Door(ModelFacts()), error)
-    assert outcome.detail.startswith(
-        "LLM error at step 1: malformed, HTTP 400, after 1 try: bad\\x1b[31m xxx"
-    )
-    assert len(outcome.detail) < 400
-    call = ToolCall(id="1", name="a\nb" * 99, arguments="")
-    failed = endings.failed(Tally(steps=2, failed_steps=5), call, Reply(text="no\n\ud800way"))
-    assert failed.detail.startswith("tool error at step 2: a\\nba\\nb")
-    assert failed.detail.endswith(": no \ufffdway (calls failed at 5 steps in a row)")
+def test_pauses_grow_from_try_to_try_beyond_a_minute_in_all():
+    result, pauses, _ = asked([failure()] * 4 + [ANSWER])
+    assert result is ANSWER
+    assert pauses == [2, 6, 18, 54]
 
 
-def test_a_refusal_says_what_the_model_said():
-    outcome = endings.refused(Tally(steps=3), Answer(text="not\nthis"))
-    assert outcome.detail == (
-        "LLM error at step 3: refusal, HTTP 200, the model declined: not this"
-    )
+def test_after_the_last_try_it_gives_up_with_the_last_failure():
+    result, pauses, _ = asked([failure()] * 2 + [failure(ModelErrorKind.CUT_STREAM)], tries=3)
+    assert (result.failure.kind, result.tries) == (ModelErrorKind.CUT_STREAM, 3)
+    assert len(pauses) == 2
+
+
+def test_the_service_may_say_when_to_come_again():
+    result, pauses, _ = asked([failure(retry_after=0.5), failure(retry_after=0), ANSWER])
+    assert (result, pauses) == (ANSWER, [0.5, 0])
+
+
+def test_no_pause_and_no_try_goes_beyond_the_budget():
+    result, pauses, allowed = asked([failure()] * 9, seconds=20)
+    assert result.tries == 3
+    assert pauses == [2, 6]
+    assert [each.total_seconds() for each in allowed] == [20, 18, 12]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ModelErrorKind.AUTH,
+        ModelErrorKind.QUOTA,
+        ModelErrorKind.UNKNOWN_MODEL,
+        ModelErrorKind.CONTEXT_LENGTH,
+        ModelErrorKind.MALFORMED,
+        ModelErrorKind.REFUSAL,
+    ],
+)
+def test_what_will_not_change_is_not_asked_again(kind):
+    result, pauses, _ = asked([failure(kind), ANSWER])
+    assert (result.tries, pauses) == (1, [])
+
+
+def test_the_service_may_say_not_to_come_again():
+    assert asked([failure(may_retry=False), ANSWER])[0].tries == 1

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from agentbench import run_attempt
-from agentbench.agents.trajectory.atif import Trajectory
-from agentbench.runs.store import RunStore
+from agentbench.models.atif import Trajectory
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.tasks.load import load_task
+from agentbench.tasks.loading import load_task
 from tests.agents.llm.hunks import edits_of
 from tests.e2e import conftest as end_to_end
 from tests.e2e.small_task import SmallTask

@@ -1,13 +1,13 @@
 import pytest
 
-from agentbench.agents.llm.prompts import prompt
-from agentbench.agents.llm.tools.workbench import EFFECTS
+from agentbench.agents.llm.agent import prompt
+from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL
 
 
 def test_the_tools_that_the_rules_name_are_there():
     rules = prompt("system")
     named = {word.strip(":,.") for word in rules.split("`")[1::2]}
-    assert named <= set(EFFECTS)
+    assert named <= set(EFFECT_OF_TOOL)
     assert "submit" in named
 
 

@@ -1,7 +1,6 @@
 """A preset of the fewest words, for tests to add to."""
 
-from agentbench.agents.presets.load import parse_preset
-from agentbench.agents.presets.preset import Preset
+from agentbench.agents.presets.preset import Preset, parse_preset
 
 TEXT = """
 name = "mine"

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from agentbench.agents.model_door import Wire
-from agentbench.agents.presets.preset import Stop
+from agentbench.agents.presets.preset import StopRule
+from agentbench.models.interface import ApiFormat
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from tests.agents.presets.minimal import preset
 
@@ -52,7 +52,7 @@ def test_the_first_stop_that_fits_tells():
 
 def test_a_stop_that_would_always_fit_is_refused():
     with pytest.raises(ValidationError, match="needs exit_code, says or both"):
-        Stop(ending=AgentEnding.STEP_LIMIT)
+        StopRule(ending=AgentEnding.STEP_LIMIT)
 
 
 @pytest.mark.parametrize("ending", ["crashed", "interrupted", "tired"])
@@ -64,7 +64,11 @@ def test_an_agent_cannot_say_that_the_harness_did_something(ending):
 def test_it_speaks_the_models_main_wire_or_else_the_one_that_it_prefers():
     wires = [{"wire": "anthropic-messages"}, {"wire": "openai-chat", "model": "openai/{model}"}]
     told = preset(wires=wires)
-    chat, messages, google = Wire.OPENAI_CHAT, Wire.ANTHROPIC_MESSAGES, Wire.GEMINI_GENERATE
+    chat, messages, google = (
+        ApiFormat.OPENAI_CHAT,
+        ApiFormat.ANTHROPIC_MESSAGES,
+        ApiFormat.GEMINI_GENERATE,
+    )
     assert told.spoken((messages, chat)).wire is messages
     assert told.spoken((chat, messages)).model == "openai/{model}"
     assert told.spoken((google, chat, messages)).wire is messages

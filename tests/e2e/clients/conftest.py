@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from agentbench import AttemptRecord, run_attempt
-from agentbench.agents.presets.agent import PresetAgent
-from agentbench.agents.presets.load import find_preset
-from agentbench.runs.store import RunStore
+from agentbench.agents.presets.preset import find_preset
+from agentbench.agents.presets.preset_agent import PresetAgent
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.cheats.test_secrets import seen_in
 from tests.e2e.bench import Bench
 from tests.e2e.clients.clients import CLIENTS, Client
 from tests.fakes.scripted_answers import Script
 from tests.fakes.scripted_model import ScriptedModel
-from tests.integrity.test_secrets import seen_in
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.presets.agent import PresetAgent
-from agentbench.agents.presets.load import find_preset
-from agentbench.agents.toolbox.toolboxes import TOOLS_MOUNT
+from agentbench.agents.client_bundles import TOOLS_MOUNT
+from agentbench.agents.presets.preset import find_preset
+from agentbench.agents.presets.preset_agent import PresetAgent
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.scoring.taxonomy import FailureReason, Fault
+from tests.cheats.test_secrets import seen_in
 from tests.e2e.bench import Bench
 from tests.e2e.clients.clients import (
     CLIENTS,
@@ -33,7 +34,6 @@ from tests.e2e.clients.clients import (
 from tests.e2e.clients.containers import all_in_container, all_in_files
 from tests.e2e.small_task import BUGGY, SmallTask
 from tests.fakes.scripted_model import Cut, Fail, by_turn, for_ever
-from tests.integrity.test_secrets import seen_in
 from tests.patience import HANG_SECONDS, with_growing_limit
 
 pytestmark = pytest.mark.docker

@@ -8,23 +8,15 @@ import pytest
 
 from agentbench import run_attempt
 from agentbench.agents.command import CommandAgent
-from agentbench.agents.model_door import ModelErrorKind
-from agentbench.agents.trajectory.atif import Trajectory
-from agentbench.runs.store import RunStore
+from agentbench.models.atif import Trajectory
+from agentbench.models.interface import ModelErrorKind
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.task import ControlLevel
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX, SmallTask
-from tests.fakes.scripted_model import (
-    Cut,
-    Fail,
-    Reset,
-    Say,
-    ScriptedModel,
-    Tokens,
-    for_ever,
-)
+from tests.fakes.scripted_model import Cut, Fail, Reset, Say, ScriptedModel, Tokens, for_ever
 from tests.patience import with_growing_limit
 
 RUN_FIX = Say(f"run: {FIX}", Tokens(input=100, output=20, cached=40))

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
+from tests.cheats.test_secrets import DRESSED, LOOK, dressings, seen_in
 from tests.e2e.models.client import command
 from tests.e2e.models.test_models import DONE, RUN_FIX
 from tests.e2e.program import records_of, run_program
 from tests.e2e.small_task import SmallTask
 from tests.fakes.scripted_model import Say, ScriptedModel, by_turn, for_ever
-from tests.integrity.test_secrets import DRESSED, LOOK, dressings, seen_in
 
 LOOPBACK_ALONE = """
 import fcntl, os, socket, struct, sys

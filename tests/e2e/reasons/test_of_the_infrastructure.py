@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from agentbench import RunOptions
-from agentbench.agents.choose import FunctionAgent
-from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
-from agentbench.runs.rescore import rescore
-from agentbench.sandbox.docker import DockerProvider
-from agentbench.sandbox.docker_engine import Engine
-from agentbench.sandbox.images import build
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.registry import FunctionAgent
+from agentbench.attempt.record import rescore
+from agentbench.models.interface import ModelEndpoint
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.images import build_base_image
+from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.scoring.evidence import StageName
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.problem import Problem
 from tests.e2e.bench import PREPARED, Bench
 from tests.e2e.conftest import BACK_ENDS
@@ -92,11 +92,11 @@ def test_ctrl_c_is_an_interrupt_of_ours(
 
 def _while_it_works(
     event: Callable[[], None],
-) -> Callable[[Problem, Sandbox, Budget, ModelDoor | None], AgentOutcome]:
+) -> Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]:
     """An agent whose one command meets an event."""
 
     def solve(
-        _problem: Problem, sandbox: Sandbox, budget: Budget, _model: ModelDoor | None
+        _problem: Problem, sandbox: Sandbox, budget: Budget, _model: ModelEndpoint | None
     ) -> AgentOutcome:
         sandbox.run(
             Command(
@@ -112,7 +112,7 @@ def _while_it_works(
 
 def _bring_base_image(second: SecondEngine) -> None:
     """Copy the base image from the first engine."""
-    name = build(Engine.connect()).name
+    name = build_base_image(Engine.connect()).name
     with subprocess.Popen(["docker", "save", name], stdout=subprocess.PIPE) as saving:
         target = ["docker", f"--host={second.base_url}", "load", "--quiet"]
         subprocess.run(target, stdin=saving.stdout, check=True, timeout=240)

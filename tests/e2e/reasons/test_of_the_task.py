@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.agents.choose import FunctionAgent
 from agentbench.agents.interface import AgentOutcome
-from agentbench.scoring.evidence import StageName
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.agents.registry import FunctionAgent
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import PREPARED, Bench
 from tests.e2e.hosts import closed_port, silent_host

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.pytest_results.run import PytestRequest, reporter_mounts
-from agentbench.pytest_results.tools import execute_tests
-from agentbench.tasks.pytest_command import PytestCommand
+from agentbench.pytest_results.command import PytestRequest, reporter_mounts
+from agentbench.pytest_results.execution import execute_tests
+from agentbench.tasks.problem import PytestCommand
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.pytest_results.interpreters import NEWEST, interpreter, requirements
 

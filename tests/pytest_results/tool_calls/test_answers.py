@@ -5,8 +5,9 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.mcp.answers import call_result
-from agentbench.pytest_results.model import CaseResult, PytestResult, Summary
+from agentbench.mcp.pytest_tools import call_result
+from agentbench.pytest_results.execution import DiscoveredTests, PytestRun
+from agentbench.pytest_results.model import CaseResult, PytestResult, PytestSummary
 from agentbench.pytest_results.tool_calls import answers
 from agentbench.pytest_results.tool_calls.answers import (
     SIZE_LIMIT,
@@ -14,8 +15,7 @@ from agentbench.pytest_results.tool_calls.answers import (
     answer_to_run,
     size_of,
 )
-from agentbench.pytest_results.tool_calls.masking import Mask
-from agentbench.pytest_results.tools import Discovery, PytestRun
+from agentbench.pytest_results.tool_calls.path_masking import PathMask
 from agentbench.scoring.evidence import (
     CaseOutcome,
     CommandResult,
@@ -25,7 +25,7 @@ from agentbench.scoring.evidence import (
     ReportSource,
 )
 
-MASK = Mask(PurePosixPath("/srv/proj"))
+MASK = PathMask(PurePosixPath("/srv/proj"))
 
 
 def cases(count, outcome=CaseOutcome.PASSED, text=None):
@@ -44,7 +44,7 @@ def cases(count, outcome=CaseOutcome.PASSED, text=None):
 def a_run(tests, *, outcome=PytestOutcome.PASSED, text="", report=None, **command):
     result = PytestResult(
         exit_code=0,
-        summary=Summary(total=len(tests), passed=len(tests), collected=len(tests)),
+        summary=PytestSummary(total=len(tests), passed=len(tests), collected=len(tests)),
         tests=tests,
         json_report=report or {},
         text_output=text,
@@ -125,7 +125,7 @@ def test_the_diagnosis_of_an_error_is_cut_as_the_output_is():
 def test_thousands_of_ids_are_cut_and_counted():
     run = a_run(())
     ids = tuple(case.node_id for case in cases(10_000))
-    discovery = Discovery(node_ids=ids, collection_errors=(), run=run)
+    discovery = DiscoveredTests(node_ids=ids, collection_errors=(), run=run)
     answer = answer_to_discovery(discovery, MASK, timeout_s=5)
     assert size_of(answer) <= SIZE_LIMIT
     assert answer["message"] == "10000 tests"
@@ -136,7 +136,7 @@ def test_thousands_of_ids_are_cut_and_counted():
 
 def test_what_was_discovered_is_called_so_unless_something_is_wrong():
     run = a_run((), outcome=PytestOutcome.COLLECTION_ERROR)
-    discovery = Discovery(node_ids=(), collection_errors=(), run=run)
+    discovery = DiscoveredTests(node_ids=(), collection_errors=(), run=run)
     assert answer_to_discovery(discovery, MASK, timeout_s=5)["outcome"] == "collection_error"
     found = replace(discovery, run=a_run(()))
     assert answer_to_discovery(found, MASK, timeout_s=5)["outcome"] == "discovered"

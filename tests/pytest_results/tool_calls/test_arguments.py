@@ -4,7 +4,7 @@ from agentbench.pytest_results.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
     InvalidArgumentsError,
-    harmless_name,
+    escaped_name,
     read_arguments,
 )
 
@@ -68,7 +68,7 @@ def test_invisible_characters_are_refused_and_not_repeated(character):
 
 
 def test_names_that_a_caller_made_up_are_escaped_and_cut():
-    assert harmless_name("\x1b[31m\u202e") == r"'\x1b[31m\u202e'"
+    assert escaped_name("\x1b[31m\u202e") == r"'\x1b[31m\u202e'"
     (fault,) = faults_of(ExecuteArguments, {"x" * 10_000: 1})
     assert len(fault) < 120
 

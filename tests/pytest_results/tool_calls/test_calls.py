@@ -3,11 +3,11 @@ from threading import Event
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.pytest_results.run import reporter_mounts
+from agentbench.pytest_results.command import reporter_mounts
 from agentbench.pytest_results.tool_calls.arguments import DiscoverArguments, ExecuteArguments
-from agentbench.pytest_results.tool_calls.calls import Watch, call_tests
-from agentbench.pytest_results.tool_calls.project import project_in
-from agentbench.tasks.pytest_command import PytestCommand
+from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
+from agentbench.pytest_results.tool_calls.project import sandbox_project
+from agentbench.tasks.problem import PytestCommand
 from tests.fakes.local_sandbox import LocalSandbox
 
 
@@ -20,8 +20,8 @@ def sandbox(tmp_path, plain_python):
 
 
 def asked(sandbox, arguments, watch=None):
-    project = project_in(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
-    return call_tests(project, arguments, watch or Watch(cancel=Event()))
+    project = sandbox_project(sandbox, PytestCommand(as_module=True), env={}, isolated=True)
+    return call_tests(project, arguments, watch or CallControl(cancel=Event()))
 
 
 def test_a_run_and_a_discovery_are_answered_in_the_same_shape(sandbox):
@@ -47,5 +47,5 @@ def test_a_lost_sandbox_is_no_answer(sandbox):
 
 def test_whoever_follows_a_run_hears_of_its_end(sandbox):
     told = []
-    asked(sandbox, ExecuteArguments(), Watch(cancel=Event(), progress=told.append))
+    asked(sandbox, ExecuteArguments(), CallControl(cancel=Event(), progress=told.append))
     assert told[-1].done == 2

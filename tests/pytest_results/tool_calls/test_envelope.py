@@ -4,23 +4,27 @@ from pydantic import ValidationError
 
 from agentbench.pytest_results.model import PytestResult
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments, path_outside_root
-from agentbench.pytest_results.tool_calls.envelope import SERIALIZED, Envelope, output_schema
+from agentbench.pytest_results.tool_calls.envelope import (
+    SERIALIZED_FIELDS,
+    PytestAnswer,
+    output_schema,
+)
 from agentbench.scoring.evidence import PytestOutcome
 
 
 def test_every_field_that_the_serializer_shows_is_in_the_envelope():
     shown = {name for name, field in PytestResult.model_fields.items() if not field.exclude}
-    assert set(SERIALIZED) == shown
+    assert set(SERIALIZED_FIELDS) == shown
 
 
 def test_every_outcome_of_a_run_is_an_outcome_of_the_envelope():
     for outcome in PytestOutcome:
-        Envelope(status="success", outcome=outcome.value, message="")
+        PytestAnswer(status="success", outcome=outcome.value, message="")
 
 
 def test_an_outcome_that_is_not_in_the_table_is_refused():
     with pytest.raises(ValidationError):
-        Envelope(status="success", outcome="fine", message="")
+        PytestAnswer(status="success", outcome="fine", message="")
 
 
 @pytest.mark.parametrize("answer", [invalid_arguments(["a"]), path_outside_root("a")])

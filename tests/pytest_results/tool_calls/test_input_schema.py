@@ -1,11 +1,14 @@
 import jsonschema
 from pydantic import Field
 
-from agentbench.pytest_results.tool_calls.arguments import Arguments, ExecuteArguments
-from agentbench.pytest_results.tool_calls.input_schema import input_schema
+from agentbench.pytest_results.tool_calls.arguments import (
+    ExecuteArguments,
+    ToolArguments,
+    input_schema,
+)
 
 
-class _Own(Arguments):
+class _Own(ToolArguments):
     """Not for models."""
 
     number: int | None = Field(default=None, description="a number", ge=1)

@@ -3,16 +3,16 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.pytest_results.model import PytestResult, Summary
-from agentbench.pytest_results.tool_calls.outcomes import MISHAPS, message_of, signal_name
-from agentbench.pytest_results.tools import PytestRun
+from agentbench.pytest_results.execution import PytestRun
+from agentbench.pytest_results.model import PytestResult, PytestSummary
+from agentbench.pytest_results.tool_calls.envelope import ERROR_OF_OUTCOME, message_of, signal_name
 from agentbench.scoring.evidence import CommandResult, Ending, PytestOutcome, ReportSource
 
 
 def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
     result = PytestResult(
         exit_code=command.get("exit_code"),
-        summary=summary or Summary(),
+        summary=summary or PytestSummary(),
         outcome=outcome,
         source=ReportSource.STREAM,
         detail=detail,
@@ -67,7 +67,7 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
         ),
         (
             "failed",
-            {"summary": Summary(passed=3, failed=1, deselected=2, duration=1.5)},
+            {"summary": PytestSummary(passed=3, failed=1, deselected=2, duration=1.5)},
             "1 failed, 3 passed, 2 deselected in 1.50 s",
         ),
         ("no_tests", {}, "no tests in 0.00 s"),
@@ -84,7 +84,7 @@ def test_failing_tests_broken_files_and_no_tests_are_no_errors():
         PytestOutcome.NO_TESTS,
         PytestOutcome.COLLECTION_ERROR,
     }
-    assert set(PytestOutcome) - set(MISHAPS) == fine
+    assert set(PytestOutcome) - set(ERROR_OF_OUTCOME) == fine
 
 
 def test_a_command_that_exited_was_ended_by_no_signal():

@@ -1,17 +1,78 @@
-import sys
-from pathlib import Path
+from pathlib import PurePosixPath
 
-from agentbench.pytest_results.run import reporter_mounts
-from agentbench.pytest_results.tool_calls.project import project_in
-from agentbench.tasks.pytest_command import PytestCommand
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.tool_calls.arguments import (
+    InvalidArgumentsError,
+    PathOutsideRootError,
+)
+from agentbench.pytest_results.tool_calls.project import (
+    ResolvedPaths,
+    check_targets,
+    resolve_on_host,
+    sandbox_resolver,
+)
+from agentbench.sandbox.interface import Command
 from tests.fakes.local_sandbox import LocalSandbox
 
 
-def test_a_sandbox_that_is_open_stays_open_from_call_to_call(tmp_path):
-    sandbox = LocalSandbox(tmp_path / "sandbox", Path(sys.executable), reporter_mounts())
-    project = project_in(sandbox, PytestCommand(as_module=True), env={"A": "b"}, isolated=True)
-    for _ in range(2):
-        with project.open() as opened:
-            assert opened is sandbox
-    assert (project.root, project.env, project.runs_at_once) == (sandbox.workspace, {"A": "b"}, 1)
-    assert project.mask.text(f"{sandbox.workspace}/a.py {sandbox.results}/x") == "a.py <host>"
+@pytest.fixture
+def root(tmp_path):
+    root = tmp_path / "root"
+    (root / "tests").mkdir(parents=True)
+    (root / "tests" / "test_a.py").touch()
+    (root / "tests" / "odd[1].py").touch()
+    (root / "inside").symlink_to("tests")
+    (root / "outside").symlink_to(tmp_path)
+    (root / "loop").symlink_to("loop")
+    return PurePosixPath(root)
+
+
+@pytest.mark.parametrize(
+    "path", ["tests", "tests/test_a.py", ".", "inside/test_a.py", "./tests", "tests/odd[1].py"]
+)
+def test_what_is_there_and_inside_may_be_tested(root, path):
+    check_targets("paths", [path, str(root / path)], root, resolve_on_host)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["..", "../root", "tests/../tests", "outside", "/", "/etc", "outside[x]"],
+)
+def test_what_leads_outside_or_climbs_is_refused(root, path):
+    with pytest.raises(PathOutsideRootError, match=r"paths\[1\]: leads out"):
+        check_targets("paths", ["tests", path], root, resolve_on_host)
+
+
+@pytest.mark.parametrize("path", ["nowhere", "tests/nowhere.py", "loop", "a" * 3000, "tests::x"])
+def test_what_is_not_there_is_said(root, path):
+    with pytest.raises(InvalidArgumentsError, match=r"paths\[0\]: no such file"):
+        check_targets("paths", [path], root, resolve_on_host)
+
+
+def test_of_an_id_the_file_counts(root):
+    check_targets("node_ids", ["tests/test_a.py::test_x[../../etc]"], root, resolve_on_host)
+    with pytest.raises(PathOutsideRootError):
+        check_targets("node_ids", ["outside/x.py::tests"], root, resolve_on_host)
+
+
+def test_a_sandbox_follows_links_as_this_machine_does(root, tmp_path, plain_python):
+    sandbox = LocalSandbox(tmp_path / "sandbox", plain_python, reporter_mounts())
+    paths = [str(root / name) for name in ("inside", "outside", "loop", "nowhere", "tests/\u00fc")]
+    assert sandbox_resolver(sandbox)(paths) == resolve_on_host(paths)
+
+
+def test_a_sandbox_that_cannot_tell_is_lost(tmp_path, plain_python):
+    class Mute(LocalSandbox):
+        def run(self, command):
+            return super().run(Command(argv=("false",), timeout=command.timeout))
+
+    sandbox = Mute(tmp_path / "sandbox", plain_python, ())
+    with pytest.raises(SandboxError, match="paths could not be checked"):
+        sandbox_resolver(sandbox)(["/x"])
+
+
+def test_an_answer_names_every_path():
+    assert ResolvedPaths(paths=("/a",), there=(True,)).paths == ("/a",)

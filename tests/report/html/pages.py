@@ -4,9 +4,8 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
-from agentbench.report.html.page import pieces
-from agentbench.report.html.shown_run import ShownRun
-from agentbench.report.reported_run import ReportedRun
+from agentbench.report.html.page import html_chunks
+from agentbench.report.reported_run import ReportedRun, TimedRun
 from benchmarks.synthetic_run import Wanted, write_run
 
 VOID = frozenset(
@@ -56,11 +55,11 @@ class Parsed(HTMLParser):
         return Counter(tag for tag, _ in self.elements)
 
 
-def made(runs_dir: Path, **wanted) -> ShownRun:
+def made(runs_dir: Path, **wanted) -> TimedRun:
     """A synthetic run, read as a report does."""
-    return ShownRun.of(ReportedRun.read(write_run(Wanted(runs_dir=runs_dir, **wanted))))
+    return TimedRun.of(ReportedRun.read(write_run(Wanted(runs_dir=runs_dir, **wanted))))
 
 
-def page_of(*runs: ShownRun) -> str:
+def page_of(*runs: TimedRun) -> str:
     """The page of some runs."""
-    return "".join(pieces(runs))
+    return "".join(html_chunks(runs))

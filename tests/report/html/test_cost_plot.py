@@ -1,7 +1,7 @@
-from agentbench.report.html.cost_plot import cost_plot
+from agentbench.attempt.record import UsageRecord
+from agentbench.report.html.rate_plots import cost_plot
 from agentbench.report.leaderboard import Entrant, leaderboard
-from agentbench.runs.headline import Headline
-from agentbench.runs.record import UsageRecord
+from agentbench.runs.store.summaries import AttemptSummary
 from tests.runs.records import failed, resolved
 
 
@@ -11,7 +11,9 @@ def plot(*costs):
     for number, cost in enumerate(costs):
         usage = None if cost == "no" else UsageRecord(cost_usd=cost)
         made = [resolved(task_id="a", usage=usage), failed(task_id="b", usage=usage)]
-        entrants.append(Entrant(name=f"run-{number}", attempts=[Headline.of(m) for m in made]))
+        entrants.append(
+            Entrant(name=f"run-{number}", attempts=[AttemptSummary.of(m) for m in made])
+        )
         metered.append(usage is not None)
     labels = [f"label-{number}" for number in range(len(costs))]
     return cost_plot(leaderboard(entrants, with_groups=False), labels, metered)

@@ -1,14 +1,14 @@
-from agentbench.report.html.heat_map import Cell, heat_map
-from agentbench.runs.headline import Headline
+from agentbench.report.html.heat_map import HeatMapCell, heat_map
+from agentbench.runs.store.summaries import AttemptSummary
 from tests.runs.records import failed, resolved
 
-GOOD, BAD = Headline.of(resolved()), Headline.of(failed())
+GOOD, BAD = AttemptSummary.of(resolved()), AttemptSummary.of(failed())
 
 
 def attempts(**outcomes):
     """Of each task one attempt a letter: + resolved, - not."""
     return [
-        Headline.of((resolved if sign == "+" else failed)(task_id=task, attempt=number))
+        AttemptSummary.of((resolved if sign == "+" else failed)(task_id=task, attempt=number))
         for task, signs in outcomes.items()
         for number, sign in enumerate(signs, start=1)
     ]
@@ -18,8 +18,8 @@ def test_the_hardest_tasks_come_first_with_their_counts():
     shown = heat_map([attempts(a="+-", b="++"), attempts(b="+", c="-")])
     assert [task for task, _ in shown.rows] == ["c", "a", "b"]
     cells = dict(shown.rows)
-    assert cells["a"] == (Cell(resolved=1, total=2), None)
-    assert cells["b"] == (Cell(resolved=2, total=2), Cell(resolved=1, total=1))
+    assert cells["a"] == (HeatMapCell(resolved=1, total=2), None)
+    assert cells["b"] == (HeatMapCell(resolved=2, total=2), HeatMapCell(resolved=1, total=1))
     assert shown.note == "The hardest tasks come first."
 
 
@@ -41,9 +41,9 @@ def test_no_task_is_lost_however_many_there_are():
 
 
 def test_colours_tell_none_some_and_all():
-    levels = [Cell(resolved=n, total=10).level for n in range(11)]
+    levels = [HeatMapCell(resolved=n, total=10).level for n in range(11)]
     assert levels == [0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4]
-    assert [Cell(resolved=n, total=1).level for n in (0, 1)] == [0, 4]
+    assert [HeatMapCell(resolved=n, total=1).level for n in (0, 1)] == [0, 4]
 
 
 def test_no_runs_tasks_make_no_rows():

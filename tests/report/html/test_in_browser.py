@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from msgspec.structs import replace
 
-from agentbench.report.html.shown_run import ShownRun
+from agentbench.report.reported_run import TimedRun
 from tests.hostile_texts import HOSTILE
 from tests.report.html.pages import made, page_of
 
@@ -38,7 +38,7 @@ def _hostile(run):
         replace(one, detail=HOSTILE[number % len(HOSTILE)])
         for number, one in enumerate(run.attempts)
     ]
-    return ShownRun(name=run.name, attempts=attempts, starts=run.starts)
+    return TimedRun(name=run.name, attempts=attempts, starts=run.starts)
 
 
 class Watch:

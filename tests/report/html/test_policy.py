@@ -1,7 +1,7 @@
 import base64
 import hashlib
 
-from agentbench.report.html.policy import content_policy
+from agentbench.report.html.page import content_policy
 
 
 def digest(text):

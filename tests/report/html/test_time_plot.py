@@ -1,7 +1,7 @@
 import re
 
-from agentbench.report.html.time_plot import _counts, _lanes, time_plot
-from tests.report.html.test_shown_run import run_of
+from agentbench.report.html.attempt_plots import _counts, _lanes, time_plot
+from tests.report.test_shown_run import run_of
 
 
 def test_facts_of_the_run_are_told():

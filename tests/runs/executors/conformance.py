@@ -1,16 +1,16 @@
 """What every executor must do, whatever makes its attempts."""
 
-from agentbench.runs.executors.interface import Ended, Executor
-from agentbench.runs.plan import Planned
+from agentbench.runs.executors.interface import Executor, FinishedAttempt
+from agentbench.runs.plan import PlannedAttempt
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason
 
 _LONG = 240.0  # seconds; a worker of a loaded machine may take a minute to start
 
 
-def all_ended(executor: Executor, count: int) -> list[Ended]:
+def all_ended(executor: Executor, count: int) -> list[FinishedAttempt]:
     """That many, in the order that they ended in."""
-    over: list[Ended] = []
+    over: list[FinishedAttempt] = []
     while len(over) < count:
         some = executor.ended(within=_LONG)
         assert some, f"{count - len(over)} did not end"
@@ -22,7 +22,7 @@ class ExecutorConformance:
     """Wants the fixtures `executor` (two slots, an agent that does nothing), `store` and `task`."""
 
     def test_a_try_ends_with_its_record_on_disk(self, executor, store, task):
-        planned = Planned(task=task, attempt=1)
+        planned = PlannedAttempt(task=task, attempt=1)
         with executor:
             executor.start(planned)
             (over,) = all_ended(executor, 1)
@@ -34,7 +34,7 @@ class ExecutorConformance:
 
     def test_its_files_are_in_its_folder(self, executor, store, task):
         with executor:
-            executor.start(Planned(task=task, attempt=3))
+            executor.start(PlannedAttempt(task=task, attempt=3))
             (over,) = all_ended(executor, 1)
         folder = store.folder_of(over.record)
         assert folder.name == "3"
@@ -44,7 +44,7 @@ class ExecutorConformance:
     def test_a_second_try_is_kept_beside_the_first(self, executor, store, task):
         with executor:
             for retry_of in (None, 1):
-                executor.start(Planned(task=task, attempt=1))
+                executor.start(PlannedAttempt(task=task, attempt=1))
                 (over,) = all_ended(executor, 1)
                 assert over.record.retry_of == retry_of
         assert len(store.read().records) == 2
@@ -52,7 +52,7 @@ class ExecutorConformance:
     def test_several_are_under_way_and_none_is_lost(self, executor, store, task):
         with executor:
             for number in (1, 2):
-                executor.start(Planned(task=task, attempt=number))
+                executor.start(PlannedAttempt(task=task, attempt=number))
             over = all_ended(executor, 2)
         assert {each.planned.attempt for each in over} == {1, 2}
         assert store.read().records == tuple(each.record for each in over)

@@ -6,19 +6,18 @@ from dataclasses import replace
 import pytest
 
 from agentbench import __version__
-from agentbench.agents.noop import NoopAgent
+from agentbench.agents.reference import NoopAgent
 from agentbench.runs.capacity import Capacity
-from agentbench.runs.executor_name import ExecutorName
-from agentbench.runs.executors.errand import Errand, Orders
-from agentbench.runs.executors.node_model import ModelOrders
+from agentbench.runs.environment import ExecutorName
+from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig, WorkerModel
 from agentbench.runs.options import RunOptions
-from agentbench.runs.plan import Plan, Planned
+from agentbench.runs.plan import Plan, PlannedAttempt
 from agentbench.runs.resume import resume_run
-from agentbench.runs.schedule import Schedule, run_attempts, was_interrupted
+from agentbench.runs.scheduler import Schedule, run_attempts, was_interrupted
 from agentbench.runs.start import start_run
-from agentbench.runs.store import RunStore
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.task import ControlLevel
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_model import Asked, Say, ScriptedModel
@@ -29,12 +28,12 @@ from tests.runs.records import RUN, configuration
 
 pytestmark = [needs_ray, quiet_ray]
 
-ORDERS = Orders(
+ORDERS = WorkerConfig(
     run_id=RUN,
     agentbench_version=__version__,
     agent="noop",
     agent_command=None,
-    model=ModelOrders(),
+    model=WorkerModel(),
     sandbox=local_provider().name,
     use_cache=True,
     registry=None,
@@ -123,7 +122,7 @@ def _mends(asked: Asked) -> Say:
 
 def test_the_record_says_which_node_it_came_from(on_cluster, task):
     with on_cluster() as executor:
-        executor.start(Planned(task=task, attempt=1))
+        executor.start(PlannedAttempt(task=task, attempt=1))
         (over,) = all_ended(executor, 1)
     assert over.record.environment.facts["node"]
     assert over.record.timing.queue_wait_s >= 0
@@ -131,7 +130,7 @@ def test_the_record_says_which_node_it_came_from(on_cluster, task):
 
 def test_a_node_with_another_agentbench_makes_nothing(on_cluster, task):
     with on_cluster(orders={"agentbench_version": "0.0.0"}) as executor:
-        executor.start(Planned(task=task, attempt=1))
+        executor.start(PlannedAttempt(task=task, attempt=1))
         (over,) = all_ended(executor, 1)
     assert over.record.failure_reason is FailureReason.SANDBOX_ERROR
     assert over.record.fault is Fault.INFRASTRUCTURE
@@ -142,19 +141,19 @@ def test_ctrl_c_ends_what_is_under_way_and_what_has_not_begun(on_cluster, store,
     shop = workshop()
     with on_cluster(shop, make=_interruptible) as executor:
         for attempt in (1, 2, 3):
-            executor.start(Planned(task=task, attempt=attempt))
+            executor.start(PlannedAttempt(task=task, attempt=attempt))
         shop.cancel.set()
         over = all_ended(executor, 3)
     assert all(was_interrupted(each.record) for each in over)
     assert len(store.read().records) == 3
 
 
-def _interruptible(_errand: Errand):
+def _interruptible(_errand: RemoteAttempt):
     while True:
         threading.Event().wait(0.1)
 
 
-def _dies(_errand: Errand):
+def _dies(_errand: RemoteAttempt):
     import os
 
     os._exit(9)
@@ -162,21 +161,21 @@ def _dies(_errand: Errand):
 
 def test_a_process_that_dies_is_the_infrastructure_s_fault(on_cluster, store, task):
     with on_cluster(make=_dies) as executor:
-        executor.start(Planned(task=task, attempt=1))
+        executor.start(PlannedAttempt(task=task, attempt=1))
         (over,) = all_ended(executor, 1)
     assert over.record.fault is Fault.INFRASTRUCTURE
     assert over.record.failure_reason is FailureReason.SANDBOX_ERROR
     assert store.read().records == (over.record,)
 
 
-def _bug(_errand: Errand):
+def _bug(_errand: RemoteAttempt):
     raise ZeroDivisionError("a bug")
 
 
 def test_a_bug_is_not_taken_for_an_attempt_s_end(on_cluster, task):
     executor = on_cluster(make=_bug)
     for attempt in (1, 2):
-        executor.start(Planned(task=task, attempt=attempt))
+        executor.start(PlannedAttempt(task=task, attempt=attempt))
     with pytest.raises(ZeroDivisionError):
         all_ended(executor, 2)
     with pytest.raises(ZeroDivisionError):  # the other one's, and no waiting for the first
@@ -214,7 +213,7 @@ def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
 def test_what_is_on_the_cluster_is_on_the_board_until_it_is_back(on_cluster, workshop, task):
     shop = workshop()
     with on_cluster(shop) as executor:
-        executor.start(Planned(task=task, attempt=4))
+        executor.start(PlannedAttempt(task=task, attempt=4))
         (entry,) = shop.board.under_way()
         assert (entry.task_id, entry.attempt, entry.where) == (task.id, 4, "the cluster")
         all_ended(executor, 1)

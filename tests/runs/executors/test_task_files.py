@@ -1,15 +1,14 @@
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.runs.executors import task_files
-from agentbench.runs.executors.baggage import Packed
-from agentbench.runs.executors.task_files import packed_task, unpacked_task
-from agentbench.stages.preparation import tree_digest
-from agentbench.tasks.source import RepoSource
+from agentbench.runs.executors import attempt_archive
+from agentbench.runs.executors.attempt_archive import FolderArchive, pack_task, unpack_task
+from agentbench.tasks.mirror import tree_digest
+from agentbench.tasks.task import RepoSource
 
 
 def test_a_node_has_the_same_files_in_a_place_of_its_own(task, tmp_path):
-    there = unpacked_task(task, packed_task(task), tmp_path)
+    there = unpack_task(task, pack_task(task), tmp_path)
     assert there.folder.is_relative_to(tmp_path)
     assert there.source.files is not None
     assert there.source.files.is_relative_to(tmp_path)
@@ -19,10 +18,10 @@ def test_a_node_has_the_same_files_in_a_place_of_its_own(task, tmp_path):
 
 
 def test_they_are_written_once(task, tmp_path):
-    content = packed_task(task)
-    first = unpacked_task(task, content, tmp_path)
+    content = pack_task(task)
+    first = unpack_task(task, content, tmp_path)
     (first.folder / "marked").touch()
-    again = unpacked_task(task, content, tmp_path)
+    again = unpack_task(task, content, tmp_path)
     assert (again.folder / "marked").exists()
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == [task.digest]
 
@@ -36,7 +35,7 @@ def test_a_bundle_and_a_dockerfile_go_with_it(task, tmp_path):
     environment = task.environment.model_copy(update={"dockerfile": folder / "Dockerfile"})
     changed = {"folder": folder, "source": source, "environment": environment}
     moved = task.model_copy(update=changed)
-    there = unpacked_task(moved, packed_task(moved), tmp_path / "cache")
+    there = unpack_task(moved, pack_task(moved), tmp_path / "cache")
     assert there.environment.dockerfile.read_text() == "Dockerfile"
     assert there.source.url.startswith(str(tmp_path / "cache"))
 
@@ -44,10 +43,12 @@ def test_a_bundle_and_a_dockerfile_go_with_it(task, tmp_path):
 def test_a_url_is_left_as_it_is(task, tmp_path):
     source = RepoSource(url="https://host.example/repo", commit="c" * 40)
     moved = task.model_copy(update={"source": source})
-    assert unpacked_task(moved, packed_task(moved), tmp_path).source == source
+    assert unpack_task(moved, pack_task(moved), tmp_path).source == source
 
 
 def test_a_task_that_is_too_large_says_what_to_do(task, monkeypatch):
-    monkeypatch.setattr(task_files, "pack", lambda _: Packed(content=b"", left_out=("repo/big",)))
+    monkeypatch.setattr(
+        attempt_archive, "pack", lambda _: FolderArchive(content=b"", left_out=("repo/big",))
+    )
     with pytest.raises(UsageError, match="give its repository as a URL"):
-        packed_task(task)
+        pack_task(task)

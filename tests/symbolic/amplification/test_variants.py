@@ -3,9 +3,8 @@
 import ast
 from random import Random
 
-from agentbench.symbolic.amplification.cases import with_one_case
-from agentbench.symbolic.amplification.texts import other_texts
-from agentbench.symbolic.amplification.variants import Amplified, amplify, changed_name, reduced
+from agentbench.symbolic.amplification.function_edits import other_texts, with_one_case
+from agentbench.symbolic.amplification.variants import AmplifiedTests, amplify, changed_name, reduce
 
 SOURCE = '''
 """A file."""
@@ -40,7 +39,7 @@ class TestRefusals:
 '''
 
 
-def amplified(source: str = SOURCE, most: int = 40, seed: int = 0) -> Amplified:
+def amplified(source: str = SOURCE, most: int = 40, seed: int = 0) -> AmplifiedTests:
     found = amplify(source, seed=seed, most=lambda _name: most)
     assert found is not None
     return found
@@ -163,7 +162,7 @@ def test_cases_that_are_not_written_down_are_left_alone() -> None:
 def test_of_several_changes_each_part_is_made() -> None:
     made = amplified(most=200)
     name = next(name for name, one in made.variants.items() if len(one.changes) == 3)
-    fewer = reduced(SOURCE, made, [name])
+    fewer = reduce(SOURCE, made, [name])
     assert fewer is not None
     whole = set(made.variants[name].changes)
     parts = [set(one.changes) for one in fewer.variants.values()]
@@ -176,7 +175,7 @@ def test_of_several_changes_each_part_is_made() -> None:
 def test_of_one_change_there_is_no_part() -> None:
     made = amplified()
     single = [name for name, one in made.variants.items() if len(one.changes) == 1]
-    assert reduced(SOURCE, made, single) is None
+    assert reduce(SOURCE, made, single) is None
 
 
 def test_tests_of_the_same_name_in_two_classes_are_told_apart() -> None:

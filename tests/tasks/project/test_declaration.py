@@ -1,26 +1,18 @@
 import pytest
 
-from agentbench.tasks.project.declaration import (
-    Bundle,
-    Declaration,
-    Purpose,
-    distribution_of,
-    purpose_of,
-    pythons_of,
-    usable,
-)
+from agentbench.tasks.project.declaration import distribution_of, named_requirements, ProjectDeclaration, purpose_of, pythons_of, RequirementGroup, RequirementPurpose
 
 
 @pytest.mark.parametrize(
     "name", ["test", "tests", "testing", "Test", "unit-tests", "pytest", "dev-test", "test_extra"]
 )
 def test_names_that_speak_of_tests(name):
-    assert purpose_of(name) is Purpose.TESTS
+    assert purpose_of(name) is RequirementPurpose.TESTS
 
 
 @pytest.mark.parametrize("name", ["dev", "develop", "development", "developer", "dev-extras"])
 def test_names_that_speak_of_development(name):
-    assert purpose_of(name) is Purpose.DEVELOPMENT
+    assert purpose_of(name) is RequirementPurpose.DEVELOPMENT
 
 
 @pytest.mark.parametrize("name", ["docs", "contest", "latest", "device", "all", ""])
@@ -35,7 +27,7 @@ def test_only_minor_versions_of_python_3_are_taken_from_classifiers():
 
 def test_options_paths_and_addresses_are_no_requirements_by_name():
     said = ["pytest>=7", "-e .", "./local", "x @ https://example.org/x.tar.gz", "{posargs}"]
-    assert usable(said) == ("pytest>=7",)
+    assert named_requirements(said) == ("pytest>=7",)
 
 
 def test_a_requirement_has_the_normalised_name_of_its_distribution():
@@ -43,8 +35,8 @@ def test_a_requirement_has_the_normalised_name_of_its_distribution():
 
 
 def test_two_declarations_together_say_what_both_say():
-    one = Declaration(requires_python=(">=3.8",), bundles=(Bundle(where="a", purpose=Purpose(1)),))
-    both = one.with_(Declaration(installable=True, requires_python=("<4",)))
+    one = ProjectDeclaration(requires_python=(">=3.8",), bundles=(RequirementGroup(where="a", purpose=RequirementPurpose(1)),))
+    both = one.with_(ProjectDeclaration(installable=True, requires_python=("<4",)))
     assert both.installable
     assert both.requires_python == (">=3.8", "<4")
     assert both.bundles == one.bundles

@@ -1,87 +1,62 @@
-import tomllib
+import pytest
 
-from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
-
-
-def declared(text: str):
-    return read_pyproject(tomllib.loads(text))
+from agentbench.tasks.project.declaration import RequirementPurpose
+from agentbench.tasks.project.pyproject import pip_specifier, read_poetry
 
 
-def test_the_projects_own_table_is_read():
-    found = declared(
-        """
-        [build-system]
-        requires = ["hatchling", "hatch-vcs"]
-        [project]
-        name = "x"
-        requires-python = ">=3.9"
-        classifiers = ["Programming Language :: Python :: 3.12"]
-        dependencies = ["attrs>=20"]
-        [project.optional-dependencies]
-        test = ["pytest", "hypothesis>=6"]
-        docs = ["sphinx"]
-        """
+@pytest.mark.parametrize(
+    ("constraint", "specifier"),
+    [
+        ("^1.2.3", ">=1.2.3,<2"),
+        ("^0.2.3", ">=0.2.3,<0.3"),
+        ("^0.0.3", ">=0.0.3,<0.0.4"),
+        ("^0", ">=0,<1"),
+        ("~1.2.3", ">=1.2.3,<1.3"),
+        ("~1", ">=1,<2"),
+        ("~=1.4", "~=1.4"),
+        ("*", ""),
+        ("1.2.3", "==1.2.3"),
+        (">=1.2, <2", ">=1.2,<2"),
+        ("^2.7 || ^3.5", ">=2.7,<3"),
+        ("^not-a-version", ""),
+    ],
+)
+def test_constraints_in_the_words_of_pip(constraint, specifier):
+    assert pip_specifier(constraint) == specifier
+
+
+def test_groups_and_dev_dependencies_are_bundles():
+    declared = read_poetry(
+        {
+            "name": "x",
+            "dependencies": {"python": "^3.8", "attrs": "^21"},
+            "dev-dependencies": {"black": "*"},
+            "group": {"test": {"dependencies": {"pytest": "^7", "python": "^3.9"}}},
+            "extras": {"tests": ["mock"], "docs": ["sphinx"]},
+        }
     )
-    assert found.installable
-    assert found.requires_python == (">=3.9",)
-    assert found.pythons == ("3.12",)
-    assert found.requirements == ("attrs>=20",)
-    assert found.build_requirements == ("hatchling", "hatch-vcs")
-    (bundle,) = found.bundles
-    assert bundle.where == "extra `test` of pyproject.toml"
-    assert bundle.extras == ("test",)
-    assert bundle.held == ("pytest", "hypothesis>=6")
+    assert declared.installable
+    assert declared.requires_python == (">=3.8,<4",)
+    assert declared.requirements == ("attrs>=21,<22",)
+    assert [(b.purpose, b.extras, b.requirements) for b in declared.bundles] == [
+        (RequirementPurpose.TESTS, ("tests",), ()),
+        (RequirementPurpose.TESTS, (), ("pytest>=7,<8",)),
+        (RequirementPurpose.DEVELOPMENT, (), ("black",)),
+    ]
 
 
-def test_groups_are_written_out_with_those_that_they_include():
-    found = declared(
-        """
-        [dependency-groups]
-        base = ["attrs"]
-        tests = ["pytest", {include-group = "base"}]
-        lint = ["ruff"]
-        """
+def test_a_table_gives_version_extras_and_markers_and_a_path_is_left_out():
+    wanted = {
+        "a": {"version": "^1", "extras": ["x", "y"], "markers": "os_name == 'nt'"},
+        "b": {"path": "../b"},
+        "c": {"version": "1", "optional": True},
+        "d": [{"version": "2"}, {"version": "3"}],
+    }
+    assert read_poetry({"dependencies": wanted}).requirements == (
+        "a[x,y]>=1,<2 ; os_name == 'nt'",
+        "d==2",
     )
-    (bundle,) = found.bundles
-    assert bundle.requirements == ("pytest", "attrs")
-    assert bundle.extras == ()
 
 
-def test_a_group_that_includes_itself_gives_what_it_names():
-    found = declared('[dependency-groups]\ntest = ["pytest", {include-group = "test"}]')
-    assert found.bundles[0].requirements == ("pytest",)
-
-
-def test_the_tables_of_pdm_hatch_uv_and_poetry_are_read():
-    found = declared(
-        """
-        [tool.pdm.dev-dependencies]
-        test = ["a"]
-        [tool.hatch.envs.test]
-        dependencies = ["b"]
-        extra-dependencies = ["c"]
-        [tool.uv]
-        dev-dependencies = ["d"]
-        [tool.poetry.group.test.dependencies]
-        e = "*"
-        """
-    )
-    assert [bundle.requirements for bundle in found.bundles] == [("a",), ("b", "c"), ("d",), ("e",)]
-
-
-def test_a_file_without_a_build_says_nothing_of_installing():
-    assert not declared("[tool.black]\nline-length = 88").installable
-
-
-def test_values_of_wrong_types_count_as_not_said():
-    found = declared(
-        'project = "x"\n[tool]\npoetry = 3\n[dependency-groups]\ntest = "pytest"\ndev = [3]'
-    )
-    assert not found.installable
-    assert all(bundle.requirements for bundle in found.bundles)
-
-
-def test_what_is_no_toml_is_an_empty_table():
-    assert parse_toml("[[[") == {}
-    assert parse_toml(None) == {}
-    assert parse_toml("a = " + "[" * 100_000) == {}
+def test_a_project_without_poetry_says_nothing():
+    assert not read_poetry({}).installable

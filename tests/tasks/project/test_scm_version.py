@@ -11,8 +11,8 @@ from packaging.version import Version
 from vcs_versioning import VcsEnvironment
 
 from agentbench.tasks.mirror import Mirror, Mirrors
-from agentbench.tasks.project.scm_version import scm_version
-from agentbench.tasks.source import RepoSource
+from agentbench.tasks.project.versions import scm_version
+from agentbench.tasks.task import RepoSource
 from tests.tasks.origins import Origin, run_git
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # what setuptools-scm cannot read

@@ -1,1 +1,1 @@
-"""The built-in agent: a model, a few tools, and a loop that reads in one sitting."""
+"""The built-in agent: a model with a few tools, in a loop on this machine."""

@@ -1,30 +1,73 @@
-"""The built-in agent: asks the model, does what it calls for, and asks again until it submits."""
+"""The built-in agent: runs the tools that its model calls, and repeats until it submits."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import metadata
+from importlib.resources import files
+from pathlib import PurePosixPath
 
-from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
+from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm import endings
-from agentbench.agents.llm.clients.choose import client_for
-from agentbench.agents.llm.clients.interface import Client
-from agentbench.agents.llm.context import Memory, tokens_of_tools
-from agentbench.agents.llm.context_windows import context_window
-from agentbench.agents.llm.conversation import Answer, Reply, Stop, ToolCall, Turn
-from agentbench.agents.llm.retrying import GaveUpError, asked_until_answered
-from agentbench.agents.llm.tally import Tally
-from agentbench.agents.llm.telling import note_on, opening
-from agentbench.agents.llm.tools.tool import Desk, Effect
-from agentbench.agents.llm.tools.workbench import EFFECTS, specs, use
-from agentbench.agents.model_door import ModelErrorKind
-from agentbench.distribution import DISTRIBUTION
+from agentbench.agents.llm.context import ConversationMemory, tokens_of_tools
+from agentbench.agents.llm.endings import AttemptCounts, NoAnswerError, complete_with_retries
+from agentbench.agents.llm.tools.tool import ToolContext, ToolEffect
+from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL, tool_specs, use_tool
+from agentbench.core.extras import DISTRIBUTION
 from agentbench.errors import LLMError
-from agentbench.pytest_results.tool_calls.project import project_in
+from agentbench.models.conversation import (
+    Conversation,
+    ConversationTurn,
+    ModelAnswer,
+    ModelClient,
+    ModelToolCall,
+    StopReason,
+    ToolReply,
+)
+from agentbench.models.formats.registry import open_client
+from agentbench.models.interface import ModelEndpoint, ModelErrorKind
+from agentbench.models.model_catalogue import context_window
+from agentbench.pytest_results.tool_calls.project import sandbox_project
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import AgentEnding
-from agentbench.tasks.problem import Problem
-from agentbench.tasks.pytest_command import parse_pytest_command
+from agentbench.tasks.problem import Problem, parse_pytest_command
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def prompt(name: str, **values: str) -> str:
+    """The text of a file, each `{name}` in it replaced by its value.
+
+    Raises:
+        KeyError: the file has a place that no value is given for.
+    """
+    text = (
+        files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8").strip()
+    )
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+
+def opening_conversation(
+    problem: Problem, workspace: PurePosixPath, budget: Budget
+) -> Conversation:
+    """The conversation before its first answer."""
+    task = prompt(
+        "task",
+        instruction=problem.instruction.strip(),
+        workspace=str(workspace),
+        test_command=problem.test_command,
+        max_steps=str(budget.max_steps),
+        minutes=f"{max(1, round(budget.timeout.total_seconds() / 60))}",
+    )
+    return Conversation(system=prompt("system"), task=task)
+
+
+def note_about(answer: ModelAnswer) -> str:
+    """What is to be said about an answer itself; most often nothing."""
+    if answer.stop is StopReason.CUT_OFF:
+        return prompt("cut_off")
+    return "" if answer.tool_calls else prompt("reminder")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +102,7 @@ class LlmAgent:
         return True
 
     def solve(
-        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelDoor | None
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Work on the problem until the model submits, or something ends it first.
 
@@ -70,22 +113,29 @@ class LlmAgent:
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
         command = parse_pytest_command(problem.test_command)
-        project = project_in(sandbox, command, env=problem.test_env, isolated=True)
-        desk = Desk(sandbox=sandbox, budget=budget, project=project)
-        room = context_window(model.model).room - tokens_of_tools(specs())
-        with client_for(model) as client:
-            memory = Memory(opening(problem, sandbox.workspace, budget), room)
-            outcome = _Attempt(self, desk, model, client, memory).work()
+        project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
+        desk = ToolContext(sandbox=sandbox, budget=budget, project=project)
+        room = context_window(model.model).room - tokens_of_tools(tool_specs())
+        with open_client(model) as client:
+            memory = ConversationMemory(
+                opening_conversation(problem, sandbox.workspace, budget), room
+            )
+            outcome = _AgentLoop(self, desk, model, client, memory).work()
         return replace(outcome, usage=model.facts().usage)
 
 
-class _Attempt:
+class _AgentLoop:
     def __init__(
-        self, settings: LlmAgent, desk: Desk, model: ModelDoor, client: Client, memory: Memory
+        self,
+        settings: LlmAgent,
+        desk: ToolContext,
+        model: ModelEndpoint,
+        client: ModelClient,
+        memory: ConversationMemory,
     ) -> None:
         self._settings, self._desk, self._model = settings, desk, model
         self._client, self._memory = client, memory
-        self._budget, self._tally = desk.budget, Tally()
+        self._budget, self._tally = desk.budget, AttemptCounts()
 
     def work(self) -> AgentOutcome:
         """The loop: an answer of the model, what it calls for, the next answer."""
@@ -98,52 +148,56 @@ class _Attempt:
             self._tally.steps += 1
             try:
                 outcome = self._carried_out(self._ask())
-            except GaveUpError as error:
+            except NoAnswerError as error:
                 return endings.unanswered(self._tally, self._budget, self._model, error)
         return outcome
 
-    def _ask(self) -> Answer:
+    def _ask(self) -> ModelAnswer:
         """The next answer; a conversation that is too long for the model is cut down, once."""
         try:
             return self._ask_patiently()
-        except GaveUpError as error:
+        except NoAnswerError as error:
             if error.failure.kind is not ModelErrorKind.CONTEXT_LENGTH:
                 raise
         self._memory.shrink()
         return self._ask_patiently()
 
-    def _ask_patiently(self) -> Answer:
+    def _ask_patiently(self) -> ModelAnswer:
         said, settings = self._memory.conversation, self._settings
-        return asked_until_answered(
-            lambda timeout: self._client.complete(said, specs(), timeout=timeout),
+        return complete_with_retries(
+            lambda timeout: self._client.complete(said, tool_specs(), timeout=timeout),
             self._budget,
             tries=settings.tries,
             sleep=settings.sleep,
         )
 
-    def _carried_out(self, answer: Answer) -> AgentOutcome | None:
+    def _carried_out(self, answer: ModelAnswer) -> AgentOutcome | None:
         """Do all that an answer calls for, in order; how the attempt ended, if it did."""
-        if answer.stop is Stop.REFUSED:
+        if answer.stop is StopReason.REFUSED:
             return endings.refused(self._tally, answer)
-        replies: list[Reply] = []
+        replies: list[ToolReply] = []
         for call in answer.tool_calls:
             replies.append(self._use(call, replies))
             if not self._budget.remaining():
                 return endings.out_of_time(self._tally, self._budget)
-            if EFFECTS.get(call.name) is Effect.SUBMITS and not replies[-1].failed:
+            if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and not replies[-1].failed:
                 return self._tally.outcome(AgentEnding.SUBMITTED)
         self._tally.end_step(replies)
-        self._memory.add(Turn(answer=answer, replies=tuple(replies), note=note_on(answer)))
+        self._memory.add(
+            ConversationTurn(answer=answer, replies=tuple(replies), note=note_about(answer))
+        )
         if self._tally.silent_steps >= self._settings.silent_steps:
             return endings.fell_silent(self._tally)
         if self._tally.failed_steps >= self._settings.failed_steps:
             return endings.failed(self._tally, answer.tool_calls[-1], replies[-1])
         return None
 
-    def _use(self, call: ToolCall, before: list[Reply]) -> Reply:
-        reply = use(self._desk, call)
-        if EFFECTS.get(call.name) is Effect.SUBMITS and any(earlier.failed for earlier in before):
+    def _use(self, call: ModelToolCall, before: list[ToolReply]) -> ToolReply:
+        reply = use_tool(self._desk, call)
+        if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
+            earlier.failed for earlier in before
+        ):
             text = "not submitted, since a call before this one failed: look at that first"
-            reply = Reply(text=text, failed=True)
+            reply = ToolReply(text=text, failed=True)
         self._tally.count(call, reply)
         return reply

@@ -1,36 +1,44 @@
-"""Keeps a conversation within the room that a model has for it: old output of tools goes first."""
+"""Keeps a conversation within the context window: old output of tools is dropped first."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentbench.agents.llm.conversation import Answer, Conversation, Reply, ToolSpec, Turn
-from agentbench.pytest_results.budget import cut_middle
+from agentbench.models.conversation import (
+    Conversation,
+    ConversationTurn,
+    ModelAnswer,
+    ToolReply,
+    ToolSpec,
+)
+from agentbench.pytest_results.tool_calls.size_limit import cut_middle
 
 _BYTES_PER_TOKEN = 3  # fewer than in any text that was tried: better a bit of room unused
-_AROUND = 8  # tokens for what a wire puts around a message
-_AFTER = 0.7  # of the room, once something has to go: cutting at each step would spoil caches
-_SHRUNK = 0.6  # of what was too long
-_WORTH_IT = 400  # characters; shorter output stays
-_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters of the latest output
+_TOKENS_PER_MESSAGE = 8  # tokens for what a wire puts around a message
+_SHARE_AFTER_CUT = (
+    0.7  # of the room, once something has to go: cutting at each step would spoil caches
+)
+_SHARE_AFTER_ERROR = 0.6  # of what was too long
+_MIN_DROPPED_LENGTH = 400  # characters; shorter output stays
+_OUTPUT_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters of the latest output
 
 
-class Memory:
+class ConversationMemory:
     """A conversation that is kept within its room as it grows."""
 
     def __init__(self, conversation: Conversation, room: int) -> None:
         self._room = room
-        self.conversation = fitted(conversation, room)
+        self.conversation = fit_to_window(conversation, room)
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: ConversationTurn) -> None:
         """Take up a turn; older ones may have to go."""
         turns = (*self.conversation.turns, turn)
-        self.conversation = fitted(replace(self.conversation, turns=turns), self._room)
+        self.conversation = fit_to_window(replace(self.conversation, turns=turns), self._room)
 
     def shrink(self) -> None:
         """Make do with less, from now on: the model found this conversation too long."""
-        self._room = int(tokens_of(self.conversation) * _SHRUNK)
-        self.conversation = fitted(self.conversation, self._room)
+        self._room = int(tokens_of(self.conversation) * _SHARE_AFTER_ERROR)
+        self.conversation = fit_to_window(self.conversation, self._room)
 
 
 def tokens_of(conversation: Conversation) -> int:
@@ -44,7 +52,7 @@ def tokens_of_tools(tools: Sequence[ToolSpec]) -> int:
     return sum(_tokens(tool.name + tool.description + json.dumps(tool.schema)) for tool in tools)
 
 
-def fitted(conversation: Conversation, room: int) -> Conversation:
+def fit_to_window(conversation: Conversation, room: int) -> Conversation:
     """The conversation, or what is left of it when it does not fit; system and task stay.
 
     Args:
@@ -53,7 +61,7 @@ def fitted(conversation: Conversation, room: int) -> Conversation:
     """
     if tokens_of(conversation) <= room:
         return conversation
-    goal = int(room * _AFTER)
+    goal = int(room * _SHARE_AFTER_CUT)
     conversation = _without_old_output(_without_thoughts(conversation), goal)
     conversation = _without_old_turns(conversation, goal)
     return _with_short_output(conversation, goal)
@@ -67,11 +75,11 @@ def _without_thoughts(conversation: Conversation) -> Conversation:
 
 def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
     excess = tokens_of(conversation) - goal
-    turns: list[Turn] = []
+    turns: list[ConversationTurn] = []
     for turn in conversation.turns[:-1]:
         short = turn
         if excess > 0:
-            short = replace(turn, replies=tuple(map(_left_out, turn.replies)))
+            short = replace(turn, replies=tuple(map(_without_text, turn.replies)))
             excess -= _tokens_of_turn(turn) - _tokens_of_turn(short)
         turns.append(short)
     return replace(conversation, turns=(*turns, *conversation.turns[-1:]))
@@ -87,7 +95,7 @@ def _without_old_turns(conversation: Conversation, goal: int) -> Conversation:
 def _with_short_output(conversation: Conversation, goal: int) -> Conversation:
     """Only the last turn is left by now: what its tools said is cut in the middle."""
     shorter = conversation
-    for length in _LENGTHS:
+    for length in _OUTPUT_LENGTHS:
         if tokens_of(shorter) <= goal or not conversation.turns:
             break
         *others, last = conversation.turns
@@ -96,23 +104,23 @@ def _with_short_output(conversation: Conversation, goal: int) -> Conversation:
     return shorter
 
 
-def _left_out(reply: Reply) -> Reply:
-    if len(reply.text) <= _WORTH_IT:
+def _without_text(reply: ToolReply) -> ToolReply:
+    if len(reply.text) <= _MIN_DROPPED_LENGTH:
         return reply
     text = f"[{len(reply.text)} characters were left out here to save room; call again if needed]"
     return replace(reply, text=text)
 
 
-def _tokens_of_turn(turn: Turn) -> int:
+def _tokens_of_turn(turn: ConversationTurn) -> int:
     replies = sum(_tokens(reply.text) for reply in turn.replies)
     return _tokens_of_answer(turn.answer) + replies + _tokens(turn.note)
 
 
-def _tokens_of_answer(answer: Answer) -> int:
+def _tokens_of_answer(answer: ModelAnswer) -> int:
     thoughts = _tokens(json.dumps([answer.extra, answer.verbatim]))
     calls = sum(_tokens(call.name + call.arguments) for call in answer.tool_calls)
     return _tokens(answer.text) + calls + thoughts
 
 
 def _tokens(text: str) -> int:
-    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + _AROUND
+    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + _TOKENS_PER_MESSAGE

@@ -1,31 +1,133 @@
-"""How an attempt of the built-in agent ends short of a submission, and the line that says why."""
+"""Counts, repeated requests and endings of an attempt of the built-in agent."""
 
-from agentbench.agents.interface import AgentOutcome, Budget, ModelDoor
-from agentbench.agents.llm.conversation import Answer, Reply, ToolCall
-from agentbench.agents.llm.retrying import GaveUpError
-from agentbench.agents.llm.tally import Tally
-from agentbench.agents.llm.tools.safe_text import visible
-from agentbench.agents.model_door import ModelErrorKind, ModelFailure
-from agentbench.pytest_results.tool_calls.arguments import harmless_name
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import count
+
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.llm.tools.tool import ToolEffect, escape_control
+from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL
+from agentbench.models.conversation import ModelAnswer, ModelToolCall, ToolReply, UnansweredError
+from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
+from agentbench.pytest_results.tool_calls.arguments import escaped_name
 from agentbench.scoring.evidence import AgentEnding
 
-_TOLD = 300  # characters of a message
+MAX_REQUEST_TIME = timedelta(minutes=10)
+"""For one try, unless less is left."""
+
+_FIRST_PAUSE_SECONDS = (
+    2.0  # seconds; with five tries they come to 80, more than the minute of most limits
+)
+_PAUSE_FACTOR = 3
 
 
-def out_of_steps(tally: Tally, budget: Budget) -> AgentOutcome:
+class NoAnswerError(Exception):
+    """The model did not answer at any try; the last failure counts."""
+
+    def __init__(self, failure: ModelFailure, tries: int) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+        self.tries = tries
+
+
+def complete_with_retries(
+    ask: Callable[[timedelta], ModelAnswer],
+    budget: Budget,
+    *,
+    tries: int,
+    sleep: Callable[[float], None],
+) -> ModelAnswer:
+    """The answer to a request, at the first try that brings one.
+
+    Args:
+        ask: One try, with the time that it may take.
+        budget: Neither a try nor a pause goes beyond it.
+        tries: The most that are made.
+        sleep: Waits, for seconds.
+
+    Raises:
+        NoAnswerError: the last try failed, or another would come to nothing.
+    """
+    for number in count(1):
+        try:
+            return ask(min(MAX_REQUEST_TIME, budget.remaining()))
+        except UnansweredError as error:
+            pause = _pause(number, error.retry_after)
+            time_is_left = pause < budget.remaining().total_seconds()
+            if number >= tries or not error.may_retry or not time_is_left:
+                raise NoAnswerError(error.failure, number) from error
+            sleep(pause)
+    raise AssertionError("a count does not end")
+
+
+def _pause(number: int, asked_for: float | None) -> float:
+    return _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1) if asked_for is None else asked_for
+
+
+@dataclass(slots=True)
+class AttemptCounts:
+    """Counts steps, calls and errors; a step is one answer of the model."""
+
+    steps: int = 0
+    tool_calls: int = 0
+    test_runs: int = 0
+    errors_recovered: int = 0
+    changes: int = 0  # calls that changed something, or may have
+    failed_steps: int = 0  # in a row, none of whose calls succeeded
+    silent_steps: int = 0  # in a row, without any call
+    _open_errors: int = 0  # since the last call that succeeded
+
+    def count(self, call: ModelToolCall, reply: ToolReply) -> None:
+        """Take in one call; an error counts as recovered once a later call succeeds."""
+        self.tool_calls += 1
+        if reply.failed:
+            self._open_errors += 1
+            return
+        self.errors_recovered += self._open_errors
+        self._open_errors = 0
+        effect = EFFECT_OF_TOOL[call.name]
+        self.test_runs += effect is ToolEffect.TESTS
+        self.changes += effect is ToolEffect.CHANGES
+
+    def end_step(self, replies: list[ToolReply]) -> None:
+        """Take in a whole answer, by what came back."""
+        self.silent_steps = 0 if replies else self.silent_steps + 1
+        if replies:
+            failed = all(reply.failed for reply in replies)
+            self.failed_steps = self.failed_steps + 1 if failed else 0
+
+    def outcome(self, ending: AgentEnding, detail: str = "") -> AgentOutcome:
+        """All of it, with how it ended."""
+        return AgentOutcome(
+            ending=ending,
+            detail=detail,
+            steps=self.steps,
+            tool_calls=self.tool_calls,
+            tool_errors_recovered=self.errors_recovered,
+            test_runs=self.test_runs,
+        )
+
+
+_MAX_MESSAGE_LENGTH = 300  # characters of a message
+
+
+def out_of_steps(tally: AttemptCounts, budget: Budget) -> AgentOutcome:
     """The model had its answers and has not submitted."""
     said = f"not submitted after {budget.max_steps} steps, which is the limit"
     return tally.outcome(AgentEnding.STEP_LIMIT, said)
 
 
-def out_of_time(tally: Tally, budget: Budget) -> AgentOutcome:
+def out_of_time(tally: AttemptCounts, budget: Budget) -> AgentOutcome:
     """The time is used up."""
     seconds = budget.timeout.total_seconds()
     said = f"the {seconds:.0f} s were used up at step {tally.steps}"
     return tally.outcome(AgentEnding.TIME_LIMIT, said)
 
 
-def unanswered(tally: Tally, budget: Budget, model: ModelDoor, error: GaveUpError) -> AgentOutcome:
+def unanswered(
+    tally: AttemptCounts, budget: Budget, model: ModelEndpoint, error: NoAnswerError
+) -> AgentOutcome:
     """The model did not answer: no budget was left, or no time, or its service failed."""
     facts = model.facts()
     if facts.over_budget:
@@ -39,13 +141,13 @@ def unanswered(tally: Tally, budget: Budget, model: ModelDoor, error: GaveUpErro
     return _llm_error(tally, error.failure, tries)
 
 
-def refused(tally: Tally, answer: Answer) -> AgentOutcome:
+def refused(tally: AttemptCounts, answer: ModelAnswer) -> AgentOutcome:
     """The model declined to go on."""
     failure = ModelFailure(kind=ModelErrorKind.REFUSAL, status=200, message=answer.text)
     return _llm_error(tally, failure, "the model declined")
 
 
-def fell_silent(tally: Tally) -> AgentOutcome:
+def fell_silent(tally: AttemptCounts) -> AgentOutcome:
     """The model calls no tool any more: it thinks it is done, or it has given up."""
     many = f"{tally.silent_steps} answers in a row without a tool call, the last at step"
     if tally.changes:
@@ -55,15 +157,15 @@ def fell_silent(tally: Tally) -> AgentOutcome:
     return tally.outcome(AgentEnding.STEP_LIMIT, said)
 
 
-def failed(tally: Tally, call: ToolCall, reply: Reply) -> AgentOutcome:
+def failed(tally: AttemptCounts, call: ModelToolCall, reply: ToolReply) -> AgentOutcome:
     """No tool does its work any more."""
-    name = harmless_name(call.name).strip("'")
+    name = escaped_name(call.name).strip("'")
     rows = f"calls failed at {tally.failed_steps} steps in a row"
     said = f"tool error at step {tally.steps}: {name}: {_short(reply.text)} ({rows})"
     return tally.outcome(AgentEnding.TOOL_ERROR, said)
 
 
-def _llm_error(tally: Tally, failure: ModelFailure, after: str) -> AgentOutcome:
+def _llm_error(tally: AttemptCounts, failure: ModelFailure, after: str) -> AgentOutcome:
     status = "no answer" if failure.status is None else f"HTTP {failure.status}"
     message = f": {_short(failure.message)}" if failure.message else ""
     said = f"LLM error at step {tally.steps}: {failure.kind}, {status}, {after}{message}"
@@ -71,5 +173,5 @@ def _llm_error(tally: Tally, failure: ModelFailure, after: str) -> AgentOutcome:
 
 
 def _short(text: str) -> str:
-    line = visible(" ".join(text.split()))
-    return line if len(line) <= _TOLD else f"{line[:_TOLD]}…"
+    line = escape_control(" ".join(text.split()))
+    return line if len(line) <= _MAX_MESSAGE_LENGTH else f"{line[:_MAX_MESSAGE_LENGTH]}…"

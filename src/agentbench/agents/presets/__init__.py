@@ -1,1 +1,1 @@
-"""Presets: other people's agents as data, each with the door to its model as its only way out."""
+"""Presets: others' agents as data, and the agent that runs one."""

@@ -1,21 +1,26 @@
-"""What a preset says about an agent: how it is installed, started, told of a model, and ends."""
+"""What a preset says about an agent: how it is installed, started, connected, and ends."""
 
+import tomllib
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from agentbench.agents.model_door import Wire
-from agentbench.agents.toolbox.recipe import ToolRecipe
-from agentbench.schema import Schema
+from agentbench.agents.client_bundles import BundleRecipe
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.errors import InputError
+from agentbench.models.interface import ApiFormat
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 
 _TAIL_LINES = 12  # of each stream, in which a client says why it stopped
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+PresetName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 
 
-class Install(Schema):
+class InstallTable(Schema):
     """How its programs get into an empty folder, which is mounted elsewhere later."""
 
     npm: tuple[str, ...] = ()
@@ -26,15 +31,15 @@ class Install(Schema):
     commands: tuple[str, ...] = ()
 
 
-class SpokenWire(Schema):
+class PresetApiFormat(Schema):
     """A wire that it speaks, and what it is told then."""
 
-    wire: Wire
+    wire: ApiFormat
     model: str = "{model}"  # the model as it wants to hear it
     env: dict[str, str] = Field(default_factory=dict)
 
 
-class Stop(Schema):
+class StopRule(Schema):
     """A way of stopping that its exit code or its last lines tell."""
 
     ending: Literal[
@@ -49,7 +54,7 @@ class Stop(Schema):
     says: str | None = None  # in one of its last lines
 
     @model_validator(mode="after")
-    def _tells_something(self) -> "Stop":
+    def _tells_something(self) -> "StopRule":
         if self.exit_code is None and self.says is None:
             raise ValueError("needs exit_code, says or both")
         return self
@@ -59,10 +64,10 @@ class Stop(Schema):
         if self.exit_code is not None and result.exit_code != self.exit_code:
             return False
         says = self.says
-        return says is None or any(says in line for line in _tail(result))
+        return says is None or any(says in line for line in _last_lines(result))
 
 
-class RehearsedAnswer(Schema):
+class ScriptedReply(Schema):
     """What the scripted model of `agentbench agents test` answers: a tool call, or words.
 
     `{workspace}` stands for the folder of the rehearsed project.
@@ -73,7 +78,7 @@ class RehearsedAnswer(Schema):
     say: str | None = None
 
     @model_validator(mode="after")
-    def _is_one_of_both(self) -> "RehearsedAnswer":
+    def _is_one_of_both(self) -> "ScriptedReply":
         if (self.tool is None) == (self.say is None):
             raise ValueError("needs tool or say, and not both")
         return self
@@ -89,25 +94,25 @@ class Preset(Schema):
     that leads to the model.
     """
 
-    name: Name
+    name: PresetName
     about: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     homepage: str
     version: str  # that was tried with this preset
-    wires: Annotated[tuple[SpokenWire, ...], Field(min_length=1)]  # the preferred one first
-    install: Install
+    wires: Annotated[tuple[PresetApiFormat, ...], Field(min_length=1)]  # the preferred one first
+    install: InstallTable
     command: str  # for `sh -c`; gets the instruction on stdin and in $AGENTBENCH_INSTRUCTION
     version_command: str
     env: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)  # by their path below `{home}`
-    stops: tuple[Stop, ...] = ()  # the first that fits tells
-    rehearsal: Annotated[tuple[RehearsedAnswer, ...], Field(min_length=1)]
+    stops: tuple[StopRule, ...] = ()  # the first that fits tells
+    rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
     @property
-    def recipe(self) -> ToolRecipe:
+    def recipe(self) -> BundleRecipe:
         """How to install its programs."""
-        return ToolRecipe(name=self.name, **self.install.model_dump())
+        return BundleRecipe(name=self.name, **self.install.model_dump())
 
-    def spoken(self, wires: Sequence[Wire]) -> SpokenWire | None:
+    def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
         """Which of the wires that lead to a model it is to speak: the model's main one.
 
         Others are copies of it, and lack what it has (Anthropic's chat completions do not cache).
@@ -121,6 +126,51 @@ class Preset(Schema):
         return next((stop.ending for stop in self.stops if stop.fits(result)), None)
 
 
-def _tail(result: CommandResult) -> list[str]:
+def _last_lines(result: CommandResult) -> list[str]:
     streams = (result.stdout, result.stderr)
     return [line for text in streams for line in text.strip().splitlines()[-_TAIL_LINES:]]
+
+
+PRESET_SUFFIX = ".toml"
+
+
+@cache
+def shipped_presets() -> tuple[Preset, ...]:
+    """The presets that come with agentbench, by name."""
+    folder = files("agentbench.agents.presets")
+    found = sorted(each.name for each in folder.iterdir() if each.name.endswith(PRESET_SUFFIX))
+    return tuple(parse_preset((folder / name).read_text("utf-8"), name) for name in found)
+
+
+def find_preset(name: str) -> Preset | None:
+    """The preset of a name, or of a file whose name ends in `.toml`.
+
+    Raises:
+        InputError: the file cannot be read or is no preset; names every fault.
+    """
+    if name.endswith(PRESET_SUFFIX):
+        return _read_preset(Path(name))
+    return next((preset for preset in shipped_presets() if preset.name == name), None)
+
+
+def parse_preset(text: str, where: str) -> Preset:
+    """A preset from the text of its file.
+
+    Raises:
+        InputError: it is none; names every fault.
+    """
+    try:
+        return Preset.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: expected TOML: {error}") from error
+    except ValidationError as error:
+        faults = [f"{where}: {describe_validation_error(each, Preset)}" for each in error.errors()]
+        raise InputError(*faults) from error
+
+
+def _read_preset(path: Path) -> Preset:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected a preset, cannot read it: {error}") from error
+    return parse_preset(text, str(path))

@@ -1,10 +1,10 @@
 """Runs pytest inside a sandbox so that the project cannot stand in for pytest or the reporters.
 
-    python -I -B agentbench_launch.py --results DIR --jsonreport DIR [--as-module] -- ARGS...
+    python -I -B launch.py --results DIR --jsonreport DIR [--as-module] -- ARGS...
 
 Isolated mode keeps the working folder and PYTHONPATH off `sys.path` until pytest, its own plugins
-and both reporters are imported; then the path becomes what a plain run would have had.
-Standard library only; runs on Python 3.7 to 3.14.
+and both reporters are imported; then the path becomes what a plain run would have had. Standard
+library only; runs on Python 3.7 to 3.14.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WANTS_RESTART = (
 )
 
 
-class Stream:
+class RecordStream:
     """JSON lines in a file that did not exist before; each one is on disk before the next step."""
 
     def __init__(self, path: Path) -> None:
@@ -87,7 +87,7 @@ def main() -> int:
     if not sys.flags.isolated:
         del sys.path[0]  # this file's folder
     options.results.mkdir(parents=True)
-    stream = Stream(options.results / "stream.jsonl")
+    stream = RecordStream(options.results / "stream.jsonl")
     try:
         pytest = _import_pytest()
     except ImportError as error:

@@ -1,7 +1,7 @@
 """A pytest plugin that writes down what happens while it happens, one JSON line each.
 
-Survives whatever ends the process: the test that was running is the one that began and did not
-end. Standard library and pytest only; pytest 4.6 to 9, Python 3.7 to 3.14. Under xdist only the
+Survives whatever ends the process: the test that was running is the one that began and did not end.
+Standard library and pytest only; pytest 4.6 to 9, Python 3.7 to 3.14. Under xdist only the
 controller has this plugin.
 """
 
@@ -17,7 +17,7 @@ import pytest
 _TEXT_LIMIT = 40000
 _IDS_A_LINE = 2000
 
-_WATCHED = (
+_WATCHED_FUNCTIONS = (
     ("_pytest.main", ("Session.perform_collect", "pytest_runtestloop", "wrap_session")),
     ("_pytest.python", ("Function.runtest", "pytest_pyfunc_call")),
     ("_pytest.reports", ("BaseReport.failed", "BaseReport.passed", "BaseReport.skipped")),
@@ -50,7 +50,7 @@ _WATCHED = (
 )
 
 
-class Watched:
+class WatchedFunction:
     """One function of pytest: the class it belongs to, the attribute, and its code."""
 
     def __init__(self, module: object, dotted: str) -> None:
@@ -83,15 +83,15 @@ class Watched:
         return None if self._owner is None else vars(self._owner).get(self._name)
 
 
-def watched() -> list[Watched]:
+def watched_functions() -> list[WatchedFunction]:
     """The functions of this version of pytest that a report rests on, as they are now."""
     found = []
-    for module_name, names in _WATCHED:
+    for module_name, names in _WATCHED_FUNCTIONS:
         try:
             module = importlib.import_module(module_name)
         except ImportError:
             continue  # of another version
-        found += [Watched(module, dotted) for dotted in names]
+        found += [WatchedFunction(module, dotted) for dotted in names]
     return [function for function in found if function.exists]
 
 
@@ -104,7 +104,7 @@ class Reporter:
         self._json_report_file = json_report_file
         self._clock = time.perf_counter
         self._started = self._clock()
-        self._watched = watched()
+        self._watched = watched_functions()
         self._deselected = 0
 
     def pytest_plugin_registered(self, plugin: object, manager: object) -> None:

@@ -1,1 +1,1 @@
-"""A call of a tool on a project's tests: what it takes, what it answers; for MCP and agents."""
+"""Calls of the test tools of agents and MCP clients, and their answers."""

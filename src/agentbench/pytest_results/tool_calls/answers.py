@@ -3,37 +3,36 @@
 import json
 from collections.abc import Sequence
 
-from agentbench.pytest_results.budget import cut_middle, fit
-from agentbench.pytest_results.model import JsonObject, PytestResult
+from agentbench.core.schema import JsonObject
+from agentbench.pytest_results.execution import DiscoveredTests, PytestRun
+from agentbench.pytest_results.model import PytestResult
 from agentbench.pytest_results.tool_calls.envelope import (
-    SERIALIZED,
-    Envelope,
+    ERROR_OF_OUTCOME,
+    INVALID_PARAMS,
+    SERIALIZED_FIELDS,
+    SERVER_ERROR,
+    AnswerOutcome,
     ErrorDetails,
     ErrorObject,
-    ErrorType,
-    Outcome,
-)
-from agentbench.pytest_results.tool_calls.masking import Mask
-from agentbench.pytest_results.tool_calls.outcomes import (
-    INVALID_PARAMS,
-    MISHAPS,
-    SERVER_ERROR,
+    PytestAnswer,
+    PytestErrorType,
     message_of,
     signal_name,
     spawn_message,
 )
-from agentbench.pytest_results.tools import Discovery, PytestRun
+from agentbench.pytest_results.tool_calls.path_masking import PathMask
+from agentbench.pytest_results.tool_calls.size_limit import cut_middle, fit_to_limit
 from agentbench.scoring.evidence import PytestOutcome
 
 SIZE_LIMIT = 64 * 1024
 """Bytes of a compact answer as it goes over the wire."""
 
-_AROUND = 1024  # bytes for what the protocol puts around an answer
-_IDS_LEFT = 0.5  # of the node ids, when all are too many
-_SHOWN_COMMAND = 4096  # characters of one argument
+_PROTOCOL_BYTES = 1024  # bytes for what the protocol puts around an answer
+_ID_REDUCTION = 0.5  # of the node ids, when all are too many
+_MAX_ARGUMENT_LENGTH = 4096  # characters of one argument
 
 
-def answer_to_run(run: PytestRun, mask: Mask, *, timeout_s: float, full: bool) -> JsonObject:
+def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: bool) -> JsonObject:
     """What `execute_tests` says of a run."""
 
     def rendered(result: PytestResult) -> JsonObject:
@@ -41,11 +40,15 @@ def answer_to_run(run: PytestRun, mask: Mask, *, timeout_s: float, full: bool) -
 
     if full:
         return rendered(run.result)
-    result = fit(run.result, SIZE_LIMIT, lambda form: size_of(rendered(form)) <= SIZE_LIMIT)
+    result = fit_to_limit(
+        run.result, SIZE_LIMIT, lambda form: size_of(rendered(form)) <= SIZE_LIMIT
+    )
     return rendered(result)
 
 
-def answer_to_discovery(discovery: Discovery, mask: Mask, *, timeout_s: float) -> JsonObject:
+def answer_to_discovery(
+    discovery: DiscoveredTests, mask: PathMask, *, timeout_s: float
+) -> JsonObject:
     """What `discover_tests` says: ids as far as they fit, and the errors of files without any."""
     run, node_ids = discovery.run, discovery.node_ids
     found = run.result.outcome is PytestOutcome.PASSED
@@ -64,7 +67,7 @@ def answer_to_discovery(discovery: Discovery, mask: Mask, *, timeout_s: float) -
         return _rendered(envelope.model_copy(update=changes), mask)
 
     def answer_with(kept: int) -> JsonObject:
-        form = fit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))
+        form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))
         return rendered(form, kept)
 
     kept = len(node_ids)
@@ -72,12 +75,12 @@ def answer_to_discovery(discovery: Discovery, mask: Mask, *, timeout_s: float) -
         answer = answer_with(kept)
         if _fits(answer) or not kept:
             return answer
-        kept = int(kept * _IDS_LEFT)
+        kept = int(kept * _ID_REDUCTION)
 
 
 def answer_to_error(
-    outcome: Outcome,
-    error_type: ErrorType,
+    outcome: AnswerOutcome,
+    error_type: PytestErrorType,
     message: str,
     *,
     code: int,
@@ -86,7 +89,7 @@ def answer_to_error(
 ) -> JsonObject:
     """An error that is no run: wrong arguments, a path, no pytest, a bug."""
     data = ErrorDetails(error_type=outcome, faults=tuple(faults), incident=incident)
-    return Envelope(
+    return PytestAnswer(
         status="error",
         outcome=outcome,
         error_type=error_type,
@@ -99,28 +102,28 @@ def invalid_arguments(faults: Sequence[str]) -> JsonObject:
     """Every fault of the arguments at once."""
     message = f"invalid arguments: {'; '.join(faults)}"
     return answer_to_error(
-        "invalid_arguments", ErrorType.VALUE, message, code=INVALID_PARAMS, faults=faults
+        "invalid_arguments", PytestErrorType.VALUE, message, code=INVALID_PARAMS, faults=faults
     )
 
 
 def path_outside_root(fault: str) -> JsonObject:
     """ADR-009: what concerns security is a ValidationError."""
     return answer_to_error(
-        "path_outside_root", ErrorType.VALIDATION, fault, code=INVALID_PARAMS, faults=(fault,)
+        "path_outside_root", PytestErrorType.VALIDATION, fault, code=INVALID_PARAMS, faults=(fault,)
     )
 
 
-def no_pytest(details: str, mask: Mask) -> JsonObject:
+def no_pytest(details: str, mask: PathMask) -> JsonObject:
     """There is nothing to run tests with, or no place to run them in."""
     message = mask.text(spawn_message(details))
-    return answer_to_error("spawn", ErrorType.RUNTIME, message, code=SERVER_ERROR)
+    return answer_to_error("spawn", PytestErrorType.RUNTIME, message, code=SERVER_ERROR)
 
 
 def size_of(answer: JsonObject) -> int:
     """Bytes of an answer on the wire, where it stands twice: as structure and as text."""
     text = as_text(answer)
     content = [{"type": "text", "text": text}]
-    return len(json.dumps(content)) + len(json.dumps(answer)) + _AROUND
+    return len(json.dumps(content)) + len(json.dumps(answer)) + _PROTOCOL_BYTES
 
 
 def as_text(answer: JsonObject) -> str:
@@ -132,17 +135,17 @@ def _fits(answer: JsonObject) -> bool:
     return size_of(answer) <= SIZE_LIMIT
 
 
-def _rendered(envelope: Envelope, mask: Mask) -> JsonObject:
+def _rendered(envelope: PytestAnswer, mask: PathMask) -> JsonObject:
     report = mask.value(envelope.json_report)
     plain = envelope.model_dump(mode="json", exclude={"json_report", "node_ids"})
     masked = {name: mask.value(value) for name, value in plain.items()}
     return masked | {"json_report": report, "node_ids": list(envelope.node_ids)}
 
 
-def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> Envelope:
+def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> PytestAnswer:
     message = message_of(run, timeout_s)
-    mishap = MISHAPS.get(result.outcome)
-    told: JsonObject = {name: getattr(result, name) for name in SERIALIZED}
+    mishap = ERROR_OF_OUTCOME.get(result.outcome)
+    told: JsonObject = {name: getattr(result, name) for name in SERIALIZED_FIELDS}
     told |= {"outcome": result.outcome.value, "message": message, "status": "success"}
     if mishap is not None:
         details = _details(run, len(result.text_output))
@@ -151,7 +154,7 @@ def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> Envelop
             "error_type": mishap.error_type,
             "error": ErrorObject(code=mishap.code, message=message, data=details),
         }
-    return Envelope.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
+    return PytestAnswer.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
 
 
 def _details(run: PytestRun, limit: int) -> ErrorDetails:
@@ -163,6 +166,6 @@ def _details(run: PytestRun, limit: int) -> ErrorDetails:
         signal=signal_name(command),
         stdout=cut_middle(command.stdout, limit),
         stderr=cut_middle(command.stderr, limit),
-        command=tuple(cut_middle(word, _SHOWN_COMMAND) for word in command.argv[:50]),
+        command=tuple(cut_middle(word, _MAX_ARGUMENT_LENGTH) for word in command.argv[:50]),
         duration=command.duration.total_seconds(),
     )

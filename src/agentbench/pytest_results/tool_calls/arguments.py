@@ -1,4 +1,4 @@
-"""What the tools take: closed, bounded and strict, every fault told at once."""
+"""The arguments of tools: closed, bounded and strict, every fault reported at once."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,13 @@ from pydantic import (
     model_validator,
 )
 
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # Unicode's categories
-_FAULTS_TOLD = 20
-_NAME_TOLD = 60  # characters of a name that the caller made up
+from agentbench.core.schema import JsonObject
 
-ArgumentsT = TypeVar("ArgumentsT", bound="Arguments")
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # Unicode's categories
+_MAX_FAULTS = 20
+_MAX_NAME_LENGTH = 60  # characters of a name that the caller made up
+
+ArgumentsT = TypeVar("ArgumentsT", bound="ToolArguments")
 
 
 class InvalidArgumentsError(Exception):
@@ -33,38 +35,44 @@ class PathOutsideRootError(Exception):
     """A path leads out of the project; says which argument it was, not where it leads."""
 
 
-class Arguments(BaseModel):
+class ToolArguments(BaseModel):
     """The base of all: unknown names and values of another type are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def _visible(text: str) -> str:
+def _check_visible(text: str) -> str:
     if any(unicodedata.category(character) in _INVISIBLE for character in text):
         raise ValueError("has a control, format or other invisible character")
     return text
 
 
-def _no_option(text: str) -> str:
+def _check_no_option(text: str) -> str:
     if not text:
         raise ValueError("is empty")
     if text[:1] in ("-", "@"):
         raise ValueError("starts with '-' or '@', which pytest would take for an option or a file")
-    return _visible(text)
+    return _check_visible(text)
 
 
-_TOLD = {"pattern": "^[^@-]"}  # in the schema; the check itself gives a reason
+_PATTERN_IN_SCHEMA = {"pattern": "^[^@-]"}  # in the schema; the check itself gives a reason
 
 
-def _whole(value: object) -> object:
+def _integer(value: object) -> object:
     """A number that JSON holds for whole, however it was written."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Seconds = Annotated[int, BeforeValidator(_whole)]
-Target = Annotated[str, Field(max_length=4096, json_schema_extra=_TOLD), AfterValidator(_no_option)]
+Seconds = Annotated[int, BeforeValidator(_integer)]
+Target = Annotated[
+    str,
+    Field(max_length=4096, json_schema_extra=_PATTERN_IN_SCHEMA),
+    AfterValidator(_check_no_option),
+]
 Expression = Annotated[
-    str, Field(max_length=1000, json_schema_extra=_TOLD), AfterValidator(_no_option)
+    str,
+    Field(max_length=1000, json_schema_extra=_PATTERN_IN_SCHEMA),
+    AfterValidator(_check_no_option),
 ]
 
 Paths = Annotated[
@@ -96,7 +104,7 @@ Markers = Annotated[
 ]
 
 
-class ExecuteArguments(Arguments):
+class ExecuteArguments(ToolArguments):
     """What `execute_tests` takes."""
 
     paths: Paths
@@ -141,7 +149,7 @@ class ExecuteArguments(Arguments):
         return self
 
 
-class DiscoverArguments(Arguments):
+class DiscoverArguments(ToolArguments):
     """What `discover_tests` takes."""
 
     paths: Paths
@@ -165,28 +173,70 @@ def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) 
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         faults_told = [
-            f"{_place(fault['loc'])}{_words(fault['msg'])}" for fault in faults[:_FAULTS_TOLD]
+            f"{_location(fault['loc'])}{_words(fault['msg'])}" for fault in faults[:_MAX_FAULTS]
         ]
-        if len(faults) > _FAULTS_TOLD:
-            faults_told.append(f"and {len(faults) - _FAULTS_TOLD} more faults")
+        if len(faults) > _MAX_FAULTS:
+            faults_told.append(f"and {len(faults) - _MAX_FAULTS} more faults")
         raise InvalidArgumentsError(faults_told) from None
 
 
-def harmless_name(name: str) -> str:
+def escaped_name(name: str) -> str:
     """A name that the caller made up, escaped and cut."""
-    shown = ascii(name[:_NAME_TOLD])
-    return shown if len(name) <= _NAME_TOLD else f"{shown}..."
+    shown = ascii(name[:_MAX_NAME_LENGTH])
+    return shown if len(name) <= _MAX_NAME_LENGTH else f"{shown}..."
 
 
-def _place(loc: tuple[int | str, ...]) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else _name(part) for part in loc)
+def _location(loc: tuple[int | str, ...]) -> str:
+    place = "".join(f"[{part}]" if isinstance(part, int) else _location_part(part) for part in loc)
     return f"{place}: " if place else ""
 
 
-def _name(part: str) -> str:
-    plain = part.isascii() and part.isidentifier() and len(part) <= _NAME_TOLD
-    return part if plain else harmless_name(part)
+def _location_part(part: str) -> str:
+    plain = part.isascii() and part.isidentifier() and len(part) <= _MAX_NAME_LENGTH
+    return part if plain else escaped_name(part)
 
 
 def _words(message: str) -> str:
     return message.removeprefix("Value error, ")
+
+
+def input_schema(arguments: type[ToolArguments]) -> JsonObject:
+    """The JSON Schema of arguments, in few words.
+
+    Optional arguments are left out, so null is no type of theirs, though it is taken as well.
+    """
+    schema = _without_keywords(arguments.model_json_schema(), ("title",))
+    schema.pop("description", None)
+    properties = schema["properties"]
+    assert isinstance(properties, dict)  # of pydantic's making
+    schema["properties"] = {name: _without_null(field) for name, field in properties.items()}
+    return schema
+
+
+def _without_null(field: JsonObject) -> JsonObject:
+    choices = field.get("anyOf")
+    if not isinstance(choices, list):
+        return field
+    rest = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
+    return {**choices[0], **rest}
+
+
+def _without_keywords(schema: JsonObject, without: Sequence[str]) -> JsonObject:
+    """A schema without some keywords: those that only repeat or explain cost a model attention."""
+    return {
+        key: {name: _without_keywords(field, without) for name, field in value.items()}
+        if key in ("properties", "$defs") and isinstance(value, dict)  # names, not keywords
+        else _value_without_keywords(value, without)
+        for key, value in schema.items()
+        if key not in without
+    }
+
+
+def _value_without_keywords(value: object, without: Sequence[str]) -> object:
+    if isinstance(value, dict):
+        return _without_keywords(value, without)
+    return (
+        [_value_without_keywords(item, without) for item in value]
+        if isinstance(value, list)
+        else value
+    )

@@ -1,4 +1,4 @@
-"""Calls: runs or discovers a project's tests as asked, and makes the answer."""
+"""Runs or discovers a project's tests as asked, and makes the answer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,15 @@ from datetime import timedelta
 from threading import Event
 from typing import TypeVar
 
-from agentbench.pytest_results.model import JsonObject
-from agentbench.pytest_results.progress import Progress, ProgressSink
-from agentbench.pytest_results.run import PytestRequest
+from agentbench.core.schema import JsonObject
+from agentbench.pytest_results.command import PytestRequest
+from agentbench.pytest_results.execution import (
+    DiscoveredTests,
+    PytestRun,
+    discover_tests,
+    execute_tests,
+)
+from agentbench.pytest_results.report_files import ProgressSink, RunProgress
 from agentbench.pytest_results.tool_calls.answers import (
     SIZE_LIMIT,
     answer_to_discovery,
@@ -23,13 +29,10 @@ from agentbench.pytest_results.tool_calls.arguments import (
     InvalidArgumentsError,
     PathOutsideRootError,
 )
-from agentbench.pytest_results.tool_calls.project import Interpreter, Project
-from agentbench.pytest_results.tool_calls.targets import check_targets
-from agentbench.pytest_results.tools import (
-    Discovery,
-    PytestRun,
-    discover_tests,
-    execute_tests,
+from agentbench.pytest_results.tool_calls.project import (
+    PytestInterpreter,
+    PytestProject,
+    check_targets,
 )
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import PytestOutcome
@@ -37,11 +40,11 @@ from agentbench.scoring.evidence import PytestOutcome
 DISCOVERY_TIMEOUT = 120.0
 """Seconds that collecting tests may take."""
 
-_Run = TypeVar("_Run", PytestRun, Discovery)
+_RunT = TypeVar("_RunT", PytestRun, DiscoveredTests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class CallControl:
     """How a call is followed and called off."""
 
     cancel: Event
@@ -49,7 +52,7 @@ class Watch:
 
 
 def call_tests(
-    project: Project, arguments: ExecuteArguments | DiscoverArguments, watch: Watch
+    project: PytestProject, arguments: ExecuteArguments | DiscoverArguments, watch: CallControl
 ) -> JsonObject:
     """Run or discover tests; returns the answer. Runs pytest, so it is no call for an event loop.
 
@@ -67,11 +70,11 @@ def call_tests(
         return path_outside_root(str(error))
 
 
-def _execute(project: Project, arguments: ExecuteArguments, watch: Watch) -> JsonObject:
-    targets = _checked(project, paths=arguments.paths, node_ids=arguments.node_ids)
+def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallControl) -> JsonObject:
+    targets = _checked_targets(project, paths=arguments.paths, node_ids=arguments.node_ids)
     full = arguments.detail == "full"
 
-    def run(sandbox: Sandbox, interpreter: Interpreter) -> PytestRun:
+    def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> PytestRun:
         request = PytestRequest(
             command=interpreter.command,
             timeout=timedelta(seconds=arguments.timeout_s),
@@ -88,14 +91,16 @@ def _execute(project: Project, arguments: ExecuteArguments, watch: Watch) -> Jso
     found = _first_with_pytest(project, run, lambda run: run)
     if isinstance(found, str):
         return no_pytest(found, project.mask)
-    _tell_the_end(found, watch)
+    _report_final_progress(found, watch)
     return answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
 
 
-def _discover(project: Project, arguments: DiscoverArguments, watch: Watch) -> JsonObject:
-    targets = _checked(project, paths=arguments.paths)
+def _discover(
+    project: PytestProject, arguments: DiscoverArguments, watch: CallControl
+) -> JsonObject:
+    targets = _checked_targets(project, paths=arguments.paths)
 
-    def run(sandbox: Sandbox, interpreter: Interpreter) -> Discovery:
+    def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> DiscoveredTests:
         request = PytestRequest(
             command=interpreter.command,
             timeout=timedelta(seconds=DISCOVERY_TIMEOUT),
@@ -113,7 +118,7 @@ def _discover(project: Project, arguments: DiscoverArguments, watch: Watch) -> J
     return answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)
 
 
-def _checked(project: Project, **given: Sequence[str] | None) -> tuple[str, ...]:
+def _checked_targets(project: PytestProject, **given: Sequence[str] | None) -> tuple[str, ...]:
     """What pytest is to run, none of which leads out of the project."""
     targets: tuple[str, ...] = ()
     for name, texts in given.items():
@@ -124,10 +129,10 @@ def _checked(project: Project, **given: Sequence[str] | None) -> tuple[str, ...]
 
 
 def _first_with_pytest(
-    project: Project,
-    run: Callable[[Sandbox, Interpreter], _Run],
-    run_of: Callable[[_Run], PytestRun],
-) -> _Run | str:
+    project: PytestProject,
+    run: Callable[[Sandbox, PytestInterpreter], _RunT],
+    run_of: Callable[[_RunT], PytestRun],
+) -> _RunT | str:
     """What the first interpreter that has pytest makes of it; else what was tried, in order."""
     tried: list[str] = []
     for interpreter in project.interpreters():
@@ -144,9 +149,9 @@ def _first_with_pytest(
     return f"no interpreter with pytest. Tried, in this order: {listed or 'nothing to try'}"
 
 
-def _tell_the_end(run: PytestRun, watch: Watch) -> None:
+def _report_final_progress(run: PytestRun, watch: CallControl) -> None:
     """However short the run, whoever follows it hears of it once."""
     summary = run.result.summary
     if watch.progress is not None:
         done = summary.total - summary.unfinished
-        watch.progress(Progress(done=done, collected=max(done, summary.collected)))
+        watch.progress(RunProgress(done=done, collected=max(done, summary.collected)))

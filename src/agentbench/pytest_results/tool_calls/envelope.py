@@ -1,22 +1,27 @@
-"""The one shape of every answer: ADR-009 outside, ADR-006 within, ADR-007 in `error`."""
+"""The one shape of every answer, and what an outcome means in it.
 
+ADR-009 outside, ADR-006 within, ADR-007 in `error`.
+"""
+
+import signal
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field, SkipValidation
 
+from agentbench.core.schema import JsonObject, Schema
+from agentbench.pytest_results.execution import PytestRun
 from agentbench.pytest_results.model import (
     CaseResult,
     CollectionError,
-    JsonObject,
     PytestResult,
-    Summary,
+    PytestSummary,
     Versions,
 )
-from agentbench.schema import Schema
-from agentbench.scoring.evidence import NodeId, ReportSource
+from agentbench.scoring.evidence import CommandResult, Ending, NodeId, PytestOutcome, ReportSource
 
-Outcome = Literal[
+AnswerOutcome = Literal[
     "passed",
     "failed",
     "no_tests",
@@ -36,7 +41,7 @@ Outcome = Literal[
 ]
 
 
-class ErrorType(StrEnum):
+class PytestErrorType(StrEnum):
     """ADR-009's kinds of errors."""
 
     VALUE = "ValueError"
@@ -67,15 +72,15 @@ class ErrorObject(Schema):
     data: ErrorDetails
 
 
-class Envelope(Schema):
+class PytestAnswer(Schema):
     """An answer of any tool. A field that says nothing in a case has its default."""
 
     status: Literal["success", "error"]
-    outcome: Outcome
-    error_type: ErrorType | None = None
+    outcome: AnswerOutcome
+    error_type: PytestErrorType | None = None
     message: str
     exit_code: int | None = None
-    summary: Summary = Field(default_factory=Summary)
+    summary: PytestSummary = Field(default_factory=PytestSummary)
     tests: tuple[CaseResult, ...] = ()
     json_report: SkipValidation[JsonObject] = Field(default_factory=dict)
     text_output: str = ""
@@ -91,10 +96,113 @@ class Envelope(Schema):
     error: ErrorObject | None = None
 
 
-SERIALIZED = tuple(name for name in PytestResult.model_fields if name in Envelope.model_fields)
+SERIALIZED_FIELDS = tuple(
+    name for name in PytestResult.model_fields if name in PytestAnswer.model_fields
+)
 """The fields that come from the serializer as they are (`outcome` may be a tool's own word)."""
 
 
 def output_schema() -> JsonObject:
     """The JSON Schema of an answer."""
-    return Envelope.model_json_schema(mode="serialization")
+    return PytestAnswer.model_json_schema(mode="serialization")
+
+
+SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # as JSON-RPC has them
+
+_FAILED = "pytest execution failed"
+_KILL_CAUSES = {Ending.OUT_OF_MEMORY: "out of memory", Ending.OUT_OF_DISK: "out of disk"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorKind:
+    """How a run that is no success is told."""
+
+    error_type: PytestErrorType
+    code: int
+
+
+_RUNTIME = ErrorKind(error_type=PytestErrorType.RUNTIME, code=SERVER_ERROR)
+ERROR_OF_OUTCOME = {
+    PytestOutcome.INTERRUPTED: _RUNTIME,
+    PytestOutcome.PYTEST_INTERNAL: _RUNTIME,
+    PytestOutcome.USAGE: ErrorKind(error_type=PytestErrorType.VALUE, code=INVALID_PARAMS),
+    PytestOutcome.TIMEOUT: ErrorKind(error_type=PytestErrorType.TIMEOUT, code=SERVER_ERROR),
+    PytestOutcome.CRASH: _RUNTIME,
+    PytestOutcome.UNVERIFIED: _RUNTIME,
+    PytestOutcome.SPAWN: _RUNTIME,
+}
+"""The outcomes that are errors; failing tests are none (ADR-007)."""
+
+
+def message_of(run: PytestRun, timeout_s: float) -> str:
+    """One line for a reader."""
+    result, command = run.result, run.command
+    match result.outcome:
+        case PytestOutcome.TIMEOUT:
+            text = f"pytest execution exceeded timeout of {timeout_s:g} seconds"
+        case PytestOutcome.CRASH:
+            text = f"pytest subprocess terminated with {_death(command)}"
+        case PytestOutcome.SPAWN:
+            text = spawn_message(result.spawn_error or "the sandbox was lost")
+        case PytestOutcome.INTERRUPTED:
+            text = f"{_FAILED}: Test execution was interrupted{_cause(result.detail)}"
+        case PytestOutcome.PYTEST_INTERNAL:
+            text = f"{_FAILED}: pytest internal error occurred{_cause(result.detail)}"
+        case PytestOutcome.USAGE:
+            text = f"{_FAILED}: Invalid pytest arguments{_cause(_usage_error(command))}"
+        case PytestOutcome.UNVERIFIED:
+            text = f"{_FAILED}: it exited {result.exit_code}, and no report bears that out"
+        case _:
+            text = _counts(result)
+    return text
+
+
+def spawn_message(details: str) -> str:
+    """ADR-007's words for a pytest that did not start."""
+    return f"Failed to spawn pytest subprocess: {details}"
+
+
+def signal_name(command: CommandResult) -> str | None:
+    """The signal that ended a command."""
+    number = command.signal
+    if number is None and command.ending in _KILL_CAUSES:
+        number = signal.SIGKILL
+    if number is None:
+        return None
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _death(command: CommandResult) -> str:
+    name = signal_name(command)
+    why = f" ({_KILL_CAUSES[command.ending]})" if command.ending in _KILL_CAUSES else ""
+    return f"exit code {command.exit_code}" if name is None else f"signal {name}{why}"
+
+
+def _cause(detail: str | None) -> str:
+    """The line of a text that says why; a traceback says it last."""
+    lines = [line for line in (detail or "").splitlines() if line.strip()]
+    return f": {lines[-1].strip()[:300]}" if lines else ""
+
+
+def _usage_error(command: CommandResult) -> str | None:
+    lines = [line for line in command.stderr.splitlines() if line.startswith("ERROR: ")]
+    return lines[0].removeprefix("ERROR: ") if lines else None
+
+
+def _counts(result: PytestResult) -> str:
+    summary = result.summary
+    counts = {
+        "failed": summary.failed,
+        "passed": summary.passed,
+        "skipped": summary.skipped,
+        "errors": summary.errors,
+        "xfailed": summary.xfailed,
+        "xpassed": summary.xpassed,
+        "unfinished": summary.unfinished,
+        "deselected": summary.deselected,
+    }
+    told = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    return f"{told or 'no tests'} in {summary.duration:.2f} s"

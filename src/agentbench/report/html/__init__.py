@@ -1,1 +1,1 @@
-"""Runs as one HTML file: pictures, tables and a little script, none of it from elsewhere."""
+"""The HTML report: one page with pictures that needs no network and nothing beside it."""

@@ -1,7 +1,10 @@
-"""Pictures as SVG that a strict page may hold: no inline style, no reference but to itself.
+"""Pictures as SVG that a strict page may hold, and their colours by what they mean.
 
-Texts of agents are kept from matplotlib, which would measure them, warn of glyphs, and read some as
-formulas. It is given `label(n)` in their place, and they are put in when it is done.
+There is no inline style, and no reference but to the picture itself. matplotlib wants a colour, so
+that each meaning has one which nobody would choose. In the SVG that it writes they are exchanged
+for classes, and the reader's browser picks light or dark ones. Texts of agents are kept from
+matplotlib, which would measure them, warn of glyphs, and read some as formulas. It is given
+`label(n)` in their place, and they are put in when it is done.
 """
 
 import io
@@ -9,14 +12,62 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from agentbench.report.html.colours import BY_CODE, Colour
+from agentbench.scoring.taxonomy import Fault
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+class Colour(StrEnum):
+    """A colour's meaning, and the name of its class."""
+
+    INK = "ink"  # texts
+    FAINT = "faint"  # axes and their texts
+    GRID = "grid"
+    RESOLVED = "resolved"
+    AGENT = "agent"
+    TASK = "task"
+    INFRASTRUCTURE = "infrastructure"
+    JUDGED = "judged"  # the second rate
+    PAPER = "paper"  # what lies behind, and texts upon a colour
+
+    @property
+    def code(self) -> str:
+        """The colour that stands for it in matplotlib."""
+        return f"#0000{list(Colour).index(self) + 1:02x}"
+
+
+COLOUR_BY_CODE = {colour.code: colour for colour in Colour}
+"""The meaning of each code."""
+
+COLOUR_OF_FAULT = {
+    Fault.AGENT: Colour.AGENT,
+    Fault.TASK: Colour.TASK,
+    Fault.INFRASTRUCTURE: Colour.INFRASTRUCTURE,
+}
+"""The colour of each fault."""
+
+HATCHES = {
+    Colour.RESOLVED: "",
+    Colour.AGENT: "///",
+    Colour.TASK: "|||",
+    Colour.INFRASTRUCTURE: "xxx",
+}
+"""How areas are told apart without their colour."""
+
+COLOUR_NAMES = {
+    Colour.RESOLVED: "resolved",
+    Colour.AGENT: "failed, fault of the agent",
+    Colour.TASK: "failed, fault of the task",
+    Colour.INFRASTRUCTURE: "failed, fault of the infrastructure",
+}
+"""What legends say."""
+
 
 WIDTH = 720
 """Of every picture, in its own units; texts are 11 of them high."""
@@ -25,7 +76,7 @@ _TEXT = 11
 _INCH = 72
 _LETTER = 6.2  # the width of one, about
 _PAINTED = ("fill", "stroke")
-_KEPT = frozenset({"text-anchor", "stroke-width", "stroke-dasharray", "stroke-linecap"})
+_ALLOWED_STYLES = frozenset({"text-anchor", "stroke-width", "stroke-dasharray", "stroke-linecap"})
 _SHAPES = frozenset({"d", "x", "y", "transform", "points"})
 _FRACTION = re.compile(r"\d+\.\d{3,}")
 _SIZE = re.compile(r"([\d.]+)px")
@@ -34,7 +85,7 @@ _LABEL = re.compile(r"label:(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class Margins:
     """Room around the axes, in a picture's units."""
 
     left: float = 60
@@ -54,7 +105,7 @@ def room_for(texts: Sequence[str]) -> float:
 
 
 @contextmanager
-def drawn(height: float, sides: Sides) -> "Iterator[tuple[Figure, Axes]]":
+def new_drawing(height: float, sides: Margins) -> "Iterator[tuple[Figure, Axes]]":
     """An empty picture with axes, in our style whatever the user's own settings are."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -148,7 +199,7 @@ def _clean(element: ElementTree.Element, name: str, wanted: frozenset[str]) -> N
     given |= dict(_styled(given.pop("style", "")))
     classes = []
     for part in _PAINTED:
-        colour = BY_CODE.get(given.get(part, ""))
+        colour = COLOUR_BY_CODE.get(given.get(part, ""))
         if colour is not None:
             del given[part]
             classes.append(f"{part}-{colour}")
@@ -176,5 +227,5 @@ def _styled(style: str) -> Iterator[tuple[str, str]]:
         size = _SIZE.search(value) if key in {"font", "font-size"} else None
         if size is not None:
             yield "font-size", size[1]
-        elif key in _PAINTED or key in _KEPT:
+        elif key in _PAINTED or key in _ALLOWED_STYLES:
             yield key, value

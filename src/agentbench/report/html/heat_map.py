@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from agentbench.runs.headline import Headline
+from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
 
 _ALL_SHOWN = 60  # tasks: up to here each has its row
 _MOST_SHOWN = 200  # rows
 _LEVELS = 4  # colours above that of none
 
-Cells = tuple["Cell | None", ...]
+HeatMapCells = tuple["HeatMapCell | None", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class HeatMapCell:
     """The attempts of one run at one task."""
 
     resolved: int
@@ -38,7 +38,7 @@ class Cell:
 class HeatMap:
     """Rows of tasks, and the tasks that have none since every run did alike."""
 
-    rows: Sequence[tuple[TaskId, Cells]]
+    rows: Sequence[tuple[TaskId, HeatMapCells]]
     always: Sequence[TaskId]  # every attempt of every run resolved them
     never: Sequence[TaskId]  # no attempt of any did
     beyond: Sequence[TaskId]  # too many to be shown: those on which runs differ least
@@ -53,7 +53,7 @@ class HeatMap:
         return said + "which attempts differ. The others are named below the table."
 
 
-def heat_map(runs: Sequence[Sequence[Headline]]) -> HeatMap:
+def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
     """The map of some runs, each given by its attempts."""
     counts = [_counts(attempts) for attempts in runs]
     tasks = sorted(set().union(*counts))
@@ -72,23 +72,27 @@ def heat_map(runs: Sequence[Sequence[Headline]]) -> HeatMap:
     )
 
 
-def _counts(attempts: Sequence[Headline]) -> dict[TaskId, Cell]:
+def _counts(attempts: Sequence[AttemptSummary]) -> dict[TaskId, HeatMapCell]:
     total = Counter(attempt.task_id for attempt in attempts)
     resolved = Counter(attempt.task_id for attempt in attempts if attempt.resolved)
-    return {task: Cell(resolved=resolved[task], total=count) for task, count in total.items()}
+    return {
+        task: HeatMapCell(resolved=resolved[task], total=count) for task, count in total.items()
+    }
 
 
-def _rows(tasks: Sequence[TaskId], cells: dict[TaskId, Cells]) -> list[tuple[TaskId, Cells]]:
+def _rows(
+    tasks: Sequence[TaskId], cells: dict[TaskId, HeatMapCells]
+) -> list[tuple[TaskId, HeatMapCells]]:
     ordered = sorted(tasks, key=lambda task: (_share(cells[task]), task))
     return [(task, cells[task]) for task in ordered]
 
 
-def _share(cells: Cells) -> float:
+def _share(cells: HeatMapCells) -> float:
     made = [cell for cell in cells if cell is not None]
     return sum(cell.resolved for cell in made) / sum(cell.total for cell in made)
 
 
-def _spread(cells: Cells) -> float:
+def _spread(cells: HeatMapCells) -> float:
     """How far apart runs are, and then how undecided their attempts."""
     shares = [cell.resolved / cell.total for cell in cells if cell is not None]
     return max(shares) - min(shares) + 0.1 * (0.5 - abs(_share(cells) - 0.5))

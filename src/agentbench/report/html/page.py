@@ -1,44 +1,87 @@
-"""The page: what is on it, put into the template piece by piece."""
+"""The page: what is on it, put into the template piece by piece, and what it may do."""
 
+import base64
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from agentbench.core.display_text import printable
 from agentbench.errors import InputError
+from agentbench.report.attempt_rows import AttemptRow, rows
 from agentbench.report.comparison import Comparison, compare
-from agentbench.report.harmless import harmless
-from agentbench.report.html import amounts
-from agentbench.report.html.attempt_table import MOST_ROWS, attempt_lines
-from agentbench.report.html.cost_plot import cost_plot
+from agentbench.report.formatting import Statement, statement
+from agentbench.report.html import picture
+from agentbench.report.html.attempt_plots import reason_plot, time_plot
 from agentbench.report.html.heat_map import heat_map
 from agentbench.report.html.picture import Picture
-from agentbench.report.html.policy import content_policy
-from agentbench.report.html.rate_plot import rate_plot
-from agentbench.report.html.reason_plot import reason_plot
-from agentbench.report.html.shown_run import ShownRun
-from agentbench.report.html.time_plot import time_plot
-from agentbench.report.leaderboard import LETTERS, Entrant, Leaderboard, label_runs, leaderboard
-from agentbench.report.significance import Statement, statement
+from agentbench.report.html.rate_plots import cost_plot, rate_plot
+from agentbench.report.leaderboard import (
+    LETTERS_NOTE,
+    Entrant,
+    Leaderboard,
+    label_runs,
+    leaderboard,
+)
+from agentbench.report.reported_run import TimedRun
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_LABEL = 80  # characters of a run's label
-_TIME_LINES = 12
-_BUFFERED = 64  # pieces of the template's own that are handed on as one
+
+MAX_ATTEMPT_ROWS = 10_000
+"""Of the table; a browser holds so many at ease."""
+
+_MAX_DETAIL = 400  # characters; `agentbench show` prints it whole
+_MAX_NAME = 80
+
+
+class AttemptLine(NamedTuple):
+    """One row of the table."""
+
+    label: str  # of its run
+    began: str
+    row: AttemptRow
+
+
+def attempt_lines(
+    labels: Sequence[str], runs: Sequence[TimedRun], *, most: int
+) -> Iterator[AttemptLine]:
+    """A row for each attempt, run by run, up to the most that a page is to hold."""
+    left = most
+    for label, run in zip(labels, runs, strict=True):
+        lines = zip(run.attempts[:left], run.starts, strict=False)
+        for attempt, start in lines:
+            (row,) = rows([attempt])
+            yield AttemptLine(label, f"{start:%Y-%m-%d %H:%M:%S}", _shortened(row))
+        left -= min(left, len(run.attempts))
+
+
+def _shortened(row: AttemptRow) -> AttemptRow:
+    """A row whose texts are no longer than a table can bear; what was cut ends in an ellipsis."""
+    return row._replace(
+        agent=printable(row.agent, limit=_MAX_NAME),
+        model=printable(row.model, limit=_MAX_NAME),
+        detail=printable(row.detail, limit=_MAX_DETAIL),
+    )
+
+
+_MAX_LABEL = 80  # characters of a run's label
+_MAX_TIME_PLOTS = 12
+_BUFFERED_CHUNKS = 64  # pieces of the template's own that are handed on as one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
+class _RankedRuns:
     """Runs in the order of the leaderboard, which is that of every table and picture."""
 
     board: Leaderboard
     labels: Sequence[str]
-    runs: Sequence[ShownRun]
+    runs: Sequence[TimedRun]
 
 
-def pieces(runs: Sequence[ShownRun], *, most_rows: int = MOST_ROWS) -> Iterator[str]:
+def html_chunks(runs: Sequence[TimedRun], *, most_rows: int = MAX_ATTEMPT_ROWS) -> Iterator[str]:
     """The document of some runs, at least one.
 
     Args:
@@ -51,9 +94,9 @@ def pieces(runs: Sequence[ShownRun], *, most_rows: int = MOST_ROWS) -> Iterator[
         style=style,
         script=script,
         policy=content_policy(style=style, script=script),
-        **_content(_place(runs), runs, most_rows),
+        **_content(_rank(runs), runs, most_rows),
     )
-    stream.enable_buffering(_BUFFERED)
+    stream.enable_buffering(_BUFFERED_CHUNKS)
     yield from stream
 
 
@@ -67,7 +110,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {filter_.__name__: filter_ for filter_ in amounts.FILTERS}
+    environment.filters |= {filter_.__name__: filter_ for filter_ in picture.TEMPLATE_FILTERS}
     return environment
 
 
@@ -75,25 +118,25 @@ def _text(name: str) -> str:
     return files("agentbench.report.html").joinpath(name).read_text("utf-8")
 
 
-def _place(runs: Sequence[ShownRun]) -> _Placed:
+def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
     entrants = [Entrant(name=run.name, attempts=run.attempts) for run in runs]
     board = leaderboard(entrants)
     by_label = dict(zip(label_runs(entrants), runs, strict=True))
-    return _Placed(
+    return _RankedRuns(
         board=board,
-        labels=[harmless(standing.label, limit=_LABEL) for standing in board.standings],
+        labels=[printable(standing.label, limit=_MAX_LABEL) for standing in board.standings],
         runs=[by_label[standing.label] for standing in board.standings],
     )
 
 
-def _content(placed: _Placed, asked: Sequence[ShownRun], most_rows: int) -> dict[str, object]:
+def _content(placed: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
     """What the template's names stand for."""
     attempts = [run.attempts for run in placed.runs]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
     return {
         "board": placed.board,
         "labels": placed.labels,
-        "letters": LETTERS,
+        "letters": LETTERS_NOTE,
         "runs": placed.runs,
         "rates": rate_plot(placed.board, placed.labels),
         "reasons": reason_plot(placed.labels, attempts),
@@ -102,21 +145,21 @@ def _content(placed: _Placed, asked: Sequence[ShownRun], most_rows: int) -> dict
         "times": list(_times(placed)),
         "passes": _passes(placed),
         "heat": heat_map(attempts),
-        "comparison": _Compared.of(asked) if len(asked) == 2 else None,
+        "comparison": _ComparisonSection.of(asked) if len(asked) == 2 else None,
         "lines": attempt_lines(placed.labels, placed.runs, most=most_rows),
         "attempts": sum(map(len, attempts)),
         "most_lines": most_rows,
-        "most_times": _TIME_LINES,
+        "most_times": _MAX_TIME_PLOTS,
     }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
+class _PassTable:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
-def _passes(placed: _Placed) -> _Table:
+def _passes(placed: _RankedRuns) -> _PassTable:
     """What k attempts are worth, for every k that some run has."""
     told = [
         {rate.k: rate for rate in standing.summary.passes} for standing in placed.board.standings
@@ -125,20 +168,20 @@ def _passes(placed: _Placed) -> _Table:
     header = ("agent", "", *(f"k = {k}" for k in ks))
     rows = []
     for label, rates in zip(placed.labels, told, strict=True):
-        either = [amounts.percent(rates[k].any_of_k) if k in rates else "" for k in ks]
-        every = [amounts.percent(rates[k].all_of_k) if k in rates else "" for k in ks]
+        either = [picture.percent(rates[k].any_of_k) if k in rates else "" for k in ks]
+        every = [picture.percent(rates[k].all_of_k) if k in rates else "" for k in ks]
         rows += [(label, "pass@k", *either), (label, "pass^k", *every)]
-    return _Table(header=header, rows=rows if ks[1:] else ())
+    return _PassTable(header=header, rows=rows if ks[1:] else ())
 
 
-def _times(placed: _Placed) -> Iterator[Picture]:
-    shown = zip(placed.labels[:_TIME_LINES], placed.runs, strict=False)
+def _times(placed: _RankedRuns) -> Iterator[Picture]:
+    shown = zip(placed.labels[:_MAX_TIME_PLOTS], placed.runs, strict=False)
     for number, (label, run) in enumerate(shown, start=1):
         yield time_plot(f"times-{number}", label, run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
+class _ComparisonSection:
     """Two runs in the order that they were asked for."""
 
     labels: Sequence[str]
@@ -148,9 +191,9 @@ class _Compared:
     judged: Statement | None = None
 
     @classmethod
-    def of(cls, runs: Sequence[ShownRun]) -> "_Compared":
+    def of(cls, runs: Sequence[TimedRun]) -> "_ComparisonSection":
         entrants = [Entrant(name=run.name, attempts=run.attempts) for run in runs]
-        labels = [harmless(label, limit=_LABEL) for label in label_runs(entrants)]
+        labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(entrants)]
         try:
             made = compare(runs[0].attempts, runs[1].attempts)
         except InputError as error:
@@ -162,3 +205,23 @@ class _Compared:
             overall=statement(made.overall),
             judged=statement(made.judged) if made.judged is not None else None,
         )
+
+
+def content_policy(*, style: str, script: str) -> str:
+    """The policy that allows one inline style sheet and one inline script, by their digests.
+
+    No request leaves such a page, no other script of it runs, and no form or base is heeded.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_digest(style)}'",
+            f"script-src '{_digest(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,1 +1,1 @@
-"""Where attempts are made: threads of this process, or the nodes of a cluster."""
+"""Where attempts are made: threads of this process, or the nodes of a Ray cluster."""

@@ -5,15 +5,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from agentbench.runs.plan import Planned
-from agentbench.runs.record import AttemptRecord
+from agentbench.attempt.record import AttemptRecord
+from agentbench.runs.plan import PlannedAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class FinishedAttempt:
     """One try at an attempt that is over, its record on disk."""
 
-    planned: Planned
+    planned: PlannedAttempt
     record: AttemptRecord
 
 
@@ -23,10 +23,10 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     Leaving its context waits for what is under way, which a cancelled run cuts off first.
     """
 
-    def start(self, planned: Planned) -> None:
+    def start(self, planned: PlannedAttempt) -> None:
         """Begin one try; returns at once. No more are begun than there are slots."""
 
-    def ended(self, *, within: float) -> Sequence[Ended]:
+    def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
         """The tries that have ended since the last call, in the order that they ended in.
 
         Waits for one, but no longer than so many seconds.

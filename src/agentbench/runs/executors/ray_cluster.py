@@ -1,4 +1,6 @@
-"""Attempts on the nodes of a Ray cluster; the run's folder stays with the process that drives it.
+"""Attempts on the nodes of a Ray cluster.
+
+The run's folder stays with the process that drives it.
 
 A node offers as many slots as it has of the custom resource `agentbench`. Ray itself retries
 nothing: a try that a lost node took with it is recorded, and the scheduler makes another.
@@ -17,27 +19,29 @@ import ray
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from agentbench.agents.interface import Agent
+from agentbench.attempt.outages import storage_errors
+from agentbench.attempt.record import AttemptRecord
+from agentbench.attempt.recording import excluded_record
+from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
 from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
-from agentbench.runs.board import Entry
-from agentbench.runs.executors.baggage import unpack
-from agentbench.runs.executors.errand import Brought, Errand, Orders
-from agentbench.runs.executors.interface import Ended
-from agentbench.runs.executors.on_node import make_on_node
-from agentbench.runs.executors.task_files import packed_task
-from agentbench.runs.lost import lost_record
-from agentbench.runs.plan import Planned
-from agentbench.runs.record import AttemptRecord
-from agentbench.runs.storage import writing_into
-from agentbench.runs.store import RunStore
-from agentbench.runs.workshop import Place, Workshop
+from agentbench.runs.executors.attempt_archive import pack_task, unpack
+from agentbench.runs.executors.interface import FinishedAttempt
+from agentbench.runs.executors.remote_attempt import (
+    RemoteAttempt,
+    RemoteResult,
+    WorkerConfig,
+    run_on_node,
+)
+from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.task import Task
 
 SLOT = "agentbench"
 """The custom resource that nodes offer: one for each attempt that they may make at a time."""
 
-_HELD = 64  # tasks whose files are kept packed
-_SHARED = 2  # attempts share a core, since each of them waits much of its time
+_MOST_ARCHIVES = 64  # tasks whose files are kept packed
+_ATTEMPTS_PER_CPU = 2  # attempts share a core, since each of them waits much of its time
 _GRACE = 60.0  # seconds that attempts have to end themselves after Ctrl-C
 
 
@@ -74,13 +78,13 @@ def connect(address: str | None = None) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Away:
+class _RemoteTask:
     """A try that a node makes."""
 
-    planned: Planned
-    place: Place
+    planned: PlannedAttempt
+    place: AttemptSlot
     ref: Any  # an ObjectRef; ray is typed nowhere
-    entry: Entry
+    entry: AttemptStatus
 
 
 class RayExecutor:
@@ -88,11 +92,11 @@ class RayExecutor:
 
     def __init__(
         self,
-        orders: Orders,
+        orders: WorkerConfig,
         agent: Agent,
-        workshop: Workshop,
+        workshop: RunResources,
         store: RunStore,
-        make: Callable[[Errand], Brought] = make_on_node,
+        make: Callable[[RemoteAttempt], RemoteResult] = run_on_node,
     ) -> None:
         """Make tries for the run in a store; `make` is what a node does."""
         self._orders = orders
@@ -100,8 +104,8 @@ class RayExecutor:
         self._workshop = workshop
         self._store = store
         self._remote = ray.remote(make)
-        self._away: dict[Any, _Away] = {}
-        self._over: SimpleQueue[tuple[Any, Future[Brought]]] = SimpleQueue()
+        self._away: dict[Any, _RemoteTask] = {}
+        self._over: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
         self._cut_off_at: float | None = None
         self._files: dict[str, bytes] = {}  # of tasks, by their digests
 
@@ -117,7 +121,7 @@ class RayExecutor:
         while self._away:
             self.ended(within=1.0)
 
-    def start(self, planned: Planned) -> None:
+    def start(self, planned: PlannedAttempt) -> None:
         """Send one try to whichever node has room for it."""
         breaker, task = self._workshop.breaker, planned.task
         files = self._files_of(task)
@@ -125,7 +129,7 @@ class RayExecutor:
         folder, retry = breaker.written(
             lambda: self._store.attempt_folder(task.id, planned.attempt)
         )
-        errand = Errand(
+        errand = RemoteAttempt(
             orders=self._orders,
             task=task,
             files=files,
@@ -134,12 +138,12 @@ class RayExecutor:
         )
         remote = self._remote.options(
             name=f"{task.id}/{folder.name}",
-            num_cpus=task.environment.cpus / _SHARED,
+            num_cpus=task.environment.cpus / _ATTEMPTS_PER_CPU,
             memory=task.environment.memory_mib << 20,
             resources={SLOT: 1},
             max_retries=0,
         )
-        place = Place(
+        place = AttemptSlot(
             folder=folder,
             run_id=self._orders.run_id,
             attempt=planned.attempt,
@@ -149,10 +153,10 @@ class RayExecutor:
         ref = remote.remote(errand)
         entry = self._workshop.board.begin(task.id, planned.attempt, retry_of=retry or None)
         entry.where = "the cluster"
-        self._away[ref] = _Away(planned=planned, place=place, ref=ref, entry=entry)
+        self._away[ref] = _RemoteTask(planned=planned, place=place, ref=ref, entry=entry)
         ref.future().add_done_callback(lambda future: self._over.put((ref, future)))
 
-    def ended(self, *, within: float) -> Sequence[Ended]:
+    def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
         """What came back since, written into the run's folder; what will not come is recorded."""
         if self._workshop.cancel.is_set():
             self._cut_off()
@@ -166,9 +170,9 @@ class RayExecutor:
 
     def _files_of(self, task: Task) -> bytes:
         if task.digest not in self._files:
-            if len(self._files) >= _HELD:
+            if len(self._files) >= _MOST_ARCHIVES:
                 self._files.pop(next(iter(self._files)))
-            self._files[task.digest] = packed_task(task)
+            self._files[task.digest] = pack_task(task)
         return self._files[task.digest]
 
     def _cut_off(self) -> None:
@@ -182,7 +186,7 @@ class RayExecutor:
         for away in self._away.values():
             ray.cancel(away.ref, force=late)
 
-    def _taken_in(self, ref: object, future: "Future[Brought]") -> Ended:
+    def _taken_in(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
         away = self._away.pop(ref)
         self._workshop.board.end(away.entry)
         try:
@@ -202,11 +206,11 @@ class RayExecutor:
         breaker.written(lambda: self._store.append(record, folder))
         if record.fault is Fault.INFRASTRUCTURE:
             breaker.suspect()
-        return Ended(planned=away.planned, record=record)
+        return FinishedAttempt(planned=away.planned, record=record)
 
-    def _unpacked(self, away: _Away, brought: Brought) -> AttemptRecord:
+    def _unpacked(self, away: _RemoteTask, brought: RemoteResult) -> AttemptRecord:
         def write() -> None:
-            with writing_into(away.place.folder):
+            with storage_errors(away.place.folder):
                 unpack(brought.files, away.place.folder)
 
         self._workshop.breaker.written(write)
@@ -222,5 +226,5 @@ class RayExecutor:
             }
         )
 
-    def _lost(self, away: _Away, fault: BaseException) -> AttemptRecord:
-        return lost_record(away.planned, self._agent, self._workshop, away.place, fault)
+    def _lost(self, away: _RemoteTask, fault: BaseException) -> AttemptRecord:
+        return excluded_record(away.planned.task, self._agent, self._workshop, away.place, fault)

@@ -1,4 +1,4 @@
-"""Tests that tell what they see, where they would have judged it."""
+"""Turns the assertions of tests into observations of what they would have judged."""
 
 import ast
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _PAIRS = ("assertEqual", "assertEquals", "assertNotEqual", "assertAlmostEqual")
 _EQUALS = ("assertListEqual", "assertDictEqual", "assertTupleEqual", "assertSetEqual")
 
 
-class Observing(ast.NodeTransformer):
+class AssertionObserver(ast.NodeTransformer):
     """Turns assertions into observations; `places` is what each of them looks at, as source."""
 
     def __init__(self) -> None:

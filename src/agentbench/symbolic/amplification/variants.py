@@ -1,4 +1,4 @@
-"""A file of tests, with many changed ones in the place of each."""
+"""A file of tests with many changed tests in the place of each."""
 
 import ast
 import copy
@@ -8,44 +8,46 @@ from itertools import combinations
 from random import Random
 from typing import NamedTuple
 
-from agentbench import syntax
-from agentbench.symbolic.amplification.cases import Function, cases_of, with_one_case
-from agentbench.symbolic.amplification.changes import (
-    Change,
-    Edit,
-    Spoken,
+from agentbench.core import python_syntax
+from agentbench.symbolic.amplification.function_edits import (
+    EditDescription,
+    FileVocabulary,
+    Function,
+    NodeChange,
+    apply_changes,
     called_of,
-    changed,
+    cases_of,
     changes_of,
+    with_one_case,
 )
-from agentbench.symbolic.amplification.observing import Observing
+from agentbench.symbolic.amplification.observing import AssertionObserver
 
 _MARK = "__as_"
 _LONGEST = 80  # characters of a text that others are made with; a docstring is longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class ChangedTestVariant:
     """A changed test: which it was, what was changed, and how it is told to a reader."""
 
     test: str
-    edits: tuple[Edit, ...]
+    edits: tuple[EditDescription, ...]
     origin: Function = field(compare=False, repr=False)
-    changes: tuple[Change, ...]
+    changes: tuple[NodeChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Amplified:
+class AmplifiedTests:
     """A file of changed tests."""
 
     source: str
-    variants: dict[str, Variant]
+    variants: dict[str, ChangedTestVariant]
     """By the name of the changed function."""
     places: tuple[str, ...]
     """What is observed, as source, by its number."""
 
 
-def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> Amplified | None:
+def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedTests | None:
     """Make changed tests of a file; None where it has none that can be changed.
 
     Args:
@@ -53,17 +55,17 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> Amplified 
         seed: Of the choice among changes.
         most: Changed tests for a test, by its name.
     """
-    tree = syntax.parse(source)
+    tree = python_syntax.parse(source)
     random = Random(seed)
-    spoken = _spoken(tree)
+    spoken = _vocabulary(tree)
 
-    def made(node: Function) -> Iterator[Made]:
-        return _chosen(node, spoken, random, most(node.name))
+    def made(node: Function) -> Iterator[PlannedVariant]:
+        return _select_variants(node, spoken, random, most(node.name))
 
     return _assembled(tree, made)
 
 
-def reduced(source: str, amplified: Amplified, names: Collection[str]) -> Amplified | None:
+def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> AmplifiedTests | None:
     """Of some changed tests those with a part of their changes; None where all have one alone.
 
     Args:
@@ -73,37 +75,39 @@ def reduced(source: str, amplified: Amplified, names: Collection[str]) -> Amplif
     """
     wanted = [amplified.variants[name] for name in names]
 
-    def made(node: Function) -> Iterator[Made]:
+    def made(node: Function) -> Iterator[PlannedVariant]:
         for one in wanted:
             if one.test == node.name and one.origin.lineno == node.lineno:
-                yield from (Made(one.origin, changes) for changes in _parts(one.changes))
+                yield from (PlannedVariant(one.origin, changes) for changes in _parts(one.changes))
 
-    return _assembled(syntax.parse(source), made)
+    return _assembled(python_syntax.parse(source), made)
 
 
-class Made(NamedTuple):
+class PlannedVariant(NamedTuple):
     """A test to change, and how."""
 
     origin: Function
-    changes: tuple[Change, ...]
+    changes: tuple[NodeChange, ...]
 
 
-def _assembled(tree: ast.Module, made: Callable[[Function], Iterable[Made]]) -> Amplified | None:
-    variants: dict[str, Variant] = {}
+def _assembled(
+    tree: ast.Module, made: Callable[[Function], Iterable[PlannedVariant]]
+) -> AmplifiedTests | None:
+    variants: dict[str, ChangedTestVariant] = {}
     for body in _bodies(tree):
         body[:] = [one for node in body for one in _in_place_of(node, made, variants)] or [
             ast.Pass()
         ]
     if not variants:
         return None
-    observing = Observing()
+    observing = AssertionObserver()
     observed = ast.fix_missing_locations(observing.visit(tree))
-    return Amplified(
+    return AmplifiedTests(
         source=ast.unparse(observed), variants=variants, places=tuple(observing.places)
     )
 
 
-def _parts(changes: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:
+def _parts(changes: tuple[NodeChange, ...]) -> Iterator[tuple[NodeChange, ...]]:
     for size in range(1, len(changes)):
         yield from combinations(changes, size)
 
@@ -121,17 +125,19 @@ def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 
 def _in_place_of(
-    node: ast.stmt, made: Callable[[Function], Iterable[Made]], variants: dict[str, Variant]
+    node: ast.stmt,
+    made: Callable[[Function], Iterable[PlannedVariant]],
+    variants: dict[str, ChangedTestVariant],
 ) -> list[ast.stmt]:
     """The changed tests in the place of a test; what is none stays."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_test(node):
         return [node]
     found: list[ast.stmt] = []
     for origin, changes in made(node):
-        one = changed(origin, changes)
+        one = apply_changes(origin, changes)
         # Two classes may have tests of the same name.
         one.function.name = f"{node.name}{_MARK}{len(variants)}"
-        variants[one.function.name] = Variant(
+        variants[one.function.name] = ChangedTestVariant(
             test=node.name, edits=one.edits, origin=origin, changes=tuple(changes)
         )
         found.append(one.function)
@@ -142,7 +148,9 @@ def _is_test(node: Function) -> bool:
     return node.name.startswith("test")
 
 
-def _chosen(node: Function, spoken: Spoken, random: Random, most: int) -> Iterator[Made]:
+def _select_variants(
+    node: Function, spoken: FileVocabulary, random: Random, most: int
+) -> Iterator[PlannedVariant]:
     seen: set[tuple[object, ...]] = set()
     has_cases = any(cases_of(one) is not None for one in node.decorator_list)
     waiting = [] if has_cases else changes_of(node, spoken, random)
@@ -157,10 +165,10 @@ def _chosen(node: Function, spoken: Spoken, random: Random, most: int) -> Iterat
         key = (*drawn, *(ast.dump(decorator) for decorator in one.decorator_list))
         if key not in seen:
             seen.add(key)
-            yield Made(one, drawn)
+            yield PlannedVariant(one, drawn)
 
 
-def _drawn(waiting: Sequence[Change], turn: int, random: Random) -> tuple[Change, ...]:
+def _drawn(waiting: Sequence[NodeChange], turn: int, random: Random) -> tuple[NodeChange, ...]:
     """One change at first, each in its turn; later several, of different nodes."""
     many = 1 if turn < len(waiting) and turn % 2 == 0 else random.choice((2, 2, 3))
     first = waiting[turn // 2 % len(waiting)]
@@ -168,7 +176,7 @@ def _drawn(waiting: Sequence[Change], turn: int, random: Random) -> tuple[Change
     return tuple({one.node: one for one in (*others, first)}.values())
 
 
-def _spoken(tree: ast.Module) -> Spoken:
+def _vocabulary(tree: ast.Module) -> FileVocabulary:
     texts: dict[str, None] = {}
     methods: dict[str, set[str]] = {}
     for node in ast.walk(tree):
@@ -177,6 +185,6 @@ def _spoken(tree: ast.Module) -> Spoken:
                 texts[node.value] = None
         elif (called := called_of(node)) is not None:
             methods.setdefault(called.on, set()).add(called.method)
-    return Spoken(
+    return FileVocabulary(
         texts=tuple(texts), methods={name: frozenset(one) for name, one in methods.items()}
     )

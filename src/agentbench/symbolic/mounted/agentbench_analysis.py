@@ -2,8 +2,8 @@
 
     python -I -B agentbench_analysis.py LIBRARY
 
-Reads a question as JSON from stdin; writes JSON lines to stdout: how far it is, and at the end
-what it found. The function's own prints go nowhere. Python 3.11 or newer.
+Reads a question as JSON from stdin; writes JSON lines to stdout: how far it is, and at the end what
+it found. The function's own prints go nowhere. Python 3.11 or newer.
 """
 
 import os

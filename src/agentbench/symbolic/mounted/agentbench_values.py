@@ -1,7 +1,7 @@
 """Values in a form that is compared between two trees, and in short words for a reader.
 
-Two trees define the same class twice, so that no value of the one equals a value of the other.
-What is compared is what both would show: names of classes, public fields, items.
+Two trees define the same class twice, so that no value of the one equals a value of the other. What
+is compared is what both would show: names of classes, public fields, items.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a project's own files say of it: read and never run."""
+"""What a project's own files declare: requirements, Python version and version."""

@@ -1,4 +1,4 @@
-"""What a project's own files say it needs."""
+"""What a project's own files say it needs: requirements, groups of them, and Python versions."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ _FOR_DEVELOPERS = re.compile(r"dev(el|elop|elopers?|elopment)?([-_.].*)?")
 _PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)$")
 
 
-class Purpose(IntEnum):
+class RequirementPurpose(IntEnum):
     """What requirements are for, by how much they tell of running tests."""
 
     TESTS = 1
@@ -21,12 +21,12 @@ class Purpose(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class RequirementGroup:
     """Requirements that are written down in one place, for tests or for those who develop."""
 
     where: str
     """As in "extra `test` of pyproject.toml"."""
-    purpose: Purpose
+    purpose: RequirementPurpose
     extras: tuple[str, ...] = ()
     """The project's own extras that bring them."""
     files: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Bundle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class ProjectDeclaration:
     """What one file says, or several together."""
 
     installable: bool = False
@@ -47,12 +47,12 @@ class Declaration:
     pythons: tuple[str, ...] = ()
     """The versions that classifiers name, as in "3.11"."""
     requirements: tuple[str, ...] = ()
-    bundles: tuple[Bundle, ...] = ()
+    bundles: tuple[RequirementGroup, ...] = ()
     build_requirements: tuple[str, ...] = ()
 
-    def with_(self, other: "Declaration") -> "Declaration":
+    def with_(self, other: "ProjectDeclaration") -> "ProjectDeclaration":
         """Both together, this one's first."""
-        return Declaration(
+        return ProjectDeclaration(
             installable=self.installable or other.installable,
             requires_python=(*self.requires_python, *other.requires_python),
             pythons=(*self.pythons, *other.pythons),
@@ -62,12 +62,12 @@ class Declaration:
         )
 
 
-def purpose_of(name: str) -> Purpose | None:
+def purpose_of(name: str) -> RequirementPurpose | None:
     """What an extra, a group or a file of this name is for."""
     lowered = name.lower()
     if _FOR_TESTS.fullmatch(lowered):
-        return Purpose.TESTS
-    return Purpose.DEVELOPMENT if _FOR_DEVELOPERS.fullmatch(lowered) else None
+        return RequirementPurpose.TESTS
+    return RequirementPurpose.DEVELOPMENT if _FOR_DEVELOPERS.fullmatch(lowered) else None
 
 
 def pythons_of(classifiers: Iterable[str]) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def pythons_of(classifiers: Iterable[str]) -> tuple[str, ...]:
     return tuple(match.group(1) for match in found if match)
 
 
-def usable(requirements: Iterable[str]) -> tuple[str, ...]:
+def named_requirements(requirements: Iterable[str]) -> tuple[str, ...]:
     """Those that are requirements at all, by name: no options, no paths, no addresses."""
     return tuple(text.strip() for text in requirements if distribution_of(text))
 

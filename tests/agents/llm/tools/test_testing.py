@@ -7,11 +7,10 @@ from threading import Event
 
 import pytest
 
-from agentbench.mcp.answers import call_result
-from agentbench.mcp.tools import ARGUMENTS, ToolName, call
+from agentbench.mcp.pytest_tools import PYTEST_ARGUMENTS, PytestTool, call_pytest_tool, call_result
 from agentbench.pytest_results.tool_calls.arguments import read_arguments
-from agentbench.pytest_results.tool_calls.calls import Watch
-from agentbench.pytest_results.tool_calls.envelope import Envelope
+from agentbench.pytest_results.tool_calls.calls import CallControl
+from agentbench.pytest_results.tool_calls.envelope import PytestAnswer
 from tests.agents.llm.conftest import called, desk_of
 
 SUITE = """\
@@ -36,7 +35,7 @@ CALLS = [
     ("discover_tests", {"paths": ["tests", "broken"]}),
     ("discover_tests", {"paths": ["/etc"]}),
 ]
-SERVERS = {"run_tests": ToolName.EXECUTE, "discover_tests": ToolName.DISCOVER}
+SERVERS = {"run_tests": PytestTool.EXECUTE, "discover_tests": PytestTool.DISCOVER}
 
 
 @pytest.fixture
@@ -69,12 +68,12 @@ def test_an_answer_equals_that_of_the_server_field_by_field(suite, name, given):
     ours = json.loads(reply.text)
 
     tool = SERVERS[name]
-    arguments = read_arguments(ARGUMENTS[tool], given)
-    theirs = call(desk_of(suite).project, arguments, Watch(cancel=Event()))
+    arguments = read_arguments(PYTEST_ARGUMENTS[tool], given)
+    theirs = call_pytest_tool(desk_of(suite).project, arguments, CallControl(cancel=Event()))
     sent = json.loads(call_result(theirs).content[0].text)
 
-    assert set(ours) == set(theirs) == set(Envelope.model_fields)
-    for field in Envelope.model_fields:
+    assert set(ours) == set(theirs) == set(PytestAnswer.model_fields)
+    for field in PytestAnswer.model_fields:
         assert without_time(ours[field]) == without_time(sent[field]), field
 
 

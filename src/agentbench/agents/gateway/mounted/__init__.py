@@ -1,1 +1,0 @@
-"""Programs that run inside sandboxes, with the standard library alone."""

@@ -1,1 +1,0 @@
-"""The protocols that clients of models speak, one module each."""

@@ -1,0 +1,173 @@
+"""The tools that read and edit files; their modules are sent into the sandbox with each call."""
+
+import json
+from datetime import timedelta
+from importlib.resources import files
+
+from pydantic import Field, ValidationError
+
+from agentbench.agents.llm.tools.tool import Tool, ToolContext, ToolEffect, ToolText, escape_control
+from agentbench.core.schema import Schema
+from agentbench.models.conversation import ToolReply
+from agentbench.pytest_results.tool_calls.arguments import ToolArguments
+from agentbench.pytest_results.tool_calls.size_limit import cut_middle
+from agentbench.sandbox.interface import Command
+from agentbench.scoring.evidence import CommandResult, Ending
+
+CALL_TIMEOUT = timedelta(seconds=60)
+"""For one task."""
+
+MAX_REPLY_LENGTH = 40_000
+"""Characters of a reply, whatever names of files make of it."""
+
+PACKAGE = "agentbench.agents.llm.tools.in_sandbox"
+"""What runs inside."""
+
+MODULES = ("paths", "reading", "editing")
+"""Of the package, each after those that it imports."""
+
+_LOADER = """
+import json, sys, types
+call = json.loads(sys.stdin.buffer.read().decode())
+for name, source in call["modules"]:
+    module = sys.modules[name] = types.ModuleType(name)
+    exec(compile(source, name, "exec"), module.__dict__)
+print(module.answer(call["task"], call["root"], call["given"]))
+"""
+
+
+class _InSandboxReply(Schema):
+    text: str | None = None
+    error: str | None = None
+
+
+def run_in_sandbox(desk: ToolContext, task: str, arguments: ToolArguments) -> ToolReply:
+    """Do a task; a path that leads out of the workspace is refused by whoever follows it.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    call = {
+        "modules": [(f"{PACKAGE}.{name}", source_of(name)) for name in MODULES],
+        "task": task,
+        "root": str(desk.sandbox.workspace),
+        "given": arguments.model_dump(mode="json"),
+    }
+    result = desk.sandbox.run(
+        Command(
+            argv=("python", "-I", "-S", "-B", "-c", _LOADER),
+            timeout=CALL_TIMEOUT,
+            stdin=json.dumps(call).encode(),
+        )
+    )
+    try:
+        told = _InSandboxReply.model_validate_json(result.stdout) if result.ok else None
+    except ValidationError:
+        told = None
+    if told is None:
+        return ToolReply(text=f"{task} {_failure_text(result)}", failed=True)
+    said = told.error or "" if told.text is None else told.text
+    return ToolReply(
+        text=cut_middle(escape_control(said), MAX_REPLY_LENGTH), failed=told.text is None
+    )
+
+
+def source_of(name: str) -> str:
+    """The text of a module of the package."""
+    return files(PACKAGE).joinpath(f"{name}.py").read_text("utf-8")
+
+
+def _failure_text(result: CommandResult) -> str:
+    seconds = result.duration.total_seconds()
+    if result.ending is Ending.TIMED_OUT:
+        return f"was given up after {seconds:.0f} s; ask for less"
+    last = escape_control((result.stderr.strip() or result.ending.value).splitlines()[-1])
+    return f"needs the `python` of the sandbox, which fails (exit code {result.exit_code}): {last}"
+
+
+_PATH_DESCRIPTION = "relative to the workspace"
+
+
+class ListArguments(ToolArguments):
+    """What `list_files` takes."""
+
+    path: ToolText = Field(default=".", description=f"A folder, {_PATH_DESCRIPTION}.")
+    depth: int = Field(default=3, ge=1, le=20, description="How many levels of folders to show.")
+
+
+class ReadArguments(ToolArguments):
+    """What `read_file` takes."""
+
+    path: ToolText = Field(min_length=1, description=f"A file, {_PATH_DESCRIPTION}.")
+    start_line: int = Field(default=1, ge=1, description="The first line to show, from 1.")
+    end_line: int | None = Field(default=None, ge=1, description="The last one; default: the end.")
+
+
+class SearchArguments(ToolArguments):
+    """What `search` takes."""
+
+    pattern: ToolText = Field(
+        min_length=1, max_length=2_000, description="As Python's `re` takes it."
+    )
+    path: ToolText = Field(default=".", description=f"A folder or a file, {_PATH_DESCRIPTION}.")
+    glob: ToolText | None = Field(
+        default=None, description="Only files whose names fit, like *.py."
+    )
+    ignore_case: bool = False
+
+
+class EditArguments(ToolArguments):
+    """What `edit` takes."""
+
+    path: ToolText = Field(min_length=1, description=f"A file, {_PATH_DESCRIPTION}.")
+    old_text: ToolText = Field(
+        description="The text to replace, to the letter, without line numbers; it must occur "
+        "exactly once. Empty: make a new file."
+    )
+    new_text: ToolText = Field(description="What takes its place.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence.")
+
+
+def _list_files(desk: ToolContext, arguments: ListArguments) -> ToolReply:
+    return run_in_sandbox(desk, "list_files", arguments)
+
+
+def _read_file(desk: ToolContext, arguments: ReadArguments) -> ToolReply:
+    if arguments.end_line is not None and arguments.end_line < arguments.start_line:
+        return ToolReply(text="end_line is before start_line", failed=True)
+    return run_in_sandbox(desk, "read_file", arguments)
+
+
+def _search(desk: ToolContext, arguments: SearchArguments) -> ToolReply:
+    return run_in_sandbox(desk, "search", arguments)
+
+
+def _edit(desk: ToolContext, arguments: EditArguments) -> ToolReply:
+    return run_in_sandbox(desk, "edit", arguments)
+
+
+LIST_FILES = Tool(
+    name="list_files",
+    description="List the files and folders below a folder.",
+    arguments=ListArguments,
+    act=_list_files,
+)
+READ_FILE = Tool(
+    name="read_file",
+    description="Show lines of a text file, with their numbers.",
+    arguments=ReadArguments,
+    act=_read_file,
+)
+SEARCH = Tool(
+    name="search",
+    description="Search files for lines that fit a regular expression.",
+    arguments=SearchArguments,
+    act=_search,
+)
+EDIT = Tool(
+    name="edit",
+    description="Replace an exact text in a file by another one, or make a new file.",
+    arguments=EditArguments,
+    act=_edit,
+    effect=ToolEffect.CHANGES,
+)

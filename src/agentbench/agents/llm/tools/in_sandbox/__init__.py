@@ -1,0 +1,1 @@
+"""The part of the file tools that runs inside the sandbox, on its Python."""

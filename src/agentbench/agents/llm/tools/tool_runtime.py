@@ -1,0 +1,94 @@
+"""All tools of the built-in agent, and the function that answers whatever a model calls."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+
+from pydantic import Field
+
+from agentbench.agents.llm.tools.command_tools import APPLY_PATCH, DISCOVER_TESTS, RUN, RUN_TESTS
+from agentbench.agents.llm.tools.file_tools import EDIT, LIST_FILES, READ_FILE, SEARCH
+from agentbench.agents.llm.tools.tool import Tool, ToolContext, ToolEffect, ToolText, escape_control
+from agentbench.core.schema import JsonObject
+from agentbench.models.conversation import ModelToolCall, ToolReply, ToolSpec
+from agentbench.pytest_results.tool_calls.arguments import (
+    InvalidArgumentsError,
+    ToolArguments,
+    escaped_name,
+)
+
+_MAX_QUOTED = 200  # characters of arguments that are no JSON
+
+
+class SubmitArguments(ToolArguments):
+    """What `submit` takes."""
+
+    summary: ToolText = Field(
+        default="", description="What was wrong and what was changed, in short."
+    )
+
+
+def _submit(desk: ToolContext, arguments: SubmitArguments) -> ToolReply:
+    del desk, arguments
+    return ToolReply(text="submitted")
+
+
+SUBMIT = Tool(
+    name="submit",
+    description="Say that the work is done. Nothing can be changed afterwards.",
+    arguments=SubmitArguments,
+    act=_submit,
+    effect=ToolEffect.SUBMITS,
+)
+
+_TOOLS = (
+    LIST_FILES,
+    READ_FILE,
+    SEARCH,
+    EDIT,
+    APPLY_PATCH,
+    RUN,
+    RUN_TESTS,
+    DISCOVER_TESTS,
+    SUBMIT,
+)
+EFFECT_OF_TOOL: Mapping[str, ToolEffect] = {tool.name: tool.effect for tool in _TOOLS}
+"""What each is for."""
+
+
+@cache
+def tool_specs() -> tuple[ToolSpec, ...]:
+    """The tools as a model is told of them."""
+    return tuple(tool.spec for tool in _TOOLS)
+
+
+def use_tool(desk: ToolContext, call: ModelToolCall) -> ToolReply:
+    """Do what a call asks for; one that is malformed is told so.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+        KeyboardInterrupt: the run was cancelled.
+    """
+    for tool in _TOOLS:
+        if tool.name == call.name:
+            try:
+                return tool.use(desk, _parse_arguments(call.arguments))
+            except InvalidArgumentsError as error:
+                told = escape_control("; ".join(error.faults))
+                return ToolReply(text=f"invalid arguments: {told}", failed=True)
+    known = ", ".join(EFFECT_OF_TOOL)
+    return ToolReply(
+        text=f"there is no tool {escaped_name(call.name)}; known: {known}", failed=True
+    )
+
+
+def _parse_arguments(arguments: str) -> JsonObject:
+    """The arguments of a call; many models write nothing where there are none."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        said = f"{error}; found {arguments[:_MAX_QUOTED]!a}"
+        raise InvalidArgumentsError([f"expected a JSON object: {said}"]) from None
+    if not isinstance(value, dict):
+        raise InvalidArgumentsError([f"expected a JSON object, found {arguments[:_MAX_QUOTED]!a}"])
+    return value

@@ -1,0 +1,157 @@
+"""The agent of a preset: its command, its programs mounted, its model behind the endpoint."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from agentbench.agents.client_bundles import TOOLS_MOUNT, ClientBundles, MessageSink
+from agentbench.agents.command import outcome_of, run_with_model
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.presets.preset import Preset, PresetApiFormat
+from agentbench.core.files import FileContent
+from agentbench.errors import UsageError
+from agentbench.models.interface import ApiFormat, ModelEndpoint
+from agentbench.sandbox.archives import tar_of_files
+from agentbench.sandbox.interface import Command, ImageId, ReadOnlyMount, Sandbox, SandboxProvider
+from agentbench.scoring.evidence import AgentEnding, CommandResult
+from agentbench.tasks.problem import Problem
+
+_HOME = "agent-home"
+_INSTRUCTION = "instruction.md"
+
+
+class PresetAgent:
+    """Runs a preset's command in the workspace, its programs mounted, its model behind the door."""
+
+    needs_model = True
+
+    def __init__(
+        self,
+        preset: Preset,
+        *,
+        toolboxes: Path,
+        name: str | None = None,
+        say: MessageSink = lambda _line: None,
+    ) -> None:
+        """Keep what is needed.
+
+        Args:
+            preset: The agent.
+            toolboxes: Where installed programs are kept.
+            name: What records call it; the preset's name, if none is given.
+            say: Is told what is installed.
+        """
+        self.name = name or preset.name
+        self.preset = preset
+        self._folder = toolboxes
+        self._say = say
+        self._boxes: dict[str, ClientBundles] = {}  # by the name of the back end
+
+    @property
+    def version(self) -> str:
+        """Which one is installed."""
+        return self.preset.version
+
+    @property
+    def wires(self) -> frozenset[ApiFormat]:
+        """What it can speak."""
+        return frozenset(spoken.wire for spoken in self.preset.wires)
+
+    def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:
+        """Its programs, installed now if need be.
+
+        Raises:
+            UnavailableError: they cannot be installed; says which command failed.
+            SandboxError: the sandbox to install them in is lost.
+        """
+        fresh = ClientBundles(self._folder, provider, say=self._say)
+        boxes = self._boxes.setdefault(provider.name, fresh)
+        return (boxes.ready(self.preset.recipe, image),)
+
+    def solve(
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
+    ) -> AgentOutcome:
+        """Run the command to its end or to the end of the budget.
+
+        Raises:
+            UsageError: there is no model, or none that it can speak to.
+            SandboxError: the sandbox is lost.
+        """
+        if model is None:
+            raise UsageError(f"--agent {self.name} needs a model: --model provider/name")
+        spoken = self._spoken(model)
+        values = {
+            "tools": str(sandbox.mounted(TOOLS_MOUNT)),
+            "home": str(sandbox.results / _HOME),
+            "workspace": str(sandbox.workspace),
+            "instruction": problem.instruction,
+            "max_steps": str(budget.max_steps),
+            "model": spoken.model.replace("{model}", model.model),
+        }
+        sandbox.write_tree(sandbox.results, self._files(problem, values))
+        command = Command(
+            argv=("sh", "-c", fill_placeholders(self.preset.command, _shell_quoted(values))),
+            timeout=budget.remaining(),
+            env=self._environment(sandbox, spoken, values),
+            stdin=problem.instruction.encode(),
+        )
+        return self._outcome(run_with_model(command, sandbox, model), budget, model)
+
+    def _spoken(self, model: ModelEndpoint) -> PresetApiFormat:
+        spoken = self.preset.spoken(model.wires)
+        if spoken is None:
+            own, there = (", ".join(sorted(wires)) for wires in (self.wires, model.wires))
+            raise UsageError(
+                f"--agent {self.name} speaks {own}; {model.model} is reached by {there or 'none'}"
+            )
+        return spoken
+
+    def _files(self, problem: Problem, values: Mapping[str, str]) -> bytes:
+        texts = {
+            PurePosixPath(_INSTRUCTION): problem.instruction,
+            PurePosixPath(_HOME, ".agentbench"): "",  # so that the folder is there in any case
+        }
+        for path, text in self.preset.files.items():
+            texts[PurePosixPath(_HOME, path)] = fill_placeholders(text, values)
+        return tar_of_files(
+            {
+                path: FileContent(content=text.encode(), executable=False)
+                for path, text in texts.items()
+            }
+        )
+
+    def _environment(
+        self, sandbox: Sandbox, spoken: PresetApiFormat, values: Mapping[str, str]
+    ) -> dict[str, str]:
+        own = {**self.preset.env, **spoken.env}
+        return {
+            "AGENTBENCH_INSTRUCTION": f"{sandbox.results}/{_INSTRUCTION}",
+            **{name: fill_placeholders(value, values) for name, value in own.items()},
+        }
+
+    def _outcome(self, result: CommandResult, budget: Budget, model: ModelEndpoint) -> AgentOutcome:
+        steps = model.facts().usage.requests
+        outcome = replace(outcome_of(result, budget), steps=steps)
+        ending = self.preset.ending_of(result)
+        if ending is None or outcome.ending is AgentEnding.TIME_LIMIT:
+            return outcome
+        if ending is AgentEnding.SUBMITTED:
+            return replace(outcome, ending=ending, detail="")
+        detail = outcome.detail or f"{self.name} stopped by itself"
+        return replace(outcome, ending=ending, detail=detail)
+
+
+def _shell_quoted(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: shlex.quote(value) for name, value in values.items()}
+
+
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
+    """A text with its placeholders replaced, each once: what was put in is not looked at again."""
+    parts = text.split("{")
+    out = [parts[0]]
+    for part in parts[1:]:
+        name, closed, rest = part.partition("}")
+        known = closed and name in values
+        out.append(values[name] + rest if known else "{" + part)
+    return "".join(out)

@@ -1,0 +1,87 @@
+"""The two agents that prove a task: noop changes nothing, oracle applies the reference solution."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.models.interface import ModelEndpoint
+from agentbench.sandbox.archives import tar_of_files
+from agentbench.sandbox.interface import Command, Sandbox
+from agentbench.scoring.evidence import AgentEnding
+from agentbench.tasks.problem import Problem, TaskId
+from agentbench.tasks.scripts import ScriptedSolution, script_files
+
+
+class NoopAgent:
+    """Submits the workspace as it found it."""
+
+    name = "noop"
+
+    def solve(
+        self,
+        problem: Problem,  # noqa: ARG002 - the protocol's
+        sandbox: Sandbox,  # noqa: ARG002
+        budget: Budget,  # noqa: ARG002
+        model: ModelEndpoint | None,  # noqa: ARG002
+    ) -> AgentOutcome:
+        """Do nothing."""
+        return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")
+
+
+class OracleAgent:
+    """Applies each task's reference patch, or runs its script; whoever makes the agent hands it."""
+
+    name = "oracle"
+
+    def __init__(
+        self,
+        patches: Mapping[TaskId, bytes],
+        scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({}),
+    ) -> None:
+        self._patches = patches
+        self._scripts = scripts
+
+    def solve(
+        self,
+        problem: Problem,
+        sandbox: Sandbox,
+        budget: Budget,
+        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
+    ) -> AgentOutcome:
+        """Apply the patch with git, in the sandbox, or run the script that is there instead.
+
+        Raises:
+            InputError: a file of the script cannot be read.
+        """
+        script = self._scripts.get(problem.id)
+        if script is not None:
+            return _run_script(script, sandbox, budget)
+        patch = self._patches.get(problem.id, b"")
+        if not patch.strip():
+            return AgentOutcome(
+                ending=AgentEnding.TOOL_ERROR, detail="the task has no solution.patch"
+            )
+        result = sandbox.run(
+            Command(
+                argv=("git", "apply", "--whitespace=nowarn", "-"),
+                stdin=patch,
+                timeout=budget.remaining(),
+            )
+        )
+        if not result.ok:
+            said = result.stderr.strip() or f"git apply ended in {result.ending.value}"
+            detail = f"solution.patch does not apply: {said}"
+            return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result)
+        return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
+
+
+def _run_script(script: ScriptedSolution, sandbox: Sandbox, budget: Budget) -> AgentOutcome:
+    """Run the script; what its exit code means the verifier alone can tell."""
+    sandbox.write_tree(script.place, tar_of_files(script_files(script.folder)))
+    result = sandbox.run(
+        Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())
+    )
+    said = "" if result.ok else f"the script ended in {result.ending.value} {result.exit_code}"
+    return AgentOutcome(
+        ending=AgentEnding.SUBMITTED, detail=said, command=result, steps=1, tool_calls=1
+    )

@@ -1,0 +1,228 @@
+"""From what `--agent` says to an agent.
+
+Built in, a preset, an entry point, a module's attribute, or a file of predictions.
+"""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from agentbench.agents.interface import Agent, AgentOutcome, Budget
+from agentbench.agents.predictions import PredictionName
+from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.core.extras import CLIENTS, require
+from agentbench.errors import UsageError
+from agentbench.models.interface import ModelEndpoint
+from agentbench.sandbox.interface import Sandbox
+from agentbench.tasks.problem import Problem, TaskId
+from agentbench.tasks.scripts import ScriptedSolution
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_ENTRY_POINT_GROUP = "agentbench.agents"
+# What the body of somebody's module may well raise; anything else is shown with its traceback.
+_IMPORT_FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    SystemExit,  # a script without `if __name__ == "__main__"` would end us in silence
+    ImportError,
+    SyntaxError,
+    NameError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    OSError,
+    RuntimeError,
+)
+BUILT_IN = {
+    "oracle": "applies the reference solution: proves a task solvable",
+    "noop": "changes nothing: proves a task not already solved",
+    "command": "any command in the sandbox, given with --agent-command",
+    "llm": "a model with a few tools, in a loop of its own; needs --model",
+}
+"""The agents that come with agentbench, and what each is."""
+
+
+SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
+
+
+class FunctionAgent:
+    """A function `(problem, sandbox, budget, model) -> AgentOutcome` as an agent of that name."""
+
+    def __init__(self, name: str, function: SolveFunction) -> None:
+        self.name = name
+        self._function = function
+
+    def solve(
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
+    ) -> AgentOutcome:
+        """Call the function."""
+        return self._function(problem, sandbox, budget, model)
+
+
+def create_agent(
+    name: str,
+    *,
+    patches: Mapping[TaskId, bytes],
+    scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({}),
+    command: str | None = None,
+    toolboxes: Path | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+) -> Agent:
+    """The agent of a name: built in, a preset, an entry point, or `package.module:attribute`.
+
+    Of `predictions:FILE#MODEL` it is what a model answered.
+
+    Args:
+        name: What `--agent` says; for a preset of the user's own, the path of its `.toml` file.
+        patches: The reference solutions, for the oracle.
+        scripts: Those that are no patches.
+        command: What `--agent-command` says.
+        toolboxes: Where the programs of presets are kept.
+        say: Is told what is installed.
+
+    Raises:
+        UsageError: there is no such agent, or it cannot be imported.
+        InputError: the preset's file is wrong, or that of predictions.
+        ValueError: it is a preset, and `toolboxes` is not given.
+    """
+    if command is not None and name != "command":
+        raise UsageError(f"--agent-command goes with --agent command, found --agent {name}")
+    if (built_in := _built_in(name, patches, scripts, command)) is not None:
+        return built_in
+    if (predicted := PredictionName.parse(name)) is not None:
+        from agentbench.agents.predictions import PredictionsAgent
+
+        return PredictionsAgent.of(predicted)
+    from agentbench.agents.presets.preset import find_preset  # built-in agents need none of it
+
+    if (preset := find_preset(name)) is not None:
+        from agentbench.agents.presets.preset_agent import PresetAgent
+
+        if toolboxes is None:
+            raise ValueError("toolboxes: a preset needs a folder to keep its programs in")
+        return PresetAgent(preset, name=name, toolboxes=toolboxes, say=say)
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=_ENTRY_POINT_GROUP, name=name):
+        return _as_agent(point.name, _load_entry_point(point))
+    if ":" in name:
+        return _as_agent(name, _import_attribute(name))
+    known = ", ".join(available_agents())
+    raise UsageError(
+        f"--agent {name}: no such agent; known: {known}, package.module:attribute, or a preset.toml"
+    )
+
+
+def available_agents() -> Mapping[str, str]:
+    """Every agent that can be named here, with a line about each."""
+    from importlib.metadata import entry_points
+
+    from agentbench.agents.presets.preset import shipped_presets
+
+    own = {point.name: f"from {point.value}" for point in entry_points(group=_ENTRY_POINT_GROUP)}
+    presets = {preset.name: preset.about for preset in shipped_presets()}
+    return {**BUILT_IN, **presets, **own}
+
+
+def _built_in(
+    name: str,
+    patches: Mapping[TaskId, bytes],
+    scripts: Mapping[TaskId, ScriptedSolution],
+    command: str | None,
+) -> Agent | None:
+    match name:
+        case "oracle":
+            return OracleAgent(patches, scripts)
+        case "noop":
+            return NoopAgent()
+        case "llm":
+            return _llm_agent()
+        case "command":
+            return _command_agent(command)
+        case _:
+            return None
+
+
+def _command_agent(command: str | None) -> Agent:
+    if command is None or not command.strip():
+        raise UsageError("--agent command needs --agent-command '…'")
+    from agentbench.agents.command import CommandAgent  # brings the carrier of a model's door
+
+    return CommandAgent(command)
+
+
+def _llm_agent() -> Agent:
+    require("--agent llm", CLIENTS)
+    from agentbench.agents.llm.agent import LlmAgent
+
+    return LlmAgent()
+
+
+def _import_attribute(path: str) -> object:
+    module_name, _, attribute = path.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as `python -m` would: the user's agent is often a local file
+    try:
+        module = importlib.import_module(module_name)
+    except _IMPORT_FAILURES as error:
+        said = f"--agent {path}: cannot import {module_name!r}: {_error_line(error)}"
+        raise UsageError(said) from error
+    value: object = module
+    for part in attribute.split("."):
+        value = getattr(value, part, None)
+    if value is None:
+        raise UsageError(f"--agent {path}: {module_name} has no attribute {attribute!r}")
+    return value
+
+
+def _load_entry_point(point: "EntryPoint") -> object:
+    try:
+        value: object = point.load()
+    except _IMPORT_FAILURES as error:
+        said = f"--agent {point.name}: cannot load {point.value}: {_error_line(error)}"
+        raise UsageError(said) from error
+    return value
+
+
+def _as_agent(name: str, value: object) -> Agent:
+    if inspect.isclass(value):
+        made_by = value
+        try:
+            value = made_by()
+        except _IMPORT_FAILURES as error:
+            said = f"--agent {name}: {made_by.__name__}() cannot be made: {_error_line(error)}"
+            raise UsageError(said) from error
+    solve = getattr(value, "solve", value)
+    if not callable(solve):
+        raise UsageError(
+            f"--agent {name}: expected an object with solve(problem, sandbox, budget, model), a "
+            f"class of such, or such a function; found {type(value).__name__}"
+        )
+    if not _takes_four_arguments(solve):
+        raise UsageError(
+            f"--agent {name}: expected a function of (problem, sandbox, budget, model), found "
+            f"({', '.join(inspect.signature(solve).parameters)})"
+        )
+    return FunctionAgent(name, solve)
+
+
+def _takes_four_arguments(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(*range(4))
+    except TypeError:
+        return False
+    except ValueError:  # it is written in C and does not tell
+        return True
+    return True
+
+
+def _error_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,1 +1,0 @@
-"""Toolboxes: an agent's own programs, installed once and mounted read-only where it works."""

@@ -1,0 +1,152 @@
+"""Unpacks a tree of programs that others' installers made, and nothing that leads out of it."""
+
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+_CHUNK = 1 << 20
+_MAX_BYTES = 6 << 30
+_MAX_MEMBERS = 400_000
+
+
+class UnsafeTreeError(Exception):
+    """The tree holds what no programs need: a way out of it, a device, too much."""
+
+
+def unpack(
+    chunks: Iterator[bytes],
+    target: Path,
+    *,
+    most_bytes: int = _MAX_BYTES,
+    most_members: int = _MAX_MEMBERS,
+) -> int:
+    """Write a tar stream below an empty folder of ours; returns how many bytes its files hold.
+
+    Files are readable by all, and executable by all or by none; modification times stay, since
+    compiled Python depends on them. Links are made last, as they are: none is ever followed.
+
+    Raises:
+        UnsafeTreeError: a member leads out of the tree, is a device or a pipe, or it is too large.
+        tarfile.TarError: it is no tar, or it is cut off.
+        OSError: the disk is full.
+    """
+    tree = _UnpackedTree(root=target, most_bytes=most_bytes, most_members=most_members)
+    with tarfile.open(fileobj=_TarStream(chunks), mode="r|") as archive:
+        for member in archive:
+            tree.add(member, archive)
+    tree.finish()
+    return tree.size
+
+
+@dataclass(slots=True, kw_only=True)
+class _UnpackedTree:
+    root: Path
+    most_bytes: int
+    most_members: int
+    size: int = 0
+    _members: int = 0
+    _links: dict[Path, str] = field(default_factory=dict)
+    _made: set[PurePosixPath] = field(default_factory=lambda: {PurePosixPath()})
+
+    def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
+        path = _checked_path(member.name)
+        self._count(member)
+        if member.isdir():
+            self._folder(path)
+            return
+        self._folder(path.parent)
+        if member.isreg():
+            self._file(path, member, archive)
+        elif member.issym():
+            self._links[self.root / path] = member.linkname
+        elif member.islnk():
+            self._same_file(path, _checked_path(member.linkname))
+        else:
+            raise UnsafeTreeError(f"{member.name!r} is a device or a pipe")
+
+    def finish(self) -> None:
+        """Make the symbolic links, now that nothing is written any more."""
+        for path, leads_to in self._links.items():
+            try:
+                path.symlink_to(leads_to)
+            except FileExistsError:
+                raise UnsafeTreeError(f"{path.name!r} comes twice") from None
+
+    def _count(self, member: tarfile.TarInfo) -> None:
+        self._members += 1
+        self.size += member.size if member.isreg() else 0
+        if self._members > self.most_members or self.size > self.most_bytes:
+            raise UnsafeTreeError(
+                f"more than {self.most_members} files or {self.most_bytes >> 20} MiB"
+            )
+
+    def _folder(self, path: PurePosixPath) -> None:
+        if path in self._made:
+            return
+        self._folder(path.parent)
+        try:
+            (self.root / path).mkdir(mode=0o755)
+        except FileExistsError:
+            raise UnsafeTreeError(f"{str(path)!r} is a file and a folder") from None
+        (self.root / path).chmod(0o755)  # whatever the umask
+        self._made.add(path)
+
+    def _file(self, path: PurePosixPath, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
+        content = archive.extractfile(member)
+        assert content is not None  # a regular file has one
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self.root / path, flags, 0o600)
+        except FileExistsError:
+            raise UnsafeTreeError(f"{member.name!r} comes twice") from None
+        with os.fdopen(descriptor, "wb") as file:
+            while chunk := content.read(_CHUNK):
+                file.write(chunk)
+            file.flush()
+            os.fchmod(descriptor, 0o755 if member.mode & 0o100 else 0o644)
+            os.utime(descriptor, (member.mtime, member.mtime))
+
+    def _same_file(self, path: PurePosixPath, other: PurePosixPath) -> None:
+        try:
+            os.link(self.root / other, self.root / path, follow_symlinks=False)
+        except (FileNotFoundError, FileExistsError, PermissionError) as error:
+            raise UnsafeTreeError(
+                f"{str(path)!r} is a hard link to {str(other)!r}: {error.strerror}"
+            ) from None
+
+
+def _checked_path(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise UnsafeTreeError(f"{name!r} leads out of the tree")
+    return path
+
+
+class _TarStream(io.RawIOBase):
+    """Chunks as a file that is read once, from its beginning to its end."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to so many bytes; fewer only at the end."""
+        parts: list[memoryview] = []
+        wanted = size
+        while wanted and (self._left or self._next()):
+            part = self._left if wanted < 0 else self._left[:wanted]
+            self._left = self._left[len(part) :]
+            parts.append(part)
+            wanted -= len(part) if wanted > 0 else 0
+        return b"".join(parts)
+
+    def _next(self) -> bool:
+        self._left = memoryview(next(self._chunks, b""))
+        return bool(self._left)

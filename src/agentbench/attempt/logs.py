@@ -1,0 +1,229 @@
+"""What an attempt leaves in its folder beside its record.
+
+Its events as they happen, each stage's log, the agent's trajectory.
+"""
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+
+from pydantic import ValidationError
+
+from agentbench.agents.interface import Agent, HasVersion
+from agentbench.attempt.outages import storage_errors
+from agentbench.core.schema import Schema
+from agentbench.models.interface import ModelTraffic
+from agentbench.sandbox.interface import Stream
+from agentbench.scoring.evidence import StageResult
+from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.scoring.verdict import Verdict
+
+EVENTS = "events.jsonl"
+
+Write = Callable[[], None]
+
+
+class EventKind(StrEnum):
+    """What may happen."""
+
+    REGISTERED = "registered"  # before anything of the attempt is begun
+    STAGE_STARTED = "stage_started"
+    STAGE_ENDED = "stage_ended"
+    JUDGED = "judged"
+
+
+class AttemptEvent(Schema):
+    """One line of `events.jsonl`."""
+
+    at: datetime
+    event: EventKind
+    stage: StageName | None = None
+    cached: bool | None = None  # of a stage that ended: taken from an earlier attempt
+    detail: str | None = None  # of a stage that ended: how
+    resolved: bool | None = None
+    failure_reason: FailureReason | None = None
+
+
+class EventLog:
+    """Writes an attempt's events, each whole in one write, so that a killed run leaves them."""
+
+    def __init__(self, folder: Path, *, written: Callable[[Write], None]) -> None:
+        """Write below a folder, through what knows how to wait for a full disk."""
+        self._path = folder / EVENTS
+        self._written = written
+
+    def registered(self) -> None:
+        """The attempt is about to begin.
+
+        Raises:
+            StorageError: the disk is full; so with all events.
+        """
+        self._note(EventKind.REGISTERED)
+
+    def started(self, stage: StageName) -> None:
+        """A stage is about to begin."""
+        self._note(EventKind.STAGE_STARTED, stage=stage)
+
+    def ended(self, result: StageResult) -> None:
+        """A stage has ended, or was taken from an earlier attempt."""
+        evidence = result.evidence
+        ending = evidence.command.ending if evidence.command is not None else None
+        detail = evidence.exception.type_name if evidence.exception is not None else ending
+        self._note(
+            EventKind.STAGE_ENDED, stage=result.stage, cached=result.cached, detail=detail or "done"
+        )
+
+    def judged(self, verdict: Verdict) -> None:
+        """The attempt has its verdict."""
+        self._note(
+            EventKind.JUDGED, resolved=verdict.resolved, failure_reason=verdict.failure_reason
+        )
+
+    def _note(self, event: EventKind, **facts: object) -> None:
+        made = AttemptEvent.model_validate({"at": datetime.now(UTC), "event": event, **facts})
+        line = made.model_dump_json(exclude_none=True).encode() + b"\n"
+
+        def write() -> None:
+            with storage_errors(self._path.parent):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("ab", buffering=0) as target:
+                    target.write(line)
+
+        self._written(write)
+
+
+def read_events(folder: Path) -> tuple[AttemptEvent, ...]:
+    """The events of an attempt, in their order; a line that was torn is left out."""
+    try:
+        lines = (folder / EVENTS).read_bytes().splitlines()
+    except FileNotFoundError:
+        return ()
+    return tuple(event for line in lines if (event := _event(line)) is not None)
+
+
+def _event(line: bytes) -> AttemptEvent | None:
+    try:
+        return AttemptEvent.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+LOG_BYTES = 10 * 1024 * 1024
+"""Bytes kept of a log: half from the head, half from the tail."""
+
+# Also the marks that turn or hide text.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
+
+
+class StageLog:
+    """Writes the head of the output at once, and the tail, bounded in memory, at the end.
+
+    Control characters are made visible, so that showing the log cannot steer a terminal.
+    """
+
+    def __init__(
+        self, path: Path, *, cap: int = LOG_BYTES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("wb", buffering=0)  # whoever follows a run reads it as it grows
+        self._half = cap // 2
+        self._clock = clock
+        self._started = clock()
+        self._written = 0
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._cut = 0
+        self._lock = Lock()  # an agent may run several commands at a time
+
+    def __enter__(self) -> "StageLog":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            if self._cut:
+                self._put(b"\n[... %d bytes left out ...]\n" % self._cut)
+            for line in self._tail:
+                self._put(line)
+            self._file.close()
+
+    def write(self, stream: Stream, chunk: bytes) -> None:
+        """Take one chunk of output; an `OutputSink`."""
+        elapsed = self._clock() - self._started
+        head = f"[{elapsed:9.3f} {stream.value}] ".encode()
+        # Bytes that are no text, such as C1 by itself, become visible with the decoding.
+        text = _CONTROL.sub(_visible, chunk.decode("utf-8", "backslashreplace")).encode()
+        line = head + text + (b"" if text.endswith(b"\n") else b"\n")
+        with self._lock:
+            if not self._file.closed:  # by then it is a stray thread of an agent given up
+                self._keep(line)
+
+    def _keep(self, line: bytes) -> None:
+        room = self._half - self._written
+        self._put(line[:room])
+        self._written += len(line[:room])
+        rest = line[room:]
+        if not rest:
+            return
+        self._tail.append(rest[-self._half :])
+        self._tail_bytes += len(self._tail[-1])
+        self._cut += len(rest) - len(self._tail[-1])
+        while self._tail_bytes > self._half and len(self._tail) > 1:
+            gone = self._tail.popleft()
+            self._tail_bytes -= len(gone)
+            self._cut += len(gone)
+
+    def _put(self, data: bytes) -> None:
+        # On a full disk the record cannot be kept either, and that says so; raised from here, in
+        # the middle of a command, it would look like a failure of the sandbox.
+        with suppress(OSError):
+            self._file.write(data)
+
+
+def _visible(found: re.Match[str]) -> str:
+    number = ord(found.group())
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+
+
+EXCHANGE_LOG = Path("agent", "llm.jsonl")
+_TRAJECTORY = Path("agent", "trajectory.json")
+
+
+def write_trajectory(
+    folder: Path, *, agent: Agent, model: str, session: str, facts: ModelTraffic
+) -> None:
+    """Write the trajectory of an attempt whose log of exchanges lies in its folder, if any.
+
+    Raises:
+        StorageError: there is no room for it.
+    """
+    from agentbench.models.atif import TrajectoryAgent
+    from agentbench.models.trajectory import build_trajectory, logged_exchanges
+
+    if not (folder / EXCHANGE_LOG).is_file():
+        return
+    version = agent.version if isinstance(agent, HasVersion) else "unknown"
+    told = build_trajectory(
+        logged_exchanges(folder / EXCHANGE_LOG),
+        agent=TrajectoryAgent(name=agent.name, version=version, model_name=model),
+        session=session,
+        usage=facts.usage,
+    )
+    if told is None:
+        return
+    with storage_errors(folder):
+        written = told.model_dump_json(indent=1, exclude_none=True)
+        (folder / _TRAJECTORY).write_text(f"{written}\n", encoding="utf-8")

@@ -1,0 +1,264 @@
+"""A circuit breaker: attempts are held back while the engine, a disk or the model is away.
+
+What a refused write means.
+
+Attempts that began in an outage would all fail of it, use their retries up and be paid for. So they
+are held back; the outage is said once, and they go on by themselves when it is over. Libraries for
+circuit breakers make calls fail while the circuit is open; ours are to wait.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from agentbench.errors import OutageError, SandboxError, StorageError, UnavailableError, UsageError
+from agentbench.sandbox.interface import SandboxProvider
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Whatever the system refuses in this block is the fault of the folder's disk.
+
+    Raises:
+        StorageError: it refused; says why and what to do.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: cannot be written ({error.strerror or error}); make room or put it back, "
+            "then `agentbench resume` goes on with the run"
+        ) from error
+
+
+_LONGEST_BACK_OFF = 15  # seconds between two looks
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """Something that every attempt needs."""
+
+    fault: Callable[[], str | None]
+    """Looks whether it is there; says what is wrong, if anything is."""
+    patience: timedelta  # for how long attempts wait for it
+    costly: bool = False  # looked at only after an attempt has failed of it
+
+
+class CircuitBreaker:
+    """Holds attempts back in an outage. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        needs: Sequence[Requirement] = (),
+        *,
+        cancel: Event,
+        say: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        self._needs = needs
+        self._cancel = cancel
+        self._say = say
+        self._lock = Lock()
+        self._suspected = False
+        self._over: OutageError | None = None
+
+    def suspect(self) -> None:
+        """Have everything looked at before the next attempt, whatever that costs."""
+        self._suspected = True
+
+    def require(self) -> None:
+        """Return when all is there, at once as a rule, or when the run is cancelled.
+
+        Raises:
+            OutageError: something was away for longer than anybody waits.
+        """
+        with self._lock:  # whoever comes second waits for the first one's findings
+            if self._over is not None:
+                raise self._over
+            suspected, self._suspected = self._suspected, False
+            for need in self._needs:
+                if suspected or not need.costly:
+                    self._await(need)
+
+    def written(self, write: Callable[[], T]) -> T:
+        """Write something; where the disk refuses it, once more when there is room again.
+
+        Raises:
+            StorageError: the disk refuses it although there is room.
+            OutageError: there was no room for longer than anybody waits.
+        """
+        try:
+            return write()
+        except StorageError:
+            self.require()
+            return write()
+
+    def _await(self, need: Requirement) -> None:
+        fault = need.fault()
+        if fault is None or self._cancel.is_set():
+            return
+        began = time.monotonic()
+        if need.patience:
+            longest = _minutes(need.patience)
+            self._say(f"paused: {fault}; it goes on by itself, or ends in {longest} (Ctrl-C: now)")
+        last = self._looked_again(need)
+        if last is None:
+            self._say(f"going on after {time.monotonic() - began:.0f} s")
+        elif not self._cancel.is_set():
+            self._over = OutageError(f"{last}; `agentbench resume` goes on when that is mended")
+            raise self._over
+
+    def _looked_again(self, need: Requirement) -> str | None:
+        import tenacity  # here: outages are rare, and a start need not wait for it
+
+        patience = tenacity.stop_after_delay(need.patience.total_seconds())
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_any(patience, tenacity.stop_when_event_set(self._cancel)),
+            wait=tenacity.wait_random_exponential(multiplier=0.5, max=_LONGEST_BACK_OFF),
+            retry=tenacity.retry_if_result(bool),
+            retry_error_callback=_last_result,
+            sleep=tenacity.sleep_using_event(self._cancel),
+        )
+        last: str | None = retrying(need.fault)
+        return last
+
+
+def _last_result(state: "RetryCallState") -> str | None:
+    assert state.outcome is not None
+    last: str | None = state.outcome.result()
+    return last
+
+
+def _minutes(patience: timedelta) -> str:
+    seconds = patience.total_seconds()
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
+
+
+_MIB = 1 << 20
+_RECORDS = 16 * _MIB
+"""Bytes that must be free where records go: more than the logs of an attempt as a rule take."""
+_SANDBOXES = 256 * _MIB
+"""Bytes that must be free where sandboxes are: some workspaces of ordinary size."""
+_SHARE = 10  # of a small disk a tenth must be free, not more
+_ENGINE_PATIENCE = timedelta(minutes=15)  # for an upgrade, a reboot
+_MODEL_PATIENCE = timedelta(minutes=15)
+_DISK_PATIENCE = timedelta(minutes=1)  # it seldom becomes free by itself
+
+
+@runtime_checkable
+class ProbesModel(Protocol):
+    """A gateway that can ask whether its model answers."""
+
+    def probe(self) -> None:
+        """Ask the model for a token.
+
+        Raises:
+            UsageError: the key or the name is refused.
+            UnavailableError: no answer came.
+        """
+
+
+def requirements_of(
+    run: Path,
+    cache: Path,
+    provider: SandboxProvider,
+    gateway: object | None,
+    patience: timedelta | None,
+) -> tuple[Requirement, ...]:
+    """What attempts of a run are held back for.
+
+    Args:
+        run: Its folder.
+        cache: Where preparations and mirrors are kept.
+        provider: Of its sandboxes.
+        gateway: To its model, if it has one.
+        patience: For how long attempts wait for whatever is away; None: as long as it may well
+            take, 15 minutes for an engine or a provider and one for a disk.
+    """
+    return tuple(_requirements(run, cache, provider, gateway, patience))
+
+
+def requirements_of_driver(
+    run: Path, gateway: object | None, patience: timedelta | None
+) -> tuple[Requirement, ...]:
+    """What a run is held back for whose attempts are made elsewhere.
+
+    Room for what comes back, and the model, which this machine asks as well as any other.
+    """
+    fault = partial(room_fault, (run,), _RECORDS)
+    room = Requirement(fault=fault, patience=_patience_or(patience, _DISK_PATIENCE))
+    return (room, *_model_requirements(gateway, patience))
+
+
+def _requirements(
+    run: Path,
+    cache: Path,
+    provider: SandboxProvider,
+    gateway: object | None,
+    patience: timedelta | None,
+) -> Iterator[Requirement]:
+    yield Requirement(
+        fault=lambda: engine_fault(provider), patience=_patience_or(patience, _ENGINE_PATIENCE)
+    )
+    # Looked at once: an engine that is away later cannot be asked where its disk is.
+    places = (cache, *provider.places)
+    yield Requirement(
+        fault=lambda: room_fault((run,), _RECORDS) or room_fault(places, _SANDBOXES),
+        patience=_patience_or(patience, _DISK_PATIENCE),
+    )
+    yield from _model_requirements(gateway, patience)
+
+
+def _model_requirements(
+    gateway: object | None, patience: timedelta | None
+) -> Iterator[Requirement]:
+    if isinstance(gateway, ProbesModel):
+        yield Requirement(
+            fault=lambda: model_fault(gateway),
+            patience=_patience_or(patience, _MODEL_PATIENCE),
+            costly=True,
+        )
+
+
+def _patience_or(chosen: timedelta | None, usual: timedelta) -> timedelta:
+    return usual if chosen is None else chosen
+
+
+def engine_fault(provider: SandboxProvider) -> str | None:
+    """What keeps a back end from making sandboxes."""
+    try:
+        provider.check()
+    except SandboxError as fault:
+        return str(fault)
+    return None
+
+
+def room_fault(places: Sequence[Path], needed: int) -> str | None:
+    """Which place has fewer bytes free than are needed."""
+    for place in places:
+        there = next(path for path in (place, *place.absolute().parents) if path.exists())
+        disk = shutil.disk_usage(there)
+        if disk.free < min(needed, disk.total // _SHARE):
+            free = f"{disk.free / _MIB:.1f} MiB"
+            return f"{place}: no space left on device to speak of ({free} free): make room"
+    return None
+
+
+def model_fault(gateway: ProbesModel) -> str | None:
+    """Why a model does not answer."""
+    try:
+        gateway.probe()
+    except (UsageError, UnavailableError) as fault:
+        return str(fault)
+    return None

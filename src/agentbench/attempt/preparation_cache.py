@@ -1,0 +1,327 @@
+"""Stored preparations and baseline runs.
+
+What clone, checkout and set-up left, keyed by all that went into it and checked when it is loaded.
+
+A preparation is a snapshot of the provider, the base tree as a tar of ours, and the evidence of the
+three stages. It is keyed by everything that went into it. All of it is checked when it is loaded:
+what was damaged on disk is made again.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from pydantic import ValidationError
+
+from agentbench.core.checksums import ChecksummedDocument
+from agentbench.core.file_locks import SharedLock, removal_lock, users_file
+from agentbench.core.files import read_or_create_identity, write_atomically
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import SandboxError
+from agentbench.integrity.control_plan import ControlMemory
+from agentbench.integrity.trees import EntryKind, WorkspaceTree, read_tree
+from agentbench.sandbox.interface import ImageId, Sandbox, SandboxProvider, SnapshotId
+from agentbench.scoring.evidence import StageResult
+from agentbench.tasks.mirror import tree_digest
+from agentbench.tasks.scripts import VERIFIER_FOLDER
+from agentbench.tasks.task import Task
+
+_FORMAT = 3  # raised whenever a preparation of an older agentbench must not be used
+_BASELINE_FORMAT = 2  # the same for baseline runs
+UNCACHED_PREFIX = "once-"
+"""How the keys of preparations begin that one attempt alone may use."""
+
+_STAGES, _BASE, _IDENTITY = "stages.json", "base.tar", "cache-id"
+_CHUNK = 1 << 20
+_MOST_LOCKS = 256  # locks, each with a descriptor
+_DAMAGED = "%s was damaged on disk; it is made again"
+_LOG = logging.getLogger("agentbench.cache")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedTask:
+    """The state before an agent: a snapshot to start from, and the base tree."""
+
+    snapshot: SnapshotId
+    base: WorkspaceTree
+    base_tar: Path
+    use: SharedLock | None = field(
+        default=None, compare=False, repr=False
+    )  # keeps others from evicting it
+
+    def content(self, path: PurePosixPath) -> bytes | None:
+        """The base's content of a regular file; `None` where it has none of that path."""
+        entry = self.base.entries.get(path)
+        if entry is None or entry.kind is not EntryKind.FILE:
+            return None
+        with self.base_tar.open("rb") as source:
+            source.seek(entry.offset)
+            return source.read(entry.size)
+
+
+class StoredPreparation(ChecksummedDocument):
+    """The evidence of the three stages, and the digest of the tar beside it."""
+
+    results: tuple[StageResult, ...]
+    base_tar: str
+
+
+class StoredBaseline(ChecksummedDocument):
+    """A baseline run: its evidence, and the serializer's result as JSON."""
+
+    result: StageResult
+    report: bytes
+
+
+def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> str:
+    """Names a preparation by what goes into it: provider, image, repository, set-up."""
+    source = task.source
+    parts = {
+        "format": _FORMAT,
+        "provider": provider.name,
+        "image": image,
+        "repo": tree_digest(source.files) if source.files else [source.url, source.commit],
+        "workdir": str(task.workdir),
+        "setup": task.setup.model_dump(mode="json"),
+        "env": task.environment.env,
+    }
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def baseline_key(task: Task, preparation: str) -> str:
+    """Names a baseline run: the preparation, the hidden tests, how they run, the limits."""
+    key = task.answer_key
+    parts = [
+        _BASELINE_FORMAT,
+        preparation,
+        hashlib.sha256(key.tests_patch).hexdigest(),
+        key.model_dump(mode="json", include={"fail_to_pass", "pass_to_pass", "verifier"}),
+        tree_digest(task.folder / VERIFIER_FOLDER) if key.verifier is not None else None,
+        task.problem.model_dump(mode="json", include={"test_command", "test_paths"}),
+        task.environment.model_dump(mode="json", exclude={"dockerfile"}),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class PreparationCache:
+    """Preparations and baselines below one folder of the host; safe to use from threads.
+
+    What was loaded or kept is not evicted by anybody while an attempt has it, nor, of the last
+    few hundred, until this object or its process is gone.
+    """
+
+    def __init__(self, folder: Path, provider: SandboxProvider) -> None:
+        self._folder = folder / provider.name
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._provider = provider
+        self._uses: OrderedDict[str, SharedLock] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def folder(self) -> Path:
+        """Where it all lies."""
+        return self._folder
+
+    def key(self, task: Task, image: ImageId) -> str:
+        """Names a preparation in this cache alone.
+
+        Caches that share an engine share no snapshots: what one evicts may be in use in another.
+        A cache that was moved keeps its own.
+
+        Raises:
+            OSError: the cache cannot be written.
+        """
+        parts = (
+            read_or_create_identity(self._folder / _IDENTITY),
+            preparation_key(task, image, self._provider),
+        )
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
+
+    def lock_path(self, key: str) -> Path:
+        """The file to hold a lock on while a preparation is made."""
+        return self._folder / f"{key}.lock"
+
+    def load(self, key: str) -> tuple[PreparedTask, tuple[StageResult, ...]] | None:
+        """A preparation and the evidence of its stages, if it is still whole.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        folder = self._folder / key
+        snapshot = self._provider.find(key)
+        if snapshot is None:
+            return None
+        use = self._use(key)
+        try:
+            kept = StoredPreparation.model_validate_json((folder / _STAGES).read_bytes())
+            is_now = _digest_of(folder / _BASE)
+        except FileNotFoundError:
+            return None  # never completed
+        except (OSError, ValidationError):
+            _LOG.warning(_DAMAGED, folder)
+            return None
+        if is_now != kept.base_tar:
+            _LOG.warning(_DAMAGED, folder)
+            return None
+        with suppress(OSError):
+            os.utime(folder)  # by which the least recently used is told
+        return self._prepared(snapshot, folder / _BASE, use), tuple(map(as_cached, kept.results))
+
+    def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
+        """Take a preparation out of the sandbox that set-up ended in."""
+        return self._kept(key, sandbox, lambda: sandbox.snapshot(key))
+
+    def adopt(self, key: str, sandbox: Sandbox, results: Sequence[StageResult]) -> PreparedTask:
+        """Take over a preparation that another machine made.
+
+        Args:
+            key: What its snapshot is found under here.
+            sandbox: A fresh one of that snapshot.
+            results: The evidence of its stages.
+        """
+        prepared = self._kept(key, sandbox, lambda: self._found(key))
+        self.keep_results(key, results)
+        return prepared
+
+    def _kept(self, key: str, sandbox: Sandbox, take: Callable[[], SnapshotId]) -> PreparedTask:
+        folder = self._folder / key
+        use = self._use(key)
+        with owned_folder(f"{key}-", self._folder) as scratch:
+            (scratch / "kept").mkdir()
+            with (
+                sandbox.read_tree(sandbox.workspace) as chunks,
+                (scratch / "kept" / _BASE).open("wb") as target,
+            ):
+                for chunk in chunks:
+                    target.write(chunk)
+            snapshot = take()
+            shutil.rmtree(folder, ignore_errors=True)
+            (scratch / "kept").rename(folder)
+        return self._prepared(snapshot, folder / _BASE, use)
+
+    def _found(self, key: str) -> SnapshotId:
+        found = self._provider.find(key)
+        if found is None:
+            raise SandboxError(f"the snapshot {key} is gone again")
+        return found
+
+    def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
+        """Complete a preparation with the evidence of its stages; before that it is not loaded."""
+        folder = self._folder / key
+        kept = StoredPreparation(results=tuple(results), base_tar=_digest_of(folder / _BASE))
+        write_atomically(folder / _STAGES, kept.sealed_json().encode())
+
+    def forget(self, key: str) -> None:
+        """Give up a preparation and free what it holds."""
+        shutil.rmtree(self._folder / key, ignore_errors=True)
+        snapshot = self._provider.find(key)
+        if snapshot is not None:
+            self._provider.discard(snapshot)
+        with self._lock:
+            self._uses.pop(key, None)
+        users_file(self._folder / key).unlink(missing_ok=True)
+
+    def forget_dead(self) -> int:
+        """Give up what killed runs made for one attempt only; says how many there were.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        dead = 0
+        for users in self._folder.glob(f"{UNCACHED_PREFIX}*.users"):
+            key = users.name.removesuffix(".users")
+            with removal_lock(self._folder / key) as allowed:
+                if allowed:
+                    self.forget(key)
+                    dead += 1
+            if allowed:
+                self.lock_path(key).unlink(missing_ok=True)
+        return dead
+
+    def load_baseline(self, key: str) -> StoredBaseline | None:
+        """A baseline run of this machine that showed what it should."""
+        path = self._folder / f"baseline-{key}.json"
+        try:
+            kept = StoredBaseline.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError):
+            _LOG.warning(_DAMAGED, path)
+            return None
+        return kept.model_copy(update={"result": as_cached(kept.result)})
+
+    def keep_baseline(self, key: str, baseline: StoredBaseline) -> None:
+        """Keep a baseline run for later attempts at the same task."""
+        path = self._folder / f"baseline-{key}.json"
+        write_atomically(path, baseline.sealed_json().encode())
+
+    def control_memory(self, key: str) -> ControlMemory:
+        """What the reference solution has shown about the controls of a task."""
+        return ControlMemory(self._folder / f"controls-{key}.json")
+
+    def _use(self, key: str) -> SharedLock:
+        with self._lock:
+            use = self._uses.pop(key, None) or SharedLock(self._folder / key)
+            self._uses[key] = use
+            if len(self._uses) > _MOST_LOCKS:
+                self._uses.popitem(last=False)
+        return use
+
+    def _prepared(self, snapshot: SnapshotId, base_tar: Path, use: SharedLock) -> PreparedTask:
+        with base_tar.open("rb") as source:
+            base = read_tree(iter(lambda: source.read(_CHUNK), b""))
+        return PreparedTask(snapshot=snapshot, base=base, base_tar=base_tar, use=use)
+
+
+def as_cached(result: StageResult) -> StageResult:
+    """The evidence of a stage that was not run again."""
+    evidence = result.evidence.model_copy(update={"own_seconds": 0.0})
+    return result.model_copy(update={"cached": True, "evidence": evidence})
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+_CACHE_LOG = logging.getLogger("agentbench.cache")
+
+
+@contextmanager
+def closing_sandboxes() -> Iterator[ExitStack]:
+    """For sandboxes that have done their work: that one cannot be removed fails no attempt."""
+    with ExitStack() as resources:
+        yield resources
+        with log_removal_failure():
+            resources.pop_all().close()
+
+
+@contextmanager
+def log_removal_failure() -> Iterator[None]:
+    """What cannot be removed now is removed when its owner is dead; this attempt goes on."""
+    try:
+        yield
+    except (SandboxError, OSError) as fault:
+        _CACHE_LOG.warning(
+            "a sandbox or its state is left behind (%s); the next start removes it", fault
+        )
+
+
+@contextmanager
+def log_cache_failure() -> Iterator[None]:
+    """What cannot be kept for later attempts is made again for them; this one goes on."""
+    try:
+        yield
+    except OSError as fault:
+        _CACHE_LOG.warning(
+            "the cache takes nothing (%s); the task is prepared again next time", fault
+        )

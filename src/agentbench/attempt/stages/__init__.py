@@ -1,0 +1,1 @@
+"""The six stages of an attempt; each returns evidence."""

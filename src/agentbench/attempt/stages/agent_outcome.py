@@ -1,0 +1,182 @@
+"""What came of an agent.
+
+Its outcome checked field by field, its exception as a fact, and what the model endpoint saw of its
+requests.
+
+An agent's own account of why it stopped is worth little: aider ends with exit code 0 when its key
+is refused, others print and hang. The door saw each request and each answer.
+"""
+
+import math
+from dataclasses import fields
+from pathlib import Path
+from traceback import TracebackException
+
+from pydantic import TypeAdapter
+
+from agentbench.agents.interface import AgentOutcome
+from agentbench.attempt.stages.agent_sandbox import AgentSandbox
+from agentbench.core.redaction import Redactor
+from agentbench.models.interface import AGENTS_OWN_ERRORS, ModelFailure, ModelTraffic, ModelUsage
+from agentbench.scoring.classification import exception_fact
+from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+
+_DETAIL = 4_096  # characters
+_OUTCOME = TypeAdapter(AgentOutcome)
+
+
+def checked_outcome(given: object) -> AgentOutcome:
+    """The outcome with every field of its type, and its detail of a length to be kept.
+
+    Raises:
+        TypeError: it is no AgentOutcome.
+        ValueError: a field of it holds something else than it should.
+    """
+    if not isinstance(given, AgentOutcome):
+        raise TypeError(f"solve() must return an AgentOutcome, found {type(given).__name__}")
+    values: dict[str, object] = {each.name: getattr(given, each.name) for each in fields(given)}
+    detail, usage = values["detail"], values["usage"]
+    if isinstance(detail, str):
+        values["detail"] = detail[:_DETAIL].encode("utf-8", "replace").decode()
+    if isinstance(usage, ModelUsage):
+        values["usage"] = {each.name: getattr(usage, each.name) for each in fields(usage)}
+    outcome = _OUTCOME.validate_python(values)
+    if not all(map(_is_an_amount, _amounts(outcome))):
+        raise ValueError("solve() returned an amount that is negative or no number")
+    return outcome
+
+
+def _amounts(outcome: AgentOutcome) -> list[float]:
+    amounts: list[float] = [
+        outcome.steps,
+        outcome.tool_calls,
+        outcome.tool_errors_recovered,
+        outcome.test_runs,
+    ]
+    usage = outcome.usage
+    if usage is not None:
+        amounts += [usage.requests, usage.input_tokens, usage.output_tokens, usage.cached_tokens]
+        amounts += [usage.cost_usd] if usage.cost_usd is not None else []
+    return amounts
+
+
+def _is_an_amount(number: float) -> bool:
+    return math.isfinite(number) and number >= 0
+
+
+_LONGEST_TRACEBACK = 20_000  # characters of a traceback, from its end
+_OUR_SOURCE = str(Path(__file__).parents[2])  # the folder of agentbench
+# What the protocol of agents lets them raise; the reason of any other exception is not theirs.
+_AGENT_REASONS = frozenset(
+    {FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
+)
+
+
+def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor) -> ExceptionFact:
+    """The fact, with every text free of secrets.
+
+    A `SandboxError` while the sandbox works is a misuse of it, and the agent's fault.
+    """
+    fact = exception_fact(StageName.AGENT_RUN, error)
+    reason, fault = FailureReason(fact.reason), fact.fault
+    is_lost = reason is FailureReason.SANDBOX_ERROR and sandbox.is_lost()
+    if not is_lost and reason is not FailureReason.LLM_ERROR:
+        fault = Fault.AGENT.value
+    if not is_lost and reason not in _AGENT_REASONS:
+        reason = FailureReason.UNKNOWN
+    trace = TracebackException.from_exception(error)
+
+    def shown(text: str) -> str:
+        return redactor.text(text.encode("utf-8", "replace").decode())
+
+    return fact.model_copy(
+        update={
+            "message": shown(fact.message),
+            "reason": reason.value,
+            "fault": fault,
+            "where": shown(_where(trace)),
+            "traceback": shown("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],
+        }
+    )
+
+
+def _where(trace: TracebackException) -> str:
+    """The last line of the agent's own code: below it may be ours, which it misused."""
+    frames = [frame for frame in trace.stack if not frame.filename.startswith(_OUR_SOURCE)]
+    return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+
+
+def _without_our_frames(trace: TracebackException) -> TracebackException:
+    """The traceback from where the agent's own code begins."""
+    while len(trace.stack) > 1 and trace.stack[0].filename.startswith(_OUR_SOURCE):
+        del trace.stack[0]
+    return trace
+
+
+_EXPLAINED = frozenset(
+    {
+        AgentEnding.SUBMITTED,
+        AgentEnding.TIME_LIMIT,
+        AgentEnding.LLM_ERROR,
+        AgentEnding.TOOL_ERROR,
+        AgentEnding.CRASHED,
+    }
+)
+"""Endings that a model which does not answer may well be the cause of."""
+
+
+def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
+    """The evidence of an agent's stage, with what its door saw.
+
+    A spent budget is a cost limit, and a last request that was never answered is an error of the
+    model, whatever the agent made of it; an ending that says more (a step limit) stays.
+    """
+    if not _may_be_explained(evidence):
+        return _with_findings(evidence, facts)
+    if facts.over_budget:
+        return _with_findings(_ended(evidence, AgentEnding.COST_LIMIT, _spent(facts)), facts)
+    if facts.unanswered is not None:
+        fault = Fault.AGENT if facts.unanswered.kind in AGENTS_OWN_ERRORS else Fault.INFRASTRUCTURE
+        ended = _ended(evidence, AgentEnding.LLM_ERROR, _unanswered(evidence, facts))
+        return _with_findings(ended.model_copy(update={"agent_fault": fault}), facts)
+    return _with_findings(evidence, facts)
+
+
+def _may_be_explained(evidence: Evidence) -> bool:
+    if evidence.exception is not None:
+        explained = {FailureReason.UNKNOWN, FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR}
+        return evidence.exception.reason in explained
+    return evidence.agent in _EXPLAINED
+
+
+def _ended(evidence: Evidence, ending: AgentEnding, detail: str) -> Evidence:
+    return evidence.model_copy(update={"agent": ending, "agent_detail": detail, "exception": None})
+
+
+def _with_findings(evidence: Evidence, facts: ModelTraffic) -> Evidence:
+    return evidence.model_copy(update={"findings": (*evidence.findings, *facts.findings)})
+
+
+def _spent(facts: ModelTraffic) -> str:
+    cost = facts.usage.cost_usd
+    amount = "" if cost is None else f" of ${cost:.4f}"
+    return f"the budget was spent: {facts.usage.requests} model requests{amount}"
+
+
+def _unanswered(evidence: Evidence, facts: ModelTraffic) -> str:
+    assert facts.unanswered is not None
+    said = evidence.exception.message if evidence.exception else evidence.agent_detail
+    own = f"; {said}" if said else ""
+    return f"{_describe_failure(facts.unanswered)} ({_counted(facts)}){own}"
+
+
+def _describe_failure(failure: ModelFailure) -> str:
+    status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
+    message = f": {failure.message}" if failure.message else ""
+    return f"the model did not answer: {failure.kind}, {status}{message}"
+
+
+def _counted(facts: ModelTraffic) -> str:
+    counts = ", ".join(f"{kind} x{count}" for kind, count in sorted(facts.errors.items()))
+    return f"{counts}; {facts.usage.requests} requests in all"

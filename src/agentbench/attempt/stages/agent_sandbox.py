@@ -1,0 +1,87 @@
+"""The sandbox as an agent gets it.
+
+Bounded by its budget, and everything it prints goes to the stage's log.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from agentbench.agents.interface import Budget
+from agentbench.errors import SandboxError
+from agentbench.sandbox.interface import Command, OutputSink, Sandbox, SnapshotId, Stream
+from agentbench.scoring.evidence import CommandResult
+
+_ANSWERS_WITHIN = timedelta(seconds=60)
+_LEAST = timedelta(seconds=0.05)
+
+
+class AgentSandbox:
+    """A sandbox whose commands end with the budget and write to the stage's log.
+
+    They run with the task's environment variables, as its set-up and its tests do.
+    """
+
+    def __init__(
+        self, inner: Sandbox, budget: Budget, sink: OutputSink, env: Mapping[str, str]
+    ) -> None:
+        self._inner = inner
+        self._budget = budget
+        self._sink = sink
+        self._env = env
+        self._is_killed = False
+
+    @property
+    def workspace(self) -> PurePosixPath:
+        """Where the repository lives."""
+        return self._inner.workspace
+
+    @property
+    def results(self) -> PurePosixPath:
+        """A writable folder outside the workspace."""
+        return self._inner.results
+
+    def mounted(self, name: str) -> PurePosixPath:
+        """The path of a mount."""
+        return self._inner.mounted(name)
+
+    def run(self, command: Command) -> CommandResult:
+        """Run a command, no longer than the budget lasts."""
+        timeout = max(min(command.timeout, self._budget.remaining()), _LEAST)
+        own_sink = command.sink
+
+        def sink(stream: Stream, chunk: bytes) -> None:
+            self._sink(stream, chunk)
+            if own_sink is not None:
+                own_sink(stream, chunk)
+
+        env = {**self._env, **command.env}
+        return self._inner.run(replace(command, timeout=timeout, sink=sink, env=env))
+
+    def kill(self) -> None:
+        """End every process of the sandbox."""
+        self._is_killed = True
+        self._inner.kill()
+
+    def is_lost(self) -> bool:
+        """Whether it runs no command any more, although the agent did not end it."""
+        if self._is_killed:
+            return False
+        try:
+            return not self._inner.run(Command(argv=("true",), timeout=_ANSWERS_WITHIN)).ok
+        except SandboxError:
+            return True
+
+    def read_tree(self, path: PurePosixPath) -> AbstractContextManager[Iterator[bytes]]:
+        """A tree as a tar stream."""
+        return self._inner.read_tree(path)
+
+    def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
+        """Unpack a tar under a folder."""
+        self._inner.write_tree(path, tar)
+
+    def snapshot(self, key: str) -> SnapshotId:
+        """Remember the state."""
+        return self._inner.snapshot(key)

@@ -1,0 +1,294 @@
+"""The control runs of an attempt beside its final test.
+
+Whether what deviates in them speaks against the attempt.
+
+A test that goes wrong is run once more, as it may be flaky. If it goes wrong again, or passed where
+it had to fail, the reference solution is put to the same files: what it does too is held against
+nobody, and is remembered, so that later attempts are controlled in another way.
+"""
+
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from random import Random
+from threading import Event
+
+from agentbench.attempt.context import StageContext
+from agentbench.attempt.stages.control_runner import ControlRunner, Files
+from agentbench.attempt.stages.judged_tests import expected_tests
+from agentbench.integrity.control_plan import (
+    ControlledTests,
+    ControlMemory,
+    ControlPlan,
+    KnownFunctions,
+    PlannedControlRun,
+    file_of,
+    files_of,
+)
+from agentbench.integrity.records import ControlledTest, ControlRun, Controls
+from agentbench.pytest_results.execution import PytestRun
+from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
+from agentbench.scoring.expectation import outcomes_of, resolve_expectation
+from agentbench.tasks.task import ControlLevel
+
+_ROUNDS = 4
+
+
+class ControlCalibration:
+    """One blind run of an attempt, from its first try to its end."""
+
+    def __init__(
+        self,
+        runs: ControlRunner,
+        plan: ControlPlan,
+        memory: ControlMemory,
+        *,
+        side: int,
+        passed: frozenset[NodeId],
+    ) -> None:
+        """`passed` are the tests that passed the final test: no other one is controlled."""
+        self._runs = runs
+        self._plan = plan
+        self._memory = memory
+        self._side = side
+        self._passed = passed
+        self._tries = 1
+        self._dismissed: set[NodeId] = set()
+
+    def settle(
+        self, half: PlannedControlRun, run: PytestRun
+    ) -> tuple[ControlRun, PlannedControlRun, PytestRun]:
+        """The run as it last ended, what it was made of, and its report.
+
+        Raises:
+            SandboxError: a sandbox could not be made or is lost.
+            KeyboardInterrupt: the run was cancelled.
+        """
+        shown = self._shown(half, run)
+        if shown.deviations and not any(test.passed_blindly for test in shown.deviations):
+            run = self._again(half)
+            shown = self._shown(half, run)
+        for _ in range(_ROUNDS):
+            same = self._same_with_reference(half, shown)
+            if not same:
+                break
+            uncertain = self._learn(same)
+            shown = self._shown(half, run)
+            if not uncertain and not shown.deviations:
+                break
+            half = self._plan.half(self._side, self._memory.recall())
+            run = self._again(half)
+            shown = self._shown(half, run)
+        return shown, half, run
+
+    def _again(self, half: PlannedControlRun) -> PytestRun:
+        self._tries += 1
+        return self._runs.run(half, self._runs.agents_change())
+
+    def _same_with_reference(
+        self, half: PlannedControlRun, shown: ControlRun
+    ) -> list[ControlledTest]:
+        """The tests that go wrong with the reference solution, too."""
+        reference = self._runs.reference_change() if shown.deviations else None
+        if reference is None:
+            return []
+        seen = self._shown(half, self._runs.run(half, reference))
+        wrong = {test.node_id for test in seen.deviations}
+        return [test for test in shown.deviations if test.node_id in wrong]
+
+    def _learn(self, same: list[ControlledTest]) -> bool:
+        """Remember what says nothing; true where a failing end may still say something."""
+        known = self._memory.recall()
+        functions = {test.node_id: self._plan.function_of(test.node_id) for test in same}
+        uncertain = {
+            key
+            for test in same
+            if test.passed_blindly and (key := functions[test.node_id]) not in known.uncertain
+        }
+        useless = {key for key in functions.values() if key not in uncertain}
+        self._dismissed |= {n for n, key in functions.items() if key is None or key in useless}
+        self._memory.remember(
+            KnownFunctions(
+                uncertain=frozenset(key for key in uncertain if key is not None),
+                useless=frozenset(key for key in useless if key is not None),
+            )
+        )
+        return bool(uncertain)
+
+    def _shown(self, half: PlannedControlRun, run: PytestRun) -> ControlRun:
+        outcomes = outcomes_of(Evidence(report=run.facts))
+        tests = [
+            ControlledTest(
+                node_id=node_id,
+                must=must,
+                outcome=outcomes.get(half.renamed.get(node_id, node_id)),
+                weak=node_id in half.weakly_failing,
+            )
+            for node_id, must in half.tests
+            if node_id in self._passed
+        ]
+        return ControlRun(
+            half=1 if self._side == 0 else 2,
+            tries=self._tries,
+            ending=run.command.ending,
+            drawn=half.drawn,
+            tests=tuple(tests),
+            dismissed=tuple(sorted(self._dismissed)),
+        )
+
+
+_SEED_BITS = 52  # what any reader of JSON keeps exactly
+_PARTITIONS = (0, 1)
+_OUTPUT_CHARACTERS = (
+    4_096  # characters: what a blind run prints is much like what the final test does
+)
+_FirstAttempt = tuple[PlannedControlRun, PytestRun] | None
+
+
+@contextmanager
+def controlled(context: StageContext, hidden: Files) -> Iterator["ControlRuns"]:
+    """Start the blind runs that the task asks for; none is left running after the block."""
+    ahead, context.controls_ahead = context.controls_ahead, None
+    controls = ahead if isinstance(ahead, ControlRuns) else ControlRuns(context, hidden)
+    try:
+        controls.start()
+        yield controls
+    finally:
+        controls.close()
+
+
+def plan_control_runs(context: StageContext, hidden: Files) -> None:
+    """Change the tests' expectations, and make sandboxes, while the agent works.
+
+    Its work has no part in either.
+    """
+    if context.baseline is None:
+        return  # it says which tests decide
+    context.controls_ahead = controls = ControlRuns(context, hidden)
+    controls.plan()
+    controls.make_sandboxes()
+
+
+class ControlRuns:
+    """Runs in which some tests expect something wrong, and what came of them."""
+
+    def __init__(self, context: StageContext, hidden: Files) -> None:
+        self._context = context
+        self._given_up = Event()
+        self._runs = ControlRunner(context=context, hidden=hidden, given_up=self._given_up)
+        self._pool = ThreadPoolExecutor(max_workers=len(_PARTITIONS), thread_name_prefix="blind")
+        self.seed = secrets.randbits(_SEED_BITS)
+        self._plan: Future[ControlPlan] | None = None
+        self._halves: list[Future[PlannedControlRun | None]] = []
+        self._first_tries: list[Future[_FirstAttempt]] = []
+
+    def plan(self) -> None:
+        """Change the expectations, where it is known before which tests decide."""
+        expected, baseline = expected_tests(self._context.task), self._context.baseline
+        if self._context.control_level is ControlLevel.OFF or not expected.fail_to_pass:
+            return
+        listed = resolve_expectation(expected, baseline or Evidence())
+        self._change(listed.fail_to_pass, listed.pass_to_pass)
+
+    def make_sandboxes(self) -> None:
+        """Begin to make those of the blind runs that are planned."""
+        if self._plan is not None:
+            one_side = self._context.control_level is ControlLevel.SAMPLE
+            self._runs.make_ahead(1 if one_side else len(_PARTITIONS))
+
+    def start(self) -> None:
+        """Begin beside the final test with what is planned."""
+        if self._plan is None:
+            self.plan()
+        self._begin()
+
+    def finish(self, final: Evidence) -> Controls:
+        """What the blind runs of an attempt that passed its final test show.
+
+        Raises:
+            SandboxError: a sandbox could not be made or is lost.
+            KeyboardInterrupt: the run was cancelled.
+        """
+        if self._context.control_level is ControlLevel.OFF:
+            return self.skip("turned off")
+        passed = _passed(final)
+        if self._plan is None:
+            once = _passed(self._context.baseline or Evidence())
+            self._change(tuple(sorted(passed - once)), tuple(sorted(passed & once)))
+            self._begin()
+        assert self._plan is not None
+        plan, memory = self._plan.result(), self._context.control_memory
+        settled = []
+        for side, future in zip(_PARTITIONS, self._first_tries, strict=True):
+            first = future.result()
+            if first is not None:
+                settling = ControlCalibration(self._runs, plan, memory, side=side, passed=passed)
+                settled.append(settling.settle(*first))
+        if not settled:
+            none = self.skip("no test function whose expectations can be changed")
+            return none.model_copy(update={"weakly_controlled": plan.unreadable})
+        for shown, _, run in settled:
+            said = run.result.text_output[-_OUTPUT_CHARACTERS:]
+            report = run.result.model_copy(update={"text_output": said, "json_report": {}})
+            name = f"control-{shown.half}.json"
+            self._context.save(name, report.model_dump_json(indent=1).encode())
+        weak = [*plan.unreadable, *(one for _, half, _ in settled for one in half.weak)]
+        return Controls(
+            level=self._context.control_level,
+            seed=self.seed,
+            runs=tuple(shown for shown, _, _ in settled),
+            weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
+        )
+
+    def skip(self, why: str) -> Controls:
+        """Give up what is under way: there is nothing to control."""
+        self._given_up.set()
+        return Controls(level=self._context.control_level, skipped=why)
+
+    def close(self) -> None:
+        """End what still runs, and wait for its end."""
+        self._given_up.set()
+        self._pool.shutdown(cancel_futures=True)
+        self._runs.close()
+
+    def _change(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> None:
+        plan = self._plan = self._pool.submit(self._planned, fixed, kept)
+        self._halves = [self._pool.submit(self._half, plan, side) for side in _PARTITIONS]
+
+    def _begin(self) -> None:
+        self._first_tries = [self._pool.submit(self._first_try, half) for half in self._halves]
+
+    def _planned(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> ControlPlan:
+        files = files_of(fixed)
+        tests = ControlledTests(
+            files={file: self._runs.content(file) for file in files},
+            fixed=fixed,
+            kept=tuple(test for test in kept if file_of(test) in files),
+        )
+        unconfirmed = not self._context.task.answer_key.solution_patch.strip()
+        return ControlPlan(tests, self.seed, certain_only=unconfirmed)
+
+    def _half(self, planned: Future[ControlPlan], side: int) -> PlannedControlRun | None:
+        plan = planned.result()
+        if side not in self._wanted(plan):
+            return None
+        return plan.half(side, self._context.control_memory.recall())
+
+    def _first_try(self, changed: Future[PlannedControlRun | None]) -> _FirstAttempt:
+        half = changed.result()
+        if half is None:
+            return None
+        return half, self._runs.run(half, self._runs.agents_change())
+
+    def _wanted(self, plan: ControlPlan) -> tuple[int, ...]:
+        """Both sides; of a sample, one in which something is wrong."""
+        wrong = tuple(side for side in _PARTITIONS if plan.sides[side])
+        if not wrong or self._context.control_level is ControlLevel.FULL:
+            return _PARTITIONS if wrong else ()
+        return (Random(f"{self.seed}/sample").choice(wrong),)
+
+
+def _passed(evidence: Evidence) -> frozenset[NodeId]:
+    after = outcomes_of(evidence)
+    return frozenset(n for n, outcome in after.items() if outcome is CaseOutcome.PASSED)

@@ -1,0 +1,283 @@
+"""A task's own script as its judge.
+
+Runs it beside the agent's work, and reads the rewards that it left from a bounded tar stream.
+
+Nothing of it is unpacked or followed. `reward.json` outranks `reward.txt`, as in Harbor.
+
+The script and its files come into a sandbox of their own, after the work; no agent sees either.
+"""
+
+import json
+import math
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from agentbench.attempt.context import StageContext
+from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.stages.fresh_sandboxes import write_files
+from agentbench.attempt.stages.judged_tests import judged_timeout
+from agentbench.core.files import FileContent
+from agentbench.errors import DoesNotFitError, SandboxError
+from agentbench.integrity.protection import JudgedChange
+from agentbench.integrity.trees import EntryKind, member_path, open_tar_stream
+from agentbench.sandbox.archives import tar_of_files
+from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
+from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
+from agentbench.scoring.taxonomy import Fault
+from agentbench.tasks.scripts import VERIFIER_FOLDER, Verifier, script_files
+
+_REWARD_BYTES = 64 * 1024
+_REPORT_BYTES = 4 * 1024 * 1024
+_STREAM_BYTES = 256 * 1024 * 1024
+_MEMBERS = 10_000
+_NAMES = 100
+_NAME_LENGTH = 100
+_REWARD_JSON, _REWARD_TEXT = "reward.json", "reward.txt"
+_REPORTS = frozenset({"ctrf.json", "junit.xml"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifierOutput:
+    """What a verifier left, as far as it is kept."""
+
+    facts: RewardFacts
+    reports: Mapping[str, bytes] = field(default_factory=dict)  # of tests, in usual formats
+
+
+class _WrongRewardError(ValueError):
+    """A file of rewards that holds something else; the text says what."""
+
+
+NO_VERIFIER_OUTPUT = VerifierOutput(
+    facts=RewardFacts(
+        fault=f"the verifier left no {_REWARD_TEXT} or {_REWARD_JSON} in /logs/verifier"
+    )
+)
+"""Where the verifier's folder is not even there."""
+
+
+def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
+    """Read the rewards and the reports from the tar of the verifier's folder."""
+    files: dict[str, bytes] = {}
+    faults: dict[str, str] = {}
+    try:
+        with open_tar_stream(_bounded(chunks)) as archive:
+            for number, member in enumerate(archive):
+                if number == _MEMBERS:
+                    break
+                _take(archive, member, files, faults)
+    except tarfile.TarError as error:
+        faults[""] = f"what the verifier left cannot be read: {str(error)[:100]}"
+    reports = {name: files[name] for name in sorted(_REPORTS & files.keys())}
+    return VerifierOutput(facts=_facts(files, faults), reports=reports)
+
+
+def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    taken = 0
+    for chunk in chunks:
+        taken += len(chunk)
+        if taken > _STREAM_BYTES:
+            raise tarfile.TarError(f"more than {_STREAM_BYTES} bytes")
+        yield chunk
+
+
+def _take(
+    archive: tarfile.TarFile,
+    member: tarfile.TarInfo,
+    files: dict[str, bytes],
+    faults: dict[str, str],
+) -> None:
+    path = member_path(member)
+    if (
+        path is None
+        or len(path.parts) != 1
+        or path.name not in {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
+    ):
+        return
+    most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
+    if not member.isreg():
+        faults[path.name] = f"{path.name} is no regular file"
+    elif member.size > most:
+        faults[path.name] = f"{path.name} has {member.size} bytes, more than {most}"
+    else:
+        source = archive.extractfile(member)
+        files[path.name] = source.read() if source is not None else b""
+
+
+def _facts(files: Mapping[str, bytes], faults: Mapping[str, str]) -> RewardFacts:
+    if "" in faults:
+        return RewardFacts(fault=faults[""])
+    for name, parse in ((_REWARD_JSON, _parsed_json), (_REWARD_TEXT, _parsed_text)):
+        if name in faults:
+            return RewardFacts(fault=faults[name])
+        if name in files:
+            try:
+                return RewardFacts(rewards=parse(files[name]))
+            except _WrongRewardError as error:
+                return RewardFacts(fault=f"{name} {error}")
+    return NO_VERIFIER_OUTPUT.facts
+
+
+def _parsed_text(content: bytes) -> dict[str, float]:
+    try:
+        return {"reward": _finite(float(content.decode("utf-8")))}
+    except UnicodeDecodeError:
+        raise _WrongRewardError("is no text") from None
+    except ValueError as error:
+        if isinstance(error, _WrongRewardError):
+            raise
+        raise _WrongRewardError(f"is {_shown(content)}, which is no number") from None
+
+
+def _parsed_json(content: bytes) -> dict[str, float]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        raise _WrongRewardError(f"is {_shown(content)}, which is no JSON") from None
+    if not isinstance(found, dict) or not found:
+        raise _WrongRewardError("is no object of numbers")
+    if len(found) > _NAMES or any(len(name) > _NAME_LENGTH for name in found):
+        raise _WrongRewardError(f"names more than {_NAMES} rewards, or one at too great a length")
+    return {name: _number(name, value) for name, value in found.items()}
+
+
+def _number(name: str, value: object) -> float:
+    if not isinstance(value, (int, float)):
+        raise _WrongRewardError(f"gives {name} no number")
+    try:
+        return _finite(float(value))
+    except OverflowError:
+        raise _WrongRewardError(f"gives {name} a number beyond all bounds") from None
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise _WrongRewardError(f"gives {number}, which is no finite number")
+    return number
+
+
+def _shown(content: bytes) -> str:
+    return ascii(content[:40].decode("utf-8", "replace"))
+
+
+_TESTS_FOLDER = PurePosixPath("/tests")
+_VERIFIER_LOGS = PurePosixPath("/logs/verifier")
+
+
+def run_verifier(context: StageContext, change: JudgedChange | None, *, name: str) -> Evidence:
+    """Run the task's verifier on the prepared state, with an agent's change if there is one.
+
+    Args:
+        context: The attempt; its task has a verifier.
+        change: What the agent left.
+        name: Of the run, for the files that are kept of it.
+
+    Raises:
+        SandboxError: the sandbox could not be made or is lost.
+        UnavailableError: the verifier's own image cannot be had.
+        InputError: a file of the verifier cannot be read.
+    """
+    task = context.task
+    verifier = task.answer_key.verifier
+    assert verifier is not None
+    files = tar_of_files(script_files(task.folder / VERIFIER_FOLDER))
+    with _opened(context, verifier) as sandbox:
+        _write(sandbox, change, verifier)
+        sandbox.write_tree(_TESTS_FOLDER, files)
+        command = _run(context, sandbox, verifier)
+        sandbox.kill()
+        left = _verifier_output(context, sandbox)
+    for file, content in left.reports.items():
+        context.save(f"{name}-{file}", content)
+    return Evidence(
+        command=command,
+        rewards=left.facts,
+        memory_limit_mib=task.environment.memory_mib,
+        own_seconds=command.duration.total_seconds(),
+    )
+
+
+@contextmanager
+def _opened(context: StageContext, verifier: Verifier) -> Iterator[Sandbox]:
+    """The state before the agent; in an image of the verifier's own, with the same workspace."""
+    prepared = context.prepared
+    assert prepared is not None  # made by setup
+    own = verifier.image is not None or verifier.dockerfile is not None
+    source: ImageId | SnapshotId = prepared.snapshot
+    if own:
+        source = _own_image(context, verifier)
+    with context.provider.open(
+        source, limits=context.limits, network=verifier.network, cancel=context.cancel
+    ) as sandbox:
+        if own:
+            write_files(sandbox, _base_files(prepared, verifier))
+        yield sandbox
+
+
+def _base_files(
+    prepared: PreparedTask, verifier: Verifier
+) -> dict[PurePosixPath, FileContent | None]:
+    """What the work began with, as far as it is taken."""
+    return {
+        path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
+        for path, entry in prepared.base.entries.items()
+        if entry.kind is EntryKind.FILE and _is_taken(path, verifier)
+    }
+
+
+def _is_taken(path: PurePosixPath, verifier: Verifier) -> bool:
+    return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
+
+
+def _own_image(context: StageContext, verifier: Verifier) -> ImageId:
+    task = context.task
+    dockerfile = None if verifier.dockerfile is None else task.folder / verifier.dockerfile
+    return context.provider.resolve_image(
+        verifier.image, dockerfile=dockerfile, workdir=task.workdir
+    )
+
+
+def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
+    """Write the agent's change, as far as it is taken.
+
+    Raises:
+        DoesNotFitError: by the fault of an agent that left more than a sandbox may hold.
+        SandboxError: the sandbox is lost or refuses the files.
+    """
+    if change is None:
+        return
+    files = {path: file for path, file in change.files.items() if _is_taken(path, verifier)}
+    emptied = [path for path in change.emptied if _is_taken(path, verifier)]
+    try:
+        write_files(sandbox, files, emptied=emptied)
+    except DoesNotFitError as error:
+        error.fault = Fault.AGENT.value
+        raise
+
+
+def _run(context: StageContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:
+    return sandbox.run(
+        Command(
+            argv=("sh", "-c", verifier.command),
+            timeout=judged_timeout(context),
+            env={**context.task.environment.env, **verifier.env},
+            sink=context.sink,
+        )
+    )
+
+
+def _verifier_output(context: StageContext, sandbox: Sandbox) -> VerifierOutput:
+    """What is in /logs/verifier; nothing, where the script took that folder away.
+
+    Raises:
+        SandboxError: the engine is lost.
+    """
+    try:
+        with sandbox.read_tree(_VERIFIER_LOGS) as chunks:
+            return read_verifier_output(chunks)
+    except SandboxError:
+        context.provider.check()
+        return NO_VERIFIER_OUTPUT

@@ -1,0 +1,143 @@
+"""The image that a task's sandboxes start from, and the Python in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
+from agentbench.sandbox.docker.images import name_of, python_in
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.project.versions import (
+    ReadText,
+    RequestedPython,
+    UnsupportedPythonError,
+    mirror_reader,
+    requested_python,
+    tree_reader,
+)
+from agentbench.tasks.task import Task
+
+_NAMED = 10  # tasks in a warning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskImage:
+    """What is known of it before a sandbox is opened."""
+
+    name: str | None = None
+    """None: it is built from a Dockerfile, or the sandbox has no images."""
+    python: str | None = None
+    """None: only the image itself knows."""
+
+
+def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
+    """The task with the name of a base image if it names no image of its own.
+
+    A back end without images of its own gives each task the Python of its machine.
+
+    Raises:
+        GitCloneError: the repository that says which Python it needs cannot be had.
+        UnavailableError: the project admits no Python that base images have.
+    """
+    if _brings_an_image(task) or _python_of_back_end(provider) is not None:
+        return task
+    asked = _required_python(task, mirrors, default=DEFAULT_PYTHON)
+    named = task.environment.model_copy(update={"image": name_of(asked.version)})
+    return task.model_copy(update={"environment": named})
+
+
+def with_images(tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors) -> list[Task]:
+    """All tasks with their images; one whose repository is still to be cloned has none yet.
+
+    Raises:
+        UnavailableError: a project admits no Python that base images have.
+    """
+    return [
+        with_image(task, provider, mirrors) if _is_readable(task, mirrors) else task
+        for task in tasks
+    ]
+
+
+def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
+    """What a task's sandboxes start from, once it has its image's name."""
+    own = _python_of_back_end(provider)
+    if own is not None:
+        return TaskImage(python=own)
+    name = task.environment.image
+    return TaskImage(name=name, python=None if name is None else python_in(name))
+
+
+def python_warnings(
+    tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors
+) -> tuple[str, ...]:
+    """A line for tasks that ask for another Python than the one that the back end has."""
+    own = _python_of_back_end(provider)
+    if own is None:
+        return ()
+    here = ".".join(own.split(".")[:2])
+    unfit = [task.id for task in tasks if not _admits(task, mirrors, here)]
+    if not unfit:
+        return ()
+    named = ", ".join(unfit[:_NAMED]) + (f" and {len(unfit) - _NAMED} more" * (len(unfit) > _NAMED))
+    return (f"{provider.name} has Python {own} only; these tasks ask for another one: {named}",)
+
+
+def why_python(task: Task, mirrors: Mirrors) -> str:
+    """Why a task without an image gets its Python, to be read before what is wrong with that."""
+    if _brings_an_image(task) or not _is_readable(task, mirrors):
+        return ""
+    asked = _required_python(task, mirrors, default=DEFAULT_PYTHON)
+    is_default = asked.version == DEFAULT_PYTHON
+    return "" if is_default else f"needs Python {asked.version} ({asked.why}); "
+
+
+def _brings_an_image(task: Task) -> bool:
+    return task.environment.image is not None or task.environment.dockerfile is not None
+
+
+def _is_readable(task: Task, mirrors: Mirrors) -> bool:
+    """Whether the project's files are on this machine: a clone is a matter of the attempts."""
+    return task.source.url is None or mirrors.present(task.source) is not None
+
+
+def _python_of_back_end(provider: SandboxProvider) -> str | None:
+    """The Python of a back end that has no images."""
+    return provider.describe().get("python")
+
+
+def _admits(task: Task, mirrors: Mirrors, here: str) -> bool:
+    if _brings_an_image(task) or not _is_readable(task, mirrors):
+        return True  # resolving the image has its own say, and attempts will tell
+    supported = sorted({*STACKS, here}, key=lambda version: int(version.split(".")[1]))
+    try:
+        return _required_python(task, mirrors, default=here, supported=supported).version == here
+    except UnavailableError:
+        return False
+
+
+def _required_python(
+    task: Task, mirrors: Mirrors, *, default: str, supported: Sequence[str] = tuple(STACKS)
+) -> RequestedPython:
+    read = _reader(task, mirrors)
+    try:
+        return requested_python(read, supported=supported, default=default)
+    except UnsupportedPythonError as error:
+        versions = f"{supported[0]} to {supported[-1]}"
+        raise UnavailableError(
+            f"{task.id}: {error}, and base images have Python {versions}; "
+            "name an image in [environment] of its task.toml"
+        ) from None
+
+
+def _reader(task: Task, mirrors: Mirrors) -> ReadText:
+    source = task.source
+    if source.files is not None:
+        return tree_reader(source.files)
+    if source.workdir is not None:
+        return _nothing
+    return mirror_reader(mirrors.of(source))
+
+
+def _nothing(_name: str) -> None:
+    """The files are in an image that nobody has named."""

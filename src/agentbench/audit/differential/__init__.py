@@ -1,0 +1,4 @@
+"""Resolved attempts held against the reference fix by running both.
+
+Wrong fixes that the hidden tests let pass.
+"""

@@ -1,0 +1,162 @@
+"""What a search for differences is given and returns, and the sandboxes it runs in."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+
+from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.context import limits_of
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.runner import prepare_task
+from agentbench.audit.differential.tree_difference import NotCompared, TreeDifference
+from agentbench.audit.differential.trees import AttemptTrees, SourceTree
+from agentbench.audit.task_facts import TaskFacts
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import SandboxError
+from agentbench.sandbox.archives import tar_of_files
+from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, SnapshotId
+from agentbench.scoring.evidence import CommandResult
+from agentbench.symbolic.libraries import LIBRARY_MOUNT, PROGRAMS_MOUNT, python_of, symbolic_mounts
+from agentbench.tasks.task import Task
+
+_WRITE_TIMEOUT = timedelta(minutes=5)
+_MAX_CHARACTERS = 200  # characters of what a program complained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonSandboxes:
+    """Where the trees of one task are compared."""
+
+    workshop: RunResources
+    task: Task
+    snapshot: SnapshotId
+    mounts: tuple[ReadOnlyMount, ...]
+
+    @contextmanager
+    def opened(self) -> Iterator[Sandbox]:
+        """A fresh sandbox without a network, the base in its workspace.
+
+        Raises:
+            SandboxError: it is lost.
+        """
+        with _open_sandbox(self.workshop, self.task, self.snapshot, self.mounts) as sandbox:
+            yield sandbox
+
+    def ask(
+        self, sandbox: Sandbox, program: str, question: str, *, seconds: float
+    ) -> CommandResult:
+        """Run one of our programs there.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+        """
+        path = sandbox.mounted(PROGRAMS_MOUNT) / program
+        argv = ("python", "-I", str(path), str(sandbox.mounted(LIBRARY_MOUNT)))
+        return sandbox.run(
+            Command(
+                argv=argv,
+                timeout=timedelta(seconds=seconds),
+                env=self.task.environment.env,
+                stdin=question.encode(),
+            )
+        )
+
+
+def prepare_comparison(task: Task, workshop: RunResources, cache_dir: Path) -> ComparisonSandboxes:
+    """Prepare a task, or find its state in the cache.
+
+    Raises:
+        UnavailableError: it cannot be prepared, or its Python has not the libraries.
+        SandboxError: the sandbox is lost.
+    """
+    with owned_folder("agentbench-logs-") as logs:
+        prepared = prepare_task(task, NoopAgent(), workshop, logs)
+    with _open_sandbox(workshop, task, prepared.snapshot, ()) as sandbox:
+        python = python_of(sandbox)
+    return ComparisonSandboxes(
+        workshop=workshop,
+        task=task,
+        snapshot=prepared.snapshot,
+        mounts=symbolic_mounts(cache_dir, python),
+    )
+
+
+def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPath:
+    """A copy of the workspace outside of it, as a change makes it.
+
+    Raises:
+        SandboxError: it cannot be written.
+    """
+    place = sandbox.results / name
+    _run_or_raise(sandbox, ("cp", "-a", str(sandbox.workspace), str(place)))
+    write_changes(sandbox, place, tree)
+    return place
+
+
+def write_changes(sandbox: Sandbox, place: PurePosixPath, tree: SourceTree) -> None:
+    """Change the base in a folder into a tree.
+
+    Raises:
+        SandboxError: it cannot be written.
+    """
+    gone = [str(place / path) for path, file in tree.change.items() if file is None]
+    if gone:
+        _run_or_raise(sandbox, ("rm", "-f", "--", *gone))
+    files = {path: file for path, file in tree.change.items() if file is not None}
+    if files:
+        sandbox.write_tree(place, tar_of_files(files))
+
+
+def failure_text(result: CommandResult) -> str:
+    """Why a program gave no answer."""
+    last = result.stderr.strip().rpartition("\n")[2][:_MAX_CHARACTERS]
+    return f"it {result.ending}" + (f": {last}" if last else "")
+
+
+def _run_or_raise(sandbox: Sandbox, argv: Sequence[str]) -> None:
+    result = sandbox.run(Command(argv=tuple(argv), timeout=_WRITE_TIMEOUT))
+    if not result.ok:
+        raise SandboxError(f"{argv[0]} in the sandbox: {failure_text(result)}")
+
+
+@contextmanager
+def _open_sandbox(
+    workshop: RunResources, task: Task, snapshot: SnapshotId, seen: Sequence[ReadOnlyMount]
+) -> Iterator[Sandbox]:
+    with workshop.provider.open(
+        snapshot, limits=limits_of(task), network=False, mounts=seen, cancel=workshop.cancel
+    ) as sandbox:
+        yield sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedAttempt:
+    """An attempt's trees, what differs in them, and where they can be run."""
+
+    facts: TaskFacts
+    trees: AttemptTrees
+    contrast: TreeDifference
+    bench: ComparisonSandboxes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmedDifference:
+    """A difference that was confirmed: where, and in which words."""
+
+    where: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What came of a search."""
+
+    differences: tuple[ConfirmedDifference, ...] = ()
+    left: tuple[NotCompared, ...] = ()  # what was not compared
+    effort: str = ""  # what was looked at, in words
+
+
+DifferenceSearch = Callable[[ComparedAttempt, float], SearchResult]
+"""Looks for differences, for so many seconds; raises SandboxError where the sandbox is lost."""

@@ -1,0 +1,147 @@
+"""Rules about a task's tests: whether passing them says that the bug is fixed."""
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from agentbench.audit.rule import RuleHit
+from agentbench.audit.task_facts import DecidingTestFile, FilesByPath, TaskFacts
+from agentbench.errors import InputError
+from agentbench.integrity.expectation_changes.engine import expected_values, functions_by_tests
+from agentbench.integrity.expectation_changes.functions import FoundFunction
+from agentbench.integrity.extraction import WorkspaceChange
+from agentbench.integrity.protection import ProtectionRules, protect
+from agentbench.integrity.records import DroppedPath
+from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree
+from agentbench.scoring.evidence import Severity
+from agentbench.tasks.task import ControlLevel
+
+_TASK_FILE = "task.toml"
+_ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
+_FEW_TESTS = 2
+_NOT_PYTHON = "it is no Python that can be changed"
+_NOT_HERE = "the file does not define it"
+
+
+def few_tests(facts: TaskFacts) -> Iterator[RuleHit]:
+    """Few tests accept many wrong fixes; without listed ones the whole run decides."""
+    key = facts.task.answer_key
+    if not key.fail_to_pass:
+        what = "lists no test: exit code 0 and no failure decide (`validate --write-ids` lists)"
+        yield RuleHit(Severity.INFO, f"{_TASK_FILE}: tests.fail_to_pass", what)
+    elif len(key.fail_to_pass) < _FEW_TESTS and not key.pass_to_pass:
+        what = "one test decides, and none that passes has to go on passing"
+        yield RuleHit(Severity.INFO, f"{_TASK_FILE}: tests.fail_to_pass", what)
+
+
+def no_regression_tests(facts: TaskFacts) -> Iterator[RuleHit]:
+    """A fix that breaks everything that no hidden test looks at is resolved without them."""
+    key = facts.task.answer_key
+    if key.fail_to_pass and not key.pass_to_pass:
+        what = "lists no regression tests: a fix that breaks all other code is resolved"
+        yield RuleHit(Severity.WARNING, f"{_TASK_FILE}: tests.pass_to_pass", what)
+
+
+def weakly_controlled(facts: TaskFacts) -> Iterator[RuleHit]:
+    """Blind controls change what a test expects; a test without such a value shows less."""
+    controlled = controlled_functions(facts)
+    share = f"{sum(why is None for why in controlled.values())} of {len(controlled)}"
+    for where, why in controlled.items():
+        if why is not None:
+            what = f"weakly controlled: {why}; {share} fail_to_pass functions are controlled"
+            yield RuleHit(Severity.WARNING, where, what)
+
+
+def controls_off(facts: TaskFacts) -> Iterator[RuleHit]:
+    """A task that turns blind controls off believes what the tested process says of itself."""
+    if facts.task.controls is ControlLevel.OFF:
+        what = "off: a report forged in the tested process goes unnoticed"
+        yield RuleHit(Severity.INFO, f"{_TASK_FILE}: integrity.controls", what)
+
+
+def asserts_nothing(facts: TaskFacts) -> Iterator[RuleHit]:
+    """A test that asserts nothing passes as soon as the code no longer raises."""
+    for file in facts.judging:
+        helpers: dict[str, list[FoundFunction]] = {}
+        for function in file.functions.values():
+            helpers.setdefault(function.node.name, []).append(function)
+        for name, function in file.deciding:
+            if function.looks_like_a_test and not _asserts(function, helpers):
+                what = "asserts nothing: any code passes it that raises no error"
+                yield RuleHit(Severity.WARNING, f"{file.path}::{name}", what)
+
+
+def touches_configuration(facts: TaskFacts) -> Iterator[RuleHit]:
+    """What the judge owns is not taken from a fix, and hidden configuration runs tests unseen."""
+    key = facts.task.answer_key
+    protection = ProtectionRules(
+        test_paths=facts.task.problem.test_paths,
+        patterns=key.protected,
+        hidden=frozenset(facts.hidden),
+    )
+    for dropped in _dropped(facts, facts.fixed, protection):
+        what = f"solution.patch changes what is not judged ({dropped.why})"
+        yield RuleHit(Severity.INFO, dropped.path, what)
+    nothing = ProtectionRules(test_paths=(), patterns=(), hidden=frozenset())
+    for dropped in _dropped(facts, facts.hidden, nothing):
+        what = f"tests.patch changes it ({dropped.why}): hidden tests run unlike the visible ones"
+        yield RuleHit(Severity.INFO, dropped.path, what)
+
+
+def no_solution(facts: TaskFacts) -> Iterator[RuleHit]:
+    """Without a reference fix nobody knows that the task can be solved, or what its tests see."""
+    if not facts.task.answer_key.solution_patch.strip():
+        what = "is missing: the task cannot be validated, nor its controls be calibrated"
+        yield RuleHit(Severity.INFO, "solution.patch", what)
+
+
+def not_read(facts: TaskFacts) -> Iterator[RuleHit]:
+    """What could not be read was not audited, and silence about it says nothing."""
+    for why in facts.unread:
+        yield RuleHit(Severity.INFO, "the base tree", why)
+
+
+def controlled_functions(facts: TaskFacts) -> Mapping[str, str | None]:
+    """Every fail_to_pass function, and why nothing in it can be changed; `None` where it can."""
+    reasons: dict[str, str | None] = {}
+    for file in facts.judging:
+        if file.listed:
+            known = _uncontrolled_reasons(file)
+            reasons |= {f"{file.path}::{name}": why for name, why in known.items()}
+    return reasons
+
+
+def _uncontrolled_reasons(file: DecidingTestFile) -> Mapping[str, str | None]:
+    try:
+        known = {one.function: one.reason for one in expected_values(file.source, file.path)}
+        named = functions_by_tests(file.source, file.path, file.listed)
+    except InputError:
+        return dict.fromkeys(file.listed_functions, _NOT_PYTHON)
+    return {name: known.get(name, _NOT_HERE) for name in named}
+
+
+def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]) -> bool:
+    """Whether a function asserts, by itself or by a function of its file that it calls."""
+    waiting, seen = [function], {function.name}
+    while waiting:
+        for node in ast.walk(waiting.pop().node):
+            if isinstance(node, ast.Assert | ast.Raise):
+                return True
+            if isinstance(node, ast.Call):
+                name = _called(node.func)
+                if name.lower().lstrip("_").startswith(_ASSERTING) or "assert" in name.lower():
+                    return True
+                new = [helper for helper in helpers.get(name, []) if helper.name not in seen]
+                seen.update(helper.name for helper in new)
+                waiting += new
+    return False
+
+
+def _called(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _dropped(
+    facts: TaskFacts, files: FilesByPath, protection: ProtectionRules
+) -> tuple[DroppedPath, ...]:
+    tree = WorkspaceTree(entries=dict.fromkeys(facts.base.blobs, TreeEntry(kind=EntryKind.FILE)))
+    return protect(WorkspaceChange(files=dict(files)), protection, tree, facts.base.content).dropped

@@ -1,0 +1,197 @@
+"""What the rules look at in a run and its attempts.
+
+A run's folder may be as somebody left it: odd files are refused before they are parsed.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.audit.patch import FilePatch, parse_patch
+from agentbench.audit.task_facts import TaskFacts
+from agentbench.errors import InputError
+from agentbench.runs.store.configuration import RunConfiguration
+from agentbench.runs.store.lines import read_lines
+from agentbench.runs.store.store import ReadRecords, RunStore
+from agentbench.runs.store.summaries import AttemptSummary
+
+_CONFIGURATION_BYTES = 64 * 1024 * 1024
+_LINE_BYTES = 512 * 1024 * 1024  # the longest that is parsed; a run of 100,000 tests has 30 MiB
+_FILE_BYTES = 512 * 1024 * 1024
+_CHUNK = 1024 * 1024
+_RUN_FILE, _ATTEMPTS_FILE = "run.json", "attempts.jsonl"
+
+
+class UnreadableRunFileError(ValueError):
+    """A file of a run cannot be read; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFolder:
+    """One run: what it was asked, its records, and a careful way to its files."""
+
+    folder: Path
+    configuration: RunConfiguration
+    everything: ReadRecords  # each line of attempts.jsonl
+    latest: tuple[AttemptRecord, ...]  # the last word on each attempt
+
+    def read(self, relative: str, *, limit: int = _FILE_BYTES) -> bytes:
+        """The content of a file of the run.
+
+        Raises:
+            UnreadableRunFileError: it is missing, irregular, too large, or outside of the run.
+        """
+        return _read_file(self.folder, relative, limit)
+
+    def record_files(self) -> Iterator[str]:
+        """Every record.json below attempts/, relative to the folder."""
+        for path in sorted((self.folder / "attempts").glob("*/*/record.json")):
+            yield path.relative_to(self.folder).as_posix()
+
+    def place_of(self, record: AttemptRecord) -> str:
+        """An attempt's own folder, relative to the run's; a made-up id may lead anywhere."""
+        return f"attempts/{AttemptSummary.of(record).place}"
+
+
+def open_run(folder: Path) -> RunFolder:
+    """Read a run's configuration and all its records.
+
+    Raises:
+        InputError: it is no run, run.json is damaged, or it is of a newer agentbench.
+    """
+    for name in (_RUN_FILE, _ATTEMPTS_FILE):
+        _refuse_irregular(folder / name, must_be=name == _RUN_FILE)
+    store = RunStore.open(folder)
+    try:
+        lines, set_aside = read_lines(folder)
+        configuration = store.configuration()
+    except RecursionError:
+        raise InputError(f"{folder}: a record is nested too deeply to be read") from None
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror or error}") from None
+    last = {(record.task_id, record.attempt): record for record in lines}
+    return RunFolder(
+        folder=folder,
+        configuration=configuration,
+        everything=ReadRecords(records=tuple(lines), warnings=tuple(set_aside)),
+        latest=tuple(last.values()),
+    )
+
+
+def is_run(folder: Path) -> bool:
+    """Whether there is a run, or what is left of one."""
+    return os.path.lexists(folder / _RUN_FILE)
+
+
+def _refuse_irregular(path: Path, *, must_be: bool) -> None:
+    """Refuse what would read on for ever, or fill the memory, before it is parsed."""
+    try:
+        mode = path.lstat()
+    except FileNotFoundError:
+        if must_be:
+            raise InputError(f"{path}: is missing; expected a run's folder") from None
+        return
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    if not stat.S_ISREG(mode.st_mode):
+        raise InputError(f"{path}: expected a regular file, found a link, folder or device")
+    if must_be and mode.st_size > _CONFIGURATION_BYTES:
+        raise InputError(f"{path}: {mode.st_size} bytes are too many for a run.json")
+    try:
+        longest = 0 if must_be else _longest_line(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if longest > _LINE_BYTES:
+        raise InputError(f"{path}: bears a line of over {_LINE_BYTES} bytes; no record is as long")
+
+
+def _longest_line(path: Path) -> int:
+    longest = length = 0
+    with path.open("rb", buffering=0) as source:
+        while chunk := source.read(_CHUNK):
+            head, *rest = chunk.split(b"\n")
+            length += len(head)
+            longest = max(longest, length, *map(len, rest))
+            if rest:
+                length = len(rest[-1])
+            if longest > _LINE_BYTES:
+                break
+    return longest
+
+
+def _read_file(root: Path, relative: str, limit: int) -> bytes:
+    try:
+        whole = (root / relative).resolve()
+        if not whole.is_relative_to(root.resolve()):
+            raise UnreadableRunFileError("leads out of the run's folder")
+        descriptor = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise UnreadableRunFileError("is missing") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        raise UnreadableRunFileError(f"cannot be read: {error}") from None
+    except ValueError as error:
+        raise UnreadableRunFileError(str(error)) from None
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise UnreadableRunFileError("is no regular file")
+        if facts.st_size > limit:
+            raise UnreadableRunFileError(f"has {facts.st_size} bytes, too many to be read")
+        with os.fdopen(descriptor, "rb", closefd=False) as source:
+            return source.read()
+    finally:
+        os.close(descriptor)
+
+
+_PATCH_BYTES = 256 * 1024 * 1024
+_LOG_BYTES = 16 * 1024 * 1024  # a stage's log is capped at 10 MiB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFacts:
+    """An attempt with what is left of it, and its task where that is still here."""
+
+    record: AttemptRecord
+    place: str  # of its files, relative to the run's folder
+    read: Callable[[str], bytes]  # of a file relative to the place; raises UnreadableRunFileError
+    task: TaskFacts | None
+    patch: tuple[FilePatch, ...]  # as it was judged
+    whole: tuple[FilePatch, ...]  # with what was dropped
+    patch_text: bytes
+    log: str  # of the agent's stage
+
+    def before(self, path: str) -> bytes | None:
+        """The base's content of a file, as far as it is known."""
+        return self.task.base.content(PurePosixPath(path)) if self.task else None
+
+
+def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> AttemptFacts:
+    """Read an attempt's files; those that are not there are empty here, and a rule says so."""
+    place = run.place_of(record)
+
+    def read(name: str) -> bytes:
+        return run.read(f"{place}/{name}")
+
+    def optional(name: str, limit: int) -> bytes:
+        try:
+            return run.read(f"{place}/{name}", limit=limit)
+        except UnreadableRunFileError:
+            return b""
+
+    text = optional("patch.diff", _PATCH_BYTES)
+    patch = parse_patch(text)
+    has_raw = record.patch is not None and bool(record.patch.dropped or record.patch.tool_caches)
+    raw = optional("patch.raw.diff", _PATCH_BYTES) if has_raw else b""
+    return AttemptFacts(
+        record=record,
+        place=place,
+        read=read,
+        task=task,
+        patch=patch,
+        whole=parse_patch(raw) or patch,
+        patch_text=text,
+        log=optional("stages/agent_run.log", _LOG_BYTES).decode("utf-8", "replace"),
+    )

@@ -1,1 +1,0 @@
-"""Is a fix right beyond its tests: what agents wrote, compared with reference fixes by running."""

@@ -1,0 +1,255 @@
+"""What the cache holds, what dead runs have left behind, and how one thing is removed."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentbench.agents.client_bundles import bundles_folder
+from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.cli.cache_eviction import CacheEntry
+from agentbench.core.file_locks import removal_lock, users_file
+from agentbench.core.owned_folder import has_owner_file
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox import cleanup as local
+from agentbench.sandbox.cleanup import Orphan
+from agentbench.sandbox.docker import cleanup
+from agentbench.sandbox.docker.cleanup import StoredSnapshot, stored_snapshots
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.registry import select_back_end
+from agentbench.sandbox.snapshot_store import SnapshotStore
+from agentbench.sandbox.trees import remove_tree
+from agentbench.symbolic.libraries import stored_libraries
+
+_LOCAL = ("bubblewrap", "process")
+
+
+@dataclass(slots=True, kw_only=True)
+class CacheContents:
+    """All that can be made again below one folder, and in the engine that answers."""
+
+    folder: Path
+    engine: Engine | None
+    _providers: dict[str, SandboxProvider | None] = field(default_factory=dict)
+
+    @classmethod
+    def connect(cls, folder: Path) -> "CacheContents":
+        """The cache, with an engine if one answers."""
+        try:
+            return cls(folder=folder, engine=Engine.connect())
+        except (UnavailableError, SandboxError):
+            return cls(folder=folder, engine=None)
+
+    def things(self) -> list[CacheEntry]:
+        """Everything that is kept, with the locks looked at now."""
+        made = (*self._preparations(), *self._bases(), *self._mirrors(), *self._toolboxes())
+        return [*made, *self._libraries(), *self._baselines()]
+
+    def give_up(self, thing: CacheEntry) -> bool:
+        """Remove a thing, unless somebody has begun to use it; says whether it is gone."""
+        match thing.kind:
+            case "preparation":
+                return self._forget(thing.name)
+            case "base environment":
+                back_end, _, key = thing.name.partition("/")
+                return _discard_base(self._store(back_end, "image"), key)
+            case "baseline":
+                thing.folders[0].unlink(missing_ok=True)
+                return True
+            case _:
+                return _remove(thing.folders[0])
+
+    def _forget(self, name: str) -> bool:
+        back_end, _, key = name.partition("/")
+        provider = self._provider(back_end)
+        if provider is None:
+            return False  # its snapshot is out of reach
+        cache = PreparationCache(self.folder / "prepared", provider)
+        with removal_lock(cache.folder / key) as allowed:
+            if allowed:
+                cache.forget(key)
+        return allowed
+
+    def _provider(self, name: str) -> SandboxProvider | None:
+        if name not in self._providers:
+            self._providers[name] = None
+            with suppress(UnavailableError, SandboxError):
+                self._providers[name] = select_back_end(name, cache_dir=self.folder).provider
+        return self._providers[name]
+
+    def _store(self, back_end: str, noun: str) -> SnapshotStore:
+        folder = self.folder / back_end / f"{noun}s"
+        return SnapshotStore(folder=folder, prefix=f"{back_end}-{noun}", owner=None)
+
+    def _preparations(self) -> Iterator[CacheEntry]:
+        for back_end in _LOCAL:
+            store = self._store(back_end, "snapshot")
+            for key in sorted({*self._prepared(back_end), *store.known_keys()}):
+                state = store.folder_of(key)
+                folder = self.folder / "prepared" / back_end / key
+                used_at = max(_mtime(folder), store.used_at(key) if state else 0)
+                yield CacheEntry(
+                    kind="preparation",
+                    name=f"{back_end}/{key}",
+                    used_at=used_at,
+                    in_use=_is_used(folder) or store.is_held(key),
+                    folders=(folder, state) if state else (folder,),
+                )
+        yield from self._preparations_in_engine()
+
+    def _preparations_in_engine(self) -> Iterator[CacheEntry]:
+        snapshots = dict[str, StoredSnapshot]()
+        if self.engine is not None:
+            with suppress(SandboxError):
+                snapshots = {each.key: each for each in stored_snapshots(self.engine)}
+        for key in sorted({*self._prepared("docker"), *snapshots}):
+            snapshot, folder = snapshots.get(key), self.folder / "prepared" / "docker" / key
+            yield CacheEntry(
+                kind="preparation",
+                name=f"docker/{key}",
+                used_at=_mtime(folder) or (snapshot.made_at if snapshot else 0),
+                in_use=_is_used(folder) or (snapshot is not None and snapshot.in_use),
+                folders=(folder,),
+                elsewhere_bytes=snapshot.size_bytes if snapshot else 0,
+            )
+
+    def _prepared(self, back_end: str) -> set[str]:
+        found = (self.folder / "prepared" / back_end).glob("*/")
+        return {path.name for path in found if not has_owner_file(path)}
+
+    def _bases(self) -> Iterator[CacheEntry]:
+        for back_end in _LOCAL:
+            store = self._store(back_end, "image")
+            for key in store.known_keys():
+                yield CacheEntry(
+                    kind="base environment",
+                    name=f"{back_end}/{key}",
+                    used_at=store.used_at(key),
+                    in_use=store.is_held(key),
+                    folders=tuple(filter(None, (store.folder_of(key),))),
+                )
+
+    def _mirrors(self) -> Iterator[CacheEntry]:
+        for path in sorted((self.folder / "mirrors").glob("*.git/")):
+            used_at = _mtime(path / "agentbench.json") or _mtime(path)
+            yield _shared_entry("mirror", path, used_at)
+
+    def _toolboxes(self) -> Iterator[CacheEntry]:
+        for path in sorted(bundles_folder(self.folder).glob("*/")):
+            yield _shared_entry("toolbox", path, _mtime(path))
+
+    def _libraries(self) -> Iterator[CacheEntry]:
+        for path in stored_libraries(self.folder):
+            yield _shared_entry("symbolic library", path, _mtime(path))
+
+    def _baselines(self) -> Iterator[CacheEntry]:
+        for path in sorted((self.folder / "prepared").glob("*/*.json")):
+            name = f"{path.parent.name}/{path.name}"
+            yield CacheEntry(
+                kind="baseline", name=name, used_at=_mtime(path), in_use=False, folders=(path,)
+            )
+
+
+def _shared_entry(kind: str, path: Path, used_at: float) -> CacheEntry:
+    used = _is_used(path)
+    return CacheEntry(kind=kind, name=path.name, used_at=used_at, in_use=used, folders=(path,))
+
+
+def _is_used(thing: Path) -> bool:
+    """Whether somebody uses or makes it; nothing is made by looking where nothing was used."""
+    if not thing.parent.is_dir():
+        return False
+    with removal_lock(thing) as allowed:
+        return not allowed
+
+
+def _remove(path: Path) -> bool:
+    with removal_lock(path) as allowed:
+        if allowed:
+            remove_tree(path)
+            users_file(path).unlink(missing_ok=True)
+    return allowed
+
+
+def _discard_base(store: SnapshotStore, key: str) -> bool:
+    if store.is_held(key):
+        return False
+    store.discard(store.id_of(key))
+    return True
+
+
+def _mtime(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedPreparation:
+    """One preparation that later attempts could start from."""
+
+    provider: str
+    key: str
+    size_bytes: int  # of our part; what the engine holds comes on top
+
+
+def cached_preparations(cache_dir: Path) -> list[CachedPreparation]:
+    """Every preparation that is kept."""
+    root = cache_dir / "prepared"
+    if not root.is_dir():
+        return []
+    return [
+        CachedPreparation(provider=provider.name, key=folder.name, size_bytes=_size(folder))
+        for provider in sorted(root.iterdir())
+        for folder in sorted(provider.iterdir())
+        if folder.is_dir() and not has_owner_file(folder)
+    ]
+
+
+def remove_preparations(states: Sequence[CachedPreparation], cache_dir: Path) -> None:
+    """Give preparations up, except those that somebody makes or uses right now."""
+    for name in sorted({state.provider for state in states}):
+        try:
+            provider = select_back_end(name, cache_dir=cache_dir).provider
+        except (UnavailableError, SandboxError):
+            continue  # its snapshots are out of reach; the next clean finds them
+        cache = PreparationCache(cache_dir / "prepared", provider)
+        for state in (state for state in states if state.provider == name):
+            with removal_lock(cache.folder / state.key) as allowed:
+                if allowed:
+                    cache.forget(state.key)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+_LOCAL_KINDS = frozenset({"folder", "cgroup"})
+
+
+def find_all_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
+    """What of ours is on the machine and in its engine; also what living runs use."""
+    engine = _engine()
+    in_engine = cleanup.find_engine_orphans(engine) if engine is not None else ()
+    return (*in_engine, *local.find_orphans(cache_dir))
+
+
+def remove_dead_orphans(leftovers: Sequence[Orphan]) -> tuple[Orphan, ...]:
+    """Remove those whose owner is dead; returns them."""
+    dead = tuple(each for each in leftovers if not each.owner_alive)
+    here = tuple(each for each in dead if each.kind in _LOCAL_KINDS)
+    in_engine = [each for each in dead if each.kind not in _LOCAL_KINDS]
+    engine = _engine() if in_engine else None
+    if engine is not None:
+        cleanup.remove_engine_orphans(engine, in_engine)
+    local.remove_orphans(here)
+    return dead
+
+
+def _engine() -> Engine | None:
+    try:
+        return Engine.connect()
+    except (UnavailableError, SandboxError):
+        return None

@@ -1,0 +1,154 @@
+"""A dry run of a preset: a tiny task, and a model that answers from a script.
+
+`agentbench agents test` makes it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from agentbench.agents.client_bundles import TOOLS_MOUNT, MessageSink, bundles_folder
+from agentbench.agents.dry_run import ScriptedModel, serve_scripted_model, write_dry_run_task
+from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.presets.preset import Preset
+from agentbench.agents.presets.preset_agent import PresetAgent
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import UnavailableError
+from agentbench.models.interface import ApiFormat, ModelEndpoint
+from agentbench.runs.api import run_attempt
+from agentbench.runs.options import RunOptions
+from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
+from agentbench.scoring.evidence import AgentEnding
+from agentbench.scoring.taxonomy import FailureReason
+from agentbench.tasks.problem import Problem
+
+_MODEL = "rehearsed"
+_PROVIDERS = {
+    ApiFormat.OPENAI_CHAT: "openai",
+    ApiFormat.OPENAI_RESPONSES: "openai",
+    ApiFormat.ANTHROPIC_MESSAGES: "anthropic",
+    ApiFormat.GEMINI_GENERATE: "gemini",
+}
+_STARTED_WITHIN = timedelta(seconds=60)
+_REFUSAL_TIMEOUT_SCALE = (
+    0.1  # of the time that it has: some try for minutes with a key that is refused
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRunCheck:
+    """One thing that an agent has to do."""
+
+    what: str
+    ok: bool
+    detail: str = ""
+
+
+def dry_run(
+    preset: Preset, provider: SandboxProvider, *, cache_dir: Path, say: MessageSink
+) -> Iterator[DryRunCheck]:
+    """Install an agent and let it try a tiny task; yields what works as it is found out.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    with owned_folder("agentbench-rehearsal-") as folder:
+        stage = _DryRun(preset, provider, cache_dir, folder, say)
+        installed = stage.installs()
+        yield installed
+        if not installed.ok:
+            return
+        yield stage.starts()
+        yield from stage.works()
+        yield stage.is_refused()
+
+
+class _DryRunAgent(PresetAgent):
+    """The agent, which tells the prompter where it is."""
+
+    prompter: ScriptedModel
+
+    def solve(
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
+    ) -> AgentOutcome:
+        """Solve as ever."""
+        self.prompter.workspace = str(sandbox.workspace)
+        return super().solve(problem, sandbox, budget, model)
+
+
+class _DryRun:
+    def __init__(
+        self,
+        preset: Preset,
+        provider: SandboxProvider,
+        cache_dir: Path,
+        folder: Path,
+        say: MessageSink,
+    ) -> None:
+        self._preset = preset
+        self._provider = provider
+        self._folder = folder
+        self._task = write_dry_run_task(folder / "task")
+        self._agent = _DryRunAgent(preset, toolboxes=bundles_folder(cache_dir), say=say)
+        self._options = RunOptions(
+            model=f"{_PROVIDERS[preset.wires[0].wire]}/{_MODEL}",
+            probe=False,
+            runs_dir=folder / "runs",
+            retries=0,
+            allow_unsandboxed=True,
+            cache_dir=cache_dir,
+        )
+
+    def installs(self) -> DryRunCheck:
+        try:
+            image = self._provider.resolve_image(None)
+            (mount,) = self._agent.mounts(self._provider, image)
+        except UnavailableError as error:
+            return DryRunCheck(what="installs", ok=False, detail=str(error))
+        return DryRunCheck(what="installs", ok=True, detail=mount.source.parent.name)
+
+    def starts(self) -> DryRunCheck:
+        image = self._provider.resolve_image(None)
+        mounts = self._agent.mounts(self._provider, image)
+        with self._provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
+            tools = str(sandbox.mounted(TOOLS_MOUNT))
+            line = self._preset.version_command.replace("{tools}", tools)
+            result = sandbox.run(Command(argv=("sh", "-c", line), timeout=_STARTED_WITHIN))
+        said = (result.stdout.strip() or result.stderr.strip())[-200:]
+        return DryRunCheck(
+            what="starts", ok=result.ok and self._preset.version in said, detail=said
+        )
+
+    def works(self) -> Iterator[DryRunCheck]:
+        prompter = ScriptedModel(self._preset.rehearsal)
+        record = self._attempt(prompter)
+        wire = self._preset.wires[0].wire
+        asked = f"{prompter.answered} requests, {wire}"
+        yield DryRunCheck(what="reaches its model", ok=prompter.answered > 0, detail=asked)
+        yield DryRunCheck(what="mends the bug", ok=record.resolved, detail=record.detail)
+        ending = record.agent_run.ending if record.agent_run else None
+        ended = ending is AgentEnding.SUBMITTED
+        yield DryRunCheck(what="ends by itself", ok=ended, detail="" if ended else record.detail)
+        yield _check_tokens(record, prompter)
+
+    def is_refused(self) -> DryRunCheck:
+        prompter = ScriptedModel(self._preset.rehearsal, refuses=True)
+        record = self._attempt(prompter, scale=_REFUSAL_TIMEOUT_SCALE)
+        ok = record.failure_reason is FailureReason.LLM_ERROR
+        return DryRunCheck(what="a refused key is told", ok=ok, detail=record.detail)
+
+    def _attempt(self, prompter: ScriptedModel, *, scale: float = 1.0) -> AttemptRecord:
+        self._agent.prompter = prompter
+        with serve_scripted_model(prompter) as url:
+            options = replace(self._options, base_url=url, timeout_scale=scale)
+            return run_attempt(self._task, self._agent, sandbox=self._provider, options=options)
+
+
+def _check_tokens(record: AttemptRecord, prompter: ScriptedModel) -> DryRunCheck:
+    usage = record.usage
+    found = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
+    said = (prompter.input_tokens, prompter.output_tokens)
+    detail = f"{found[0]} in, {found[1]} out; the model said {said[0]} and {said[1]}"
+    return DryRunCheck(what="tokens are counted", ok=found == said and said[0] > 0, detail=detail)

@@ -1,0 +1,190 @@
+"""A run at a terminal while it goes on: the bar, the running attempts, those that ended."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from agentbench.attempt.resources import AttemptStatus, LiveStatus
+from agentbench.core.display_text import printable
+
+if TYPE_CHECKING:
+    from agentbench.attempt.record import AttemptRecord
+    from agentbench.runs.run import Run
+
+
+_RESERVED_LINES = 4  # lines of a terminal that are left for the bar and what stands above it
+_NARROW = 12  # columns that a task's id keeps in any case
+_LEAST_WIDTH = 72  # of a terminal: in a narrower one an attempt takes two lines
+
+
+class RunningAttemptsTable:
+    """Draws what a board says at that moment: task, attempt, stage, time, cost."""
+
+    def __init__(self, board: LiveStatus) -> None:
+        """Draw this board."""
+        self._board = board
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As many lines as the terminal has room for; the others are counted."""
+        under_way = self._board.under_way()
+        if not under_way:
+            return
+        is_narrow = options.max_width < _LEAST_WIDTH
+        lines = (options.height or console.height) - _RESERVED_LINES
+        room = max(1, lines // 2 if is_narrow else lines)
+        shown = under_way if len(under_way) <= room else under_way[: max(1, room - 1)]
+        now = self._board.clock()
+        yield Group(*_two_line_rows(shown, now)) if is_narrow else _table(shown, now)
+        if len(shown) < len(under_way):
+            yield Text(f"… and {len(under_way) - len(shown)} more under way", style="dim")
+
+
+def _table(entries: Sequence[AttemptStatus], now: float) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(min_width=_NARROW)  # the one that gives way where there is little room
+    for _ in ("attempt", "stage"):
+        table.add_column(no_wrap=True)
+    for _ in ("time", "cost"):
+        table.add_column(no_wrap=True, justify="right")
+    for entry in entries:
+        texts = (Text(cell, no_wrap=True, overflow="ellipsis") for cell in _cells(entry, now))
+        table.add_row(*texts)
+    return table
+
+
+def _two_line_rows(entries: Sequence[AttemptStatus], now: float) -> Iterator[Text]:
+    """Two lines for each attempt: its task, and all else."""
+    for entry in entries:
+        task, *others = filter(None, _cells(entry, now))
+        yield Text(task, no_wrap=True, overflow="ellipsis")
+        yield Text(f"  {' '.join(others)}".replace("attempt ", "#"))
+
+
+def _cells(entry: AttemptStatus, now: float) -> tuple[str, ...]:
+    retry = f", retry {entry.retry_of}" if entry.retry_of else ""
+    stage = entry.stage.value if entry.stage is not None else f"on {entry.where}"
+    return (
+        printable(entry.task_id),
+        f"attempt {entry.attempt}{retry}",
+        "waiting" if entry.stage is None and entry.where is None else stage,
+        _clock(now - entry.began),
+        _cost(entry),
+    )
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(max(0.0, seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _cost(entry: AttemptStatus) -> str:
+    if entry.spent_usd is None:
+        return ""
+    spent = entry.spent_usd()
+    return "$?" if spent is None else f"${spent:.2f}"
+
+
+_REFRESHES_PER_SECOND = 4  # times that it is drawn
+_LONGEST_BAR = 40  # columns of the terminal
+_LEAST_BAR = 10
+_FIGURES_WIDTH = 64  # columns that the figures beside the bar take, of up to 9,999 attempts
+_SHOW_CURSOR = "\x1b[?25h\n"
+
+
+class RunDisplay:
+    """What is shown of a run, from the beginning of the block to its end."""
+
+    def __init__(self, run: "Run", *, quiet: bool, verbose: bool) -> None:
+        console = Console(stderr=True)
+        self._bar = _bar(console)
+        self._live: Live | None = None
+        is_terminal = console.file.isatty()  # rich takes a log for one if FORCE_COLOR is set
+        if is_terminal and not quiet:
+            drawn = Group(RunningAttemptsTable(run.workshop.board), self._bar)
+            self._live = Live(drawn, console=console, refresh_per_second=_REFRESHES_PER_SECOND)
+        self._console = console
+        self._lines = verbose or not (quiet or is_terminal)
+        self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
+        self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
+        if not quiet:
+            run.say = lambda line: console.print(
+                line, highlight=False, markup=False, soft_wrap=True
+            )
+
+    def __enter__(self) -> "RunDisplay":
+        """Show the bar, and what is under way."""
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Leave the bar as it stands."""
+        if self._live is not None:
+            self._live.stop()
+
+    def give_back(self) -> None:
+        """Leave the terminal as it was, whatever is being drawn: the program is about to die."""
+        if self._live is not None:
+            self._console.file.write(_SHOW_CURSOR)
+            self._console.file.flush()
+
+    def add(self, record: "AttemptRecord") -> None:
+        """Count an attempt, and show it."""
+        self._count, self._resolved = self._count + 1, self._resolved + record.resolved
+        self._cost += (record.usage.cost_usd or 0.0) if record.usage is not None else 0.0
+        share = f"{self._resolved}/{self._count} resolved"
+        self._bar.update(self._line, advance=1, resolved=share, cost=f"${self._cost:.2f}")
+        if self._lines:
+            line = _attempt_line(record, self._count, self._total)
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _bar(console: Console) -> Progress:
+    """A line of figures, with as much of a bar as there is room for, or two lines of figures."""
+    counts = (MofNCompleteColumn(), TextColumn("{task.fields[resolved]}"))
+    others = (TextColumn("{task.fields[cost]}"), TimeElapsedColumn(), TimeRemainingColumn())
+    room = min(_LONGEST_BAR, console.width - _FIGURES_WIDTH)
+    if room >= _LEAST_BAR:
+        bar = BarColumn(bar_width=room)
+        return Progress(TextColumn("{task.description}"), bar, *counts, *others, console=console)
+    if console.width >= _FIGURES_WIDTH:
+        return Progress(TextColumn("{task.description}"), *counts, *others, console=console)
+    return _TwoLines(*counts, *others, console=console)
+
+
+class _TwoLines(Progress):
+    """Figures in a narrow terminal: the counts, and below them cost and time."""
+
+    def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+        """Two lines for each task."""
+        table = Table.grid()
+        half = len(self.columns) // 2
+        for task in tasks:
+            for columns in (self.columns[:half], self.columns[half:]):
+                line = Table.grid(padding=(0, 1))
+                line.add_row(*(each(task) for each in columns if isinstance(each, ProgressColumn)))
+                table.add_row(line)
+        return table
+
+
+def _attempt_line(record: "AttemptRecord", count: int, total: int) -> str:
+    verdict = "resolved" if record.resolved else f"{record.failure_reason}"
+    detail = "" if record.resolved else f": {printable(record.detail, limit=160)}"
+    number = f" attempt {record.attempt}" if record.attempt > 1 else ""
+    seconds = record.timing.total_s
+    return f"{count}/{total} {record.task_id}{number} {verdict} {seconds:.1f} s{detail}"

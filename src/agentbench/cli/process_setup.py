@@ -1,0 +1,97 @@
+"""The exit codes of the program, and what it sets for its own process.
+
+How it ends when the reader of a pipe has ended or a signal comes, and how many files it may open.
+"""
+
+import io
+import signal
+import sys
+import threading
+from contextlib import suppress
+from enum import IntEnum
+from types import FrameType
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class ExitCode(IntEnum):
+    """How the program ends; every code is unique."""
+
+    OK = 0
+    CHECK_FAILED = 1
+    USAGE = 2
+    INPUT = 65
+    UNAVAILABLE = 69
+    BUG = 70
+    INFRASTRUCTURE = 75
+    INTERRUPTED = 130
+    CLOSED_PIPE = 141
+
+
+def exit_on_broken_pipe() -> None:
+    """Have writes to stdout and stderr end the program once nobody reads them any more."""
+    sys.stdout = _guarded(sys.stdout)
+    sys.stderr = _guarded(sys.stderr)
+
+
+class _GuardedFile(io.FileIO):
+    """A descriptor of ours; what comes from others, such as sockets, raises as before."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            if threading.current_thread() is threading.main_thread():
+                raise SystemExit(ExitCode.CLOSED_PIPE) from None
+            return memoryview(data).nbytes  # the main thread's next write ends the program
+
+
+def _guarded(stream: TextIO) -> TextIO:
+    """The same stream over a guarded descriptor; one that is no file stays as it is."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return stream
+    stream.flush()
+    pipe = _GuardedFile(descriptor, "w", closefd=False)
+    is_buffered = isinstance(stream.buffer, io.BufferedWriter)  # not with PYTHONUNBUFFERED
+    return io.TextIOWrapper(
+        io.BufferedWriter(pipe) if is_buffered else pipe,
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+def raise_keyboard_interrupt_on_signals() -> None:
+    """From here on both raise KeyboardInterrupt, or what an event loop makes of it.
+
+    Also where a shell started the program in the background, with Ctrl-C ignored.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _forward_as_sigint)
+
+
+def _forward_as_sigint(number: int, frame: FrameType | None) -> None:
+    """Event loops end cleanly on Ctrl-C, and so do sandboxes."""
+    del number, frame
+    signal.raise_signal(signal.SIGINT)
+
+
+def raise_open_files_limit() -> None:
+    """Raise the soft limit to the hard one: each attempt holds pipes, sockets and logs open.
+
+    The soft limit is 1,024 nearly everywhere, for programs that use `select`; ours do not.
+    """
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS calls its hard limit infinite and refuses that
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

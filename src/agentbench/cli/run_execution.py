@@ -1,0 +1,144 @@
+"""Make the attempts of a run while showing them, and end with its table and exit code.
+
+Ctrl-C stops it cleanly.
+"""
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import typer
+
+from agentbench.cli.process_setup import ExitCode, raise_open_files_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentbench.attempt.record import AttemptRecord
+    from agentbench.cli.live_progress import RunDisplay
+    from agentbench.runs.run import Run
+    from agentbench.runs.store.summaries import AttemptSummary
+
+
+def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
+    """Make a run's attempts, showing them as they end; Ctrl-C stops it cleanly.
+
+    Nothing is kept of a record that was shown: runs may be long, and all is on disk.
+    """
+    raise_open_files_limit()
+    shown = _display_for(run, quiet=quiet, verbose=verbose)
+    with _cancel_on_signals(run, shown), shown or nullcontext():
+        for record in run.attempts():
+            if shown is not None:
+                shown.add(record)
+
+
+def _display_for(run: "Run", *, quiet: bool, verbose: bool) -> "RunDisplay | None":
+    if quiet and not verbose:
+        return None
+    from agentbench.cli.live_progress import RunDisplay  # brings rich, which takes its time
+
+    return RunDisplay(run, quiet=quiet, verbose=verbose)
+
+
+@contextmanager
+def _cancel_on_signals(run: "Run", shown: "RunDisplay | None") -> Iterator[None]:
+    """First Ctrl-C (or SIGTERM): stop cleanly. Second: at once."""
+    pressed: list[float] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del frame
+        pressed.append(time.monotonic())
+        if len(pressed) > 1:
+            if shown is not None:
+                shown.give_back()
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        typer.echo("stopping: what runs is cut off and cleaned up (once more: at once)", err=True)
+        run.cancel()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def execute_run(
+    run: "Run", *, as_json: bool, quiet: bool, verbose: bool, fail_under: float | None = None
+) -> None:
+    """Make a run's attempts, show what came of the whole run, and exit with its code."""
+    from agentbench.core.host import available_cpus
+    from agentbench.report.summary import ResultSummary, summary_line
+
+    for warning in run.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    started = time.monotonic()
+    follow_run(run, quiet=quiet, verbose=verbose)
+    seconds = time.monotonic() - started
+    reading = run.store.reading(whole=as_json, processes=available_cpus())
+    latest = reading.latest()
+    attempts = [reading.headlines[number] for number in latest]
+    summary = ResultSummary.of(attempts)
+    if as_json:
+        _print_json(run, attempts, reading.records(latest))
+    elif not quiet:
+        from agentbench.report.formats import print_table
+        from agentbench.report.text_table import console_of
+
+        print_table(attempts, console_of(sys.stdout))
+    folder = str(run.store.folder)
+    typer.echo(summary_line(summary, seconds=seconds, folder=folder), err=True)
+    if run.workshop.cancel.is_set():
+        typer.echo(f"go on with: agentbench resume {folder}", err=True)
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    _check_complete(run, len(attempts))
+    if summary.infrastructure:
+        raise typer.Exit(ExitCode.INFRASTRUCTURE)
+    _check_resolved_rate(summary.overall.share, fail_under, attempts)
+
+
+def _check_resolved_rate(
+    share: float, fail_under: float | None, attempts: "list[AttemptSummary]"
+) -> None:
+    from agentbench.report.summary import common_agent_error
+
+    is_below = fail_under is not None and share < fail_under
+    if is_below:
+        typer.echo(f"the resolved rate {share:.3f} is below --fail-under {fail_under}", err=True)
+    error = common_agent_error(attempts)
+    if error is not None:
+        typer.echo(error, err=True)
+    if is_below:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _print_json(
+    run: "Run", attempts: "Sequence[AttemptSummary]", records: "Iterable[AttemptRecord]"
+) -> None:
+    from agentbench.report.formats import json_chunks
+    from agentbench.report.leaderboard import Entrant, results_by_agent
+
+    asked = run.configuration
+    entrant = Entrant(
+        name=asked.run_id,
+        attempts=attempts,
+        agent_command=asked.agent_command,
+        base_url=asked.base_url,
+    )
+    sys.stdout.writelines(json_chunks(results_by_agent([entrant]), records))
+
+
+def _check_complete(run: "Run", made: int) -> None:
+    planned = len(run.configuration.tasks) * run.configuration.attempts
+    if made < planned:
+        typer.echo(
+            f"{planned - made} of {planned} attempts were not started: --max-cost "
+            f"is spent; go on with: agentbench resume {run.store.folder}",
+            err=True,
+        )

@@ -1,0 +1,115 @@
+"""The web page at work: where it listens, who may look, and its end."""
+
+import ipaddress
+import os
+import re
+import secrets
+import socket
+import webbrowser
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio
+import typer
+
+from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
+from agentbench.core.gc_tuning import restore
+from agentbench.core.host import available_cpus
+from agentbench.errors import UsageError
+from agentbench.view.app import serve
+from agentbench.view.auth_guard import TOKEN_PARAMETER, AccessPolicy, is_loopback
+from agentbench.view.rendering import run_address
+
+VIEW_TOKEN_VARIABLE = "AGENTBENCH_VIEW_TOKEN"
+"""Where the token of the page may be given."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")  # what an address and a cookie hold as it is
+_TOKEN_BYTES = 24
+_BACKLOG = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewPlan:
+    """What the command line asks for."""
+
+    runs: Path
+    host: str
+    port: int
+    open_browser: bool
+
+
+def serve_view(plan: ViewPlan) -> None:
+    """Show a folder of runs until told to stop.
+
+    Raises:
+        UsageError: there is no such folder, the token cannot be used, or it cannot listen there.
+    """
+    folder, path = _runs_folder(plan.runs)
+    token = _token(plan.host)
+    with closing(_listen(plan.host, plan.port)) as listener:
+        port = listener.getsockname()[1]
+        guard = AccessPolicy(host=plan.host, port=port, token=token)
+        address = f"http://{_host_in_url(plan.host)}:{port}{path}"
+        if token is not None:
+            address = f"{address}?{TOKEN_PARAMETER}={token}"
+        announce = partial(_announce, address, open_browser=plan.open_browser)
+        work = partial(serve, folder, guard, listener, announce, processes=available_cpus())
+        restore()
+        raise_keyboard_interrupt_on_signals()
+        try:
+            anyio.run(work)
+        except KeyboardInterrupt:
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def _runs_folder(runs: Path) -> tuple[Path, str]:
+    """The folder of runs, and where in it to begin."""
+    if not runs.is_dir():
+        raise UsageError(
+            f"{runs}: expected a folder of runs, found none; `agentbench run` makes one, or name "
+            "another: agentbench view FOLDER"
+        )
+    whole = runs.resolve()
+    if (whole / "run.json").is_file():
+        return whole.parent, run_address(whole.name)
+    return whole, "/"
+
+
+def _token(host: str) -> str | None:
+    """The token that is needed; None where nobody needs one."""
+    given = os.environ.get(VIEW_TOKEN_VARIABLE)
+    if given:
+        if _TOKEN.fullmatch(given) is None:
+            raise UsageError(f"{VIEW_TOKEN_VARIABLE}: expected letters, digits and . _ ~ - alone")
+        return given
+    return None if is_loopback(host) else secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        (family, *_, place), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
+    except (OSError, UnicodeError) as fault:
+        said = str(getattr(fault, "strerror", None) or fault).partition(" (while")[0]
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {said}; choose another --port or --host"
+        ) from fault
+
+
+def _host_in_url(host: str) -> str:
+    """A host as an address has it: where it is every one of this machine's, by its name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return socket.gethostname()
+    return f"[{host}]" if address.version == 6 else host
+
+
+def _announce(address: str, *, open_browser: bool) -> None:
+    typer.echo(f"serving on {address} (Ctrl-C ends it)", err=True)
+    if open_browser and not webbrowser.open(address):
+        typer.echo("no browser could be opened here; open the address yourself", err=True)

@@ -1,0 +1,1 @@
+"""`agentbench tasks`: the task catalogue, and the commands that make tasks."""

@@ -1,0 +1,115 @@
+"""`agentbench tasks`: the group of commands, and `tasks list`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentbench.cli import options
+from agentbench.cli.tasks.folder_formats import export_harbor
+from agentbench.cli.tasks.folder_formats import import_harbor
+from agentbench.cli.tasks.import_release import import_release
+from agentbench.cli.tasks.import_swebench import import_swebench
+from agentbench.cli.tasks.folder_formats import import_terminal_bench
+from agentbench.cli.tasks.history import mine
+from agentbench.cli.tasks.history import new_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentbench.tasks.task import Task
+
+tasks = typer.Typer(
+    help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
+
+importing = typer.Typer(
+    help="Make tasks of what is in another form: releases, SWE-bench's files, Harbor's folders.\n\n"
+    "Example: agentbench tasks import harbor their-tasks/ --out tasks",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+exporting = typer.Typer(
+    help="Write tasks in another form.\n\n"
+    "Example: agentbench tasks export harbor tasks/ --out theirs",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+tasks.command("new")(new_task)
+tasks.command("mine")(mine)
+importing.command("release")(import_release)
+importing.command("swebench")(import_swebench)
+importing.command("harbor")(import_harbor)
+importing.command("terminal-bench")(import_terminal_bench)
+exporting.command("harbor")(export_harbor)
+tasks.add_typer(importing, name="import")
+tasks.add_typer(exporting, name="export")
+
+
+@tasks.callback()
+def _group() -> None:
+    """The task catalogue."""
+
+
+@tasks.command("list")
+def list_tasks(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Where tasks are; default: tasks/.")
+    ] = None,
+    filter_glob: options.Filter = None,
+    tag: options.Tag = None,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """List tasks: id, title, tags, and how many tests decide.
+
+    Example: agentbench tasks list tasks/ --tag easy
+    """
+    from agentbench.cli.options import select_tasks
+    from agentbench.runs.environment import usable_cache_dir
+
+    del debug  # read by the program itself
+    found = select_tasks(
+        paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag
+    )
+    if as_json:
+        rows = [
+            {
+                "id": task.id,
+                "title": task.problem.title,
+                "tags": task.problem.tags,
+                "folder": str(task.folder),
+                "digest": task.digest,
+                "fail_to_pass": len(task.answer_key.fail_to_pass),
+            }
+            for task in found
+        ]
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    _print(found)
+
+
+def _print(found: "Sequence[Task]") -> None:
+    from agentbench.core.display_text import printable
+    from agentbench.report.text_table import console_of, print_rows, TableColumn
+
+    rows = [
+        (
+            task.id,
+            printable(task.problem.title),
+            printable(f"[{', '.join(task.problem.tags)}]"),
+            _counted(len(task.answer_key.fail_to_pass), "target test"),
+        )
+        for task in found
+    ]
+    columns = (TableColumn(), TableColumn(below=2), TableColumn(below=1), TableColumn(below=1))
+    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

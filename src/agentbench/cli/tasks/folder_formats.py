@@ -1,0 +1,176 @@
+"""Import and export of formats in which a task is a folder: Harbor's, Terminal-Bench's."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+import typer
+from agentbench.cli import options
+from typing import Annotated
+import json
+from typing import TYPE_CHECKING, Annotated
+from agentbench.cli.process_setup import ExitCode
+
+if TYPE_CHECKING:
+    from agentbench.importers.harbor.importing import ImportResult
+    from agentbench.importers.harbor.export import ExportResult
+
+
+def validate_and_report(
+    imported: "ImportResult",
+    *,
+    prove: bool,
+    repeat: int,
+    jobs: str,
+    sandbox: options.SandboxName,
+    runs_dir: Path,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Say what is otherwise here than there, prove what was written, and say what came of it.
+
+    Raises:
+        Exit: something was refused, or is not good.
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
+    from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
+    from agentbench.importers.images import refuse_without_images
+    from agentbench.core.display_text import printable
+
+    for note in () if quiet else imported.notes:
+        typer.echo(f"note: {printable(note, limit=500)}", err=True)
+    proven, refused, written = None, list(imported.refused), list(imported.written)
+    if prove and written:
+        settings = validation_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
+        refused += refuse_without_images(written, settings.options)
+        written = [folder for folder in written if folder.exists()]
+        proven = validate_new_tasks(written, settings, quiet=quiet, verbose=verbose)
+    print_result(refused, written, proven, as_json=as_json)
+
+
+def import_harbor(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Harbor's task folders, or folders of them.", metavar="DIR")
+    ],
+    out: options.Out = Path("tasks"),
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    repeat: options.Repeat = 2,
+    jobs: options.Jobs = "auto",
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    runs_dir: options.RunsDir = Path("runs"),
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
+
+    Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
+    """
+    from agentbench.importers.harbor.importing import import_folders
+
+    del debug  # read by the program itself
+    validate_and_report(
+        import_folders(sources, out, replace=replace),
+        prove=not no_prove,
+        repeat=repeat,
+        jobs=jobs,
+        sandbox=sandbox,
+        runs_dir=runs_dir,
+        as_json=as_json,
+        quiet=quiet,
+        verbose=verbose,
+    )
+
+
+def import_terminal_bench(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(help="Terminal-Bench's task folders, or folders of them.", metavar="DIR"),
+    ],
+    out: options.Out = Path("tasks"),
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    repeat: options.Repeat = 2,
+    jobs: options.Jobs = "auto",
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    runs_dir: options.RunsDir = Path("runs"),
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Make tasks of Terminal-Bench's folders, where they are a single container.
+
+    Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
+    """
+    from agentbench.core.extras import require, YAML
+
+    require("tasks import terminal-bench", YAML)
+    from agentbench.importers.terminal_bench.importing import import_terminal_bench_folders
+
+    del debug  # read by the program itself
+    validate_and_report(
+        import_terminal_bench_folders(sources, out, replace=replace),
+        prove=not no_prove,
+        repeat=repeat,
+        jobs=jobs,
+        sandbox=sandbox,
+        runs_dir=runs_dir,
+        as_json=as_json,
+        quiet=quiet,
+        verbose=verbose,
+    )
+
+
+def export_harbor(
+    tasks: options.Tasks,
+    out: Annotated[Path, typer.Option("--out", help="The folder that Harbor's go into.")],
+    image: Annotated[
+        str, typer.Option("--image", help="What a task starts from that names no image.")
+    ] = "python:3.12-slim",
+    replace: options.Replace = False,
+    filter_glob: options.Filter = None,
+    tag: options.Tag = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write tasks as Harbor's folders; what was imported from there goes back as it was.
+
+    Example: agentbench tasks export harbor tasks/ --out ~/harbor/tasks
+    """
+    from agentbench.cli.options import select_tasks
+    from agentbench.importers.harbor.export import export_tasks
+    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.tasks.mirror import Mirrors
+
+    del debug  # read by the program itself
+    cache_dir = usable_cache_dir()
+    chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag)
+    exported = export_tasks(
+        chosen, out, Mirrors(cache_dir / "mirrors"), image=image, replace=replace
+    )
+    _print_export(exported, as_json=as_json, quiet=quiet)
+
+
+def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> None:
+    from agentbench.core.display_text import printable
+
+    if as_json:
+        refused = [{"where": each.where, "what": each.what} for each in exported.refused]
+        document = {"written": [str(path) for path in exported.written], "refused": refused}
+        typer.echo(json.dumps(document, indent=1))
+    else:
+        for path in exported.written:
+            typer.echo(printable(str(path), limit=500))
+    for note in () if quiet else exported.notes:
+        typer.echo(f"note: {printable(note, limit=500)}", err=True)
+    for refusal in exported.refused:
+        typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
+    said = f", {len(exported.refused)} refused" if exported.refused else ""
+    count = len(exported.written)
+    typer.echo(f"{count} task{'s' * (count != 1)} written{said}", err=True)
+    if exported.refused:
+        raise typer.Exit(ExitCode.INPUT)

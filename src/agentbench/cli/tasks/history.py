@@ -1,0 +1,169 @@
+"""`agentbench tasks new` and `tasks mine`: tasks made of a repository's own fixes."""
+
+from pathlib import Path
+from typing import Annotated
+import typer
+from agentbench.cli.tasks import history_options
+from agentbench.cli import options
+from agentbench.errors import InputError
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+if TYPE_CHECKING:
+    from agentbench.importers.history.mining import MinedCommit
+
+
+def new_task(
+    repo: Annotated[str, typer.Option("--repo", help="A repository's URL or folder.")],
+    fix: Annotated[
+        str, typer.Option("--fix", help="The commit that fixes the bug: its hash, or a name.")
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="The task's folder; default: tasks/, by the repository and commit."),
+    ] = None,
+    tests: history_options.TestGlobs = None,
+    image: history_options.Image = None,
+    setup: history_options.SetupCommand = None,
+    test_command: history_options.PytestCommand = None,
+    whole_suite: history_options.WholeSuite = True,
+    keep: history_options.KeepOption = history_options.RepositoryForm.AUTO,
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    repeat: options.Repeat = 3,
+    jobs: options.Jobs = "auto",
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    runs_dir: options.RunsDir = Path("runs"),
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Make a task of a real fix: its tests become hidden, the rest the reference solution.
+
+    The commit before it is the task's state. How its tests run is found out by trying, unless
+    --image, --setup or --test-command say so; then the task is proven.
+
+    Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
+    """
+    from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
+    from agentbench.validation.environment.trials import EnvironmentFinder
+    from agentbench.importers.history.fix_task import FixSource, TaskDestination, write_fix_task
+    from agentbench.tasks.git_history import find_commit, mirror_of_head
+    from agentbench.tasks.fix_commit import FixCommit, split_fix
+    from agentbench.tasks.mirror import Mirrors
+
+    del debug  # read by the program itself
+    gate = validation_settings(
+        repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
+    )
+    given = history_options.given_environment(image, setup, test_command)
+    url = history_options.repository_url(repo)
+    mirrors = Mirrors(gate.options.cache_dir / "mirrors")
+    head = mirror_of_head(url, mirrors)
+    commit = find_commit(head, fix)
+    found = split_fix(head, commit, tests=tuple(tests or ()))
+    if not isinstance(found, FixCommit):
+        raise InputError(f"{commit.hash}: cannot become a task: {found}")
+    origin = FixSource(
+        url=url,
+        mirrors=mirrors,
+        environments=EnvironmentFinder(gate.options, given),
+        as_files=keep.as_files(url),
+    )
+    place = TaskDestination.of(folder, replace=replace)
+    written = write_fix_task(found, origin, place, whole_suite=whole_suite)
+    proven = None if no_prove else validate_new_tasks([written], gate, quiet=quiet, verbose=verbose)
+    print_result((), [written], proven, as_json=as_json)
+
+
+def mine(
+    repo: Annotated[str, typer.Argument(help="A repository's URL or folder.", metavar="REPO")],
+    out: options.Out = Path("tasks"),
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only commits after this date, as git reads it.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", help="Only commits before this date.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="At most so many candidates are tried.", min=1)
+    ] = None,
+    tests: history_options.TestGlobs = None,
+    image: history_options.Image = None,
+    setup: history_options.SetupCommand = None,
+    test_command: history_options.PytestCommand = None,
+    whole_suite: history_options.WholeSuite = True,
+    keep: history_options.KeepOption = history_options.RepositoryForm.AUTO,
+    repeat: options.Repeat = 3,
+    jobs: options.Jobs = "auto",
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    runs_dir: options.RunsDir = Path("runs"),
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Make tasks of a repository's own fixes: commits that change source and tests.
+
+    Each is proven: its tests fail before it and pass with it, every time. What became of each
+    commit is in OUT/mined.jsonl, and the same command goes on where it was interrupted.
+
+    Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
+    """
+    from agentbench.cli.tasks.validation import follow_validation, validation_settings
+    from agentbench.validation.environment.trials import EnvironmentFinder
+    from agentbench.importers.history.fix_task import FixSource
+    from agentbench.importers.history.mining import MiningSettings
+    from agentbench.importers.history.mining import mine as mine_history
+    from agentbench.tasks.git_history import mirror_of_head
+    from agentbench.tasks.mirror import Mirrors
+
+    del debug  # read by the program itself
+    gate = validation_settings(
+        repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
+    )
+    given = history_options.given_environment(image, setup, test_command)
+    url = history_options.repository_url(repo)
+    mirrors = Mirrors(gate.options.cache_dir / "mirrors")
+    told = MiningSettings(
+        origin=FixSource(
+            url=url,
+            mirrors=mirrors,
+            environments=EnvironmentFinder(gate.options, given),
+            as_files=keep.as_files(url),
+        ),
+        out=out,
+        gate=gate,
+        tests=tuple(tests or ()),
+        since=since,
+        until=until,
+        limit=limit,
+        whole_suite=whole_suite,
+        say=gate.options.say,
+    )
+    head = mirror_of_head(url, mirrors)
+    entries = mine_history(told, head, follow_validation(quiet=quiet, verbose=verbose))
+    _print_commits(entries, out, as_json=as_json)
+
+
+def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool) -> None:
+    from agentbench.importers.history.mining import CandidateOutcome, MINING_LOG
+    from agentbench.core.display_text import printable
+
+    if as_json:
+        typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=1))
+    else:
+        for entry in entries:
+            what = entry.task or "; ".join(entry.reasons)
+            line = f"{entry.commit[:12]}  {entry.fate.value:<9}  {entry.subject}  ({what})"
+            typer.echo(printable(line, limit=300))
+    tried = [entry for entry in entries if entry.candidate]
+    kept = sum(entry.fate is CandidateOutcome.KEPT for entry in entries)
+    undecided = sum(entry.fate is CandidateOutcome.UNDECIDED for entry in entries)
+    lost = f", {undecided} not decided (run it again)" if undecided else ""
+    typer.echo(
+        f"{len(entries)} commits, {len(tried)} candidates, {kept} kept{lost}: {out / MINING_LOG}",
+        err=True,
+    )

@@ -1,0 +1,142 @@
+"""`agentbench tasks import release`."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace as replace_in
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentbench.cli import options
+from agentbench.cli.process_setup import ExitCode
+from agentbench.errors import UnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from agentbench.importers.release.release_import import ImportedPair
+    from agentbench.tasks.dataset_rows import Rejection
+    from agentbench.importers.release.requested import RequestedReleases
+
+_RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
+
+
+def import_release(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="A package and two of its releases; by default its newest and the one before.",
+            metavar=_RELEASE_METAVAR,
+            show_default=False,
+        ),
+    ] = None,
+    listed: Annotated[
+        Path | None,
+        typer.Option("--from", help="A file with such words on each line, for many at once."),
+    ] = None,
+    out: options.Out = Path("tasks"),
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    repeat: options.Repeat = 2,
+    jobs: options.Jobs = "auto",
+    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    runs_dir: options.RunsDir = Path("runs"),
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    debug: options.Debug = False,
+) -> None:
+    """Make a task of two releases of a package: from OLD's sources to what NEW's tests want.
+
+    Needs the extra releases. What became of each pair is in OUT/releases.jsonl; a pair that makes
+    no good task leaves nothing else.
+
+    Example: agentbench tasks import release humanize 4.11.0 4.12.0
+    """
+    from agentbench.cli.tasks.validation import follow_validation, validation_settings
+    from agentbench.core.extras import RELEASES, require
+
+    del debug  # read by the program itself
+    require("tasks import release", RELEASES)
+    from agentbench.importers.release.release_import import import_releases, ReleaseImportSettings
+    from agentbench.importers.release.package_index import PackageIndex
+    from agentbench.importers.release.package_index import read_pip_settings
+
+    wanted, refused = _requested_pairs(words or [], listed)
+    gate = validation_settings(
+        repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
+    )
+    say = (lambda _line: None) if quiet else _say
+    gate = replace_in(gate, options=replace_in(gate.options, say=say))
+    with PackageIndex(read_pip_settings()) as index:
+        told = ReleaseImportSettings(
+            index=index,
+            out=out,
+            gate=None if no_prove else gate,
+            replace=replace,
+            say=say,
+        )
+        entries = import_releases(wanted, told, follow_validation(quiet=quiet, verbose=verbose))
+    _print_pairs(entries, refused, as_json=as_json)
+
+
+def _requested_pairs(words: Sequence[str], listed: Path | None) -> "tuple[list[RequestedReleases], list[Rejection]]":
+    from agentbench.importers.release.requested import parse_requested_releases, read_requested_releases
+
+    if bool(words) == (listed is not None):
+        raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with such words on each line")
+    if listed is not None:
+        return read_requested_releases(listed)
+    return [parse_requested_releases(words)], []
+
+
+def _say(line: str) -> None:
+    from agentbench.core.display_text import printable
+
+    typer.echo(printable(line, limit=500), err=True)
+
+
+def _print_pairs(
+    entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
+) -> None:
+    """Say what became of each pair, and of how many.
+
+    Raises:
+        UnavailableError: nothing was decided, for the index or the sandbox was away.
+        Exit: 65 where a pair could be made no task, 1 where one that was made is not good.
+    """
+    from agentbench.importers.history.mining import CandidateOutcome
+    from agentbench.core.display_text import printable
+
+    if as_json:
+        typer.echo(json.dumps(_document(entries, refused), indent=1))
+    else:
+        for entry in entries:
+            what = entry.task or "; ".join(entry.reasons)
+            typer.echo(printable(f"{entry.fate.value:<9}  {entry.pair}  {what}", limit=500))
+    for refusal in refused:
+        typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
+    count = Counter(entry.fate for entry in entries)
+    parts = [f"{count[fate]} {fate.value}" for fate in CandidateOutcome if count[fate]]
+    pairs = "1 pair" if len(entries) == 1 else f"{len(entries)} pairs"
+    typer.echo(f"{pairs} of releases: {', '.join(parts) or 'none'}", err=True)
+    _exit(entries, refused)
+
+
+def _exit(entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]") -> None:
+    from agentbench.importers.history.mining import CandidateOutcome
+
+    if entries and all(entry.fate is CandidateOutcome.UNDECIDED for entry in entries):
+        raise UnavailableError(entries[0].reasons[0])
+    bad = [entry for entry in entries if entry.fate is not CandidateOutcome.KEPT]
+    if refused or any(not entry.run for entry in bad):
+        raise typer.Exit(ExitCode.INPUT)
+    if bad:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _document(entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]") -> dict[str, object]:
+    return {
+        "pairs": [entry.model_dump(mode="json") for entry in entries],
+        "refused": [{"where": one.where, "what": one.what} for one in refused],
+    }

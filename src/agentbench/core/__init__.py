@@ -1,0 +1,1 @@
+"""What every layer uses: schemas, files, locks, checksums and untrusted text."""

@@ -1,0 +1,123 @@
+"""The optional libraries of agentbench, and the command that installs them.
+
+The command names the folder, file or repository that agentbench itself was installed from.
+"""
+
+import json
+import shlex
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from agentbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from packaging.direct_url import DirectUrl
+
+
+DISTRIBUTION = "agentbench-verdict"
+"""Its name on package indexes. There, `agentbench` is another project."""
+
+_REPOSITORY = Path(__file__).parents[3]
+
+
+def install_command(*extras: str) -> str:
+    """The shell command that installs extras of this very distribution.
+
+    It names the folder, file or repository that the distribution was installed from, as PEP 610
+    records it. It names the package index only if the distribution came from there: on an index
+    that does not have our name yet, somebody else could take it.
+    """
+    origin = _install_origin()
+    chosen = f"[{','.join(extras)}]" if extras else ""
+    return f"{_pip()} install {_requirement(chosen, origin)}"
+
+
+def _requirement(extras: str, origin: "DirectUrl | None") -> str:
+    if origin is None:
+        return _shell_quoted(f"{DISTRIBUTION}{extras}")
+    if origin.vcs_info is not None:
+        url = f"{origin.vcs_info.vcs}+{origin.url}@{origin.vcs_info.commit_id}"
+        folder = f"#subdirectory={origin.subdirectory}" if origin.subdirectory else ""
+        return _shell_quoted(f"{DISTRIBUTION}{extras} @ {url}{folder}")
+    parts = urlsplit(origin.url)
+    if parts.scheme != "file":
+        return _shell_quoted(f"{DISTRIBUTION}{extras} @ {origin.url}")
+    editable = "-e " if origin.dir_info is not None and origin.dir_info.editable else ""
+    return f"{editable}{_shell_quoted(unquote(parts.path) + extras)}"
+
+
+def _install_origin() -> "DirectUrl | None":
+    """Where the distribution was installed from; None: from a package index."""
+    from packaging.direct_url import DirectUrl, DirectUrlValidationError, DirInfo
+
+    try:
+        text = distribution(DISTRIBUTION).read_text("direct_url.json")
+    except PackageNotFoundError:  # the package was put on the path without an installation
+        return DirectUrl(url=_REPOSITORY.as_uri(), dir_info=DirInfo(editable=True))
+    try:
+        return DirectUrl.from_dict(json.loads(text)) if text else None
+    except (ValueError, DirectUrlValidationError):
+        return None
+
+
+def _pip() -> str:
+    """The pip of the running Python, in the way a shell finds it."""
+    found = shutil.which("pip")
+    if found is not None and Path(found).parent == Path(sys.executable).parent:
+        return "pip"
+    return f"{shlex.quote(sys.executable)} -m pip"
+
+
+def _shell_quoted(text: str) -> str:
+    return f"'{text}'" if "'" not in text else shlex.quote(text)
+
+
+class Extra(NamedTuple):
+    """Libraries that some feature needs, and the extra of ours that brings them."""
+
+    name: str
+    libraries: tuple[str, ...]
+
+
+GATEWAY = Extra("llm", ("httpx2", "uvicorn"))
+CLIENTS = Extra("llm", ("openai", "anthropic", "httpx2"))
+MCP = Extra("mcp", ("mcp",))
+RAY = Extra("ray", ("ray",))
+RELEASES = Extra("releases", ("pypi_simple", "requests"))
+STATISTICS = Extra("report", ("scipy", "statsmodels"))
+YAML = Extra("terminal-bench", ("yaml",))
+JUNIT = Extra("report", ("junitparser",))
+HTML = Extra("report", ("jinja2", "matplotlib", *STATISTICS.libraries))
+PARQUET = Extra("swebench", ("pyarrow",))
+SYMBOLIC = Extra("symbolic", ("crosshair", "hypothesis", "z3"))
+VIEW = Extra("view", ("starlette", "uvicorn", "jinja2", "pygments", *STATISTICS.libraries))
+
+
+def is_installed(extra: Extra) -> bool:
+    """Whether all of its libraries are installed."""
+    return not _missing(extra)
+
+
+def require(what: str, extra: Extra) -> None:
+    """Refuse what cannot work without an extra.
+
+    Args:
+        what: That which needs it, as the message names it.
+        extra: What it needs.
+
+    Raises:
+        UsageError: a library is not installed; says what to install.
+    """
+    missing = _missing(extra)
+    if missing:
+        said = f"{what} needs {', '.join(missing)}, found none"
+        raise UsageError(f"{said}: {install_command(extra.name)}")
+
+
+def _missing(extra: Extra) -> list[str]:
+    return [library for library in extra.libraries if find_spec(library) is None]

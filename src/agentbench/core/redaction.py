@@ -1,0 +1,100 @@
+"""Removes secrets and credentials from text and bytes, however they are encoded there."""
+
+import base64
+import codecs
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from urllib.parse import quote
+
+REMOVED = b"[removed]"
+
+_MIN_LENGTH = 8  # characters; local servers take `none` or `x` for a key, which hides nothing
+_PACKED = re.compile(rb"H4sI[A-Za-z0-9+/_-]{12,}={0,2}")  # gzip, in base64
+_UNPACKED_LIMIT = 1 << 20  # bytes
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
+
+
+def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
+    """The values of the variables that hold secrets, by their names."""
+    return frozenset(
+        value for name, value in environ.items() if value and _SECRET_VARIABLE.search(name)
+    )
+
+
+class Redactor:
+    """Knows some secrets; safe to use from several threads."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        kept = sorted({secret for secret in secrets if len(secret) >= _MIN_LENGTH})
+        dressed = {form for secret in kept for form in _encodings(secret)}
+        self._forms = tuple(sorted(dressed, key=len, reverse=True))
+
+    def data(self, data: bytes) -> bytes:
+        """The bytes without the secrets."""
+        for form in self._forms:
+            if form in data:
+                data = data.replace(form, REMOVED)
+        if self._forms and b"H4sI" in data:
+            data = _PACKED.sub(self._unless_packed, data)
+        return data
+
+    def text(self, text: str) -> str:
+        """The text without the secrets."""
+        return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
+
+    def _unless_packed(self, found: re.Match[bytes]) -> bytes:
+        inside = _unpacked(found.group())
+        return REMOVED if any(form in inside for form in self._forms) else found.group()
+
+
+def _encodings(secret: str) -> Iterator[bytes]:
+    for text in (secret, secret[::-1], codecs.encode(secret, "rot13")):
+        data = text.encode()
+        yield data
+        yield from _escaped(text)
+        yield from (data.hex().encode(), data.hex().upper().encode())
+    data = secret.encode()
+    yield from _in_base64(data)
+    yield base64.b32encode(data).rstrip(b"=")
+    yield from (base64.b85encode(data), base64.a85encode(data))
+
+
+def _escaped(text: str) -> Iterator[bytes]:
+    """As URLs, JSON of several makes, and HTML write it."""
+    for url in (quote(text, safe=""), quote(text), quote(text, safe="").replace("%20", "+")):
+        yield from (url.encode(), re.sub(r"%..", lambda f: f.group().lower(), url).encode())
+    plain = json.dumps(text)[1:-1]
+    no_html = "".join(f"\\u{ord(c):04x}" if c in "<>&" else c for c in plain)
+    for each in (plain, plain.replace("/", "\\/"), no_html):
+        yield from (each.encode(), json.dumps(each)[1:-1].encode())
+    yield text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").encode()
+
+
+def _in_base64(data: bytes) -> Iterator[bytes]:
+    """In the three places that it may have within a longer text."""
+    for before in range(3):
+        coded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
+        start = -(-before * 4 // 3)  # what the bytes before have a part in
+        end = len(coded) if (before + len(data)) % 3 == 0 else len(coded) - 1
+        inner = coded[start:end]
+        yield from (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
+
+
+def _unpacked(packed: bytes) -> bytes:
+    data = packed.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    data = data[: len(data) - len(data) % 4] if len(data) % 4 == 1 else data
+    with suppress(ValueError, zlib.error):
+        raw = base64.b64decode(data + b"=" * (-len(data) % 4))
+        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(raw, _UNPACKED_LIMIT)
+    return b""
+
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+
+
+def without_credentials(text: str) -> str:
+    """A text with user names and passwords taken out of the URLs in it."""
+    return _CREDENTIALS.sub("", text)

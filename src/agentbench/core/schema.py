@@ -1,0 +1,101 @@
+"""The base class of all values that cross a file, and messages about values that do not fit."""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import ErrorDetails
+
+from agentbench.core.redaction import without_credentials
+
+JsonObject = dict[str, object]
+"""A JSON object as some reporter wrote it; nothing of ours rests on its content."""
+
+
+# What JSON lets stand as it is and a terminal obeys: DEL, C1, marks that turn or hide text.
+_TERMINAL_CONTROL = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
+class Schema(BaseModel):
+    """A value that is written to disk or sent over a wire."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_timedelta="float")
+
+    def model_dump_json(
+        self,
+        *,
+        indent: int | None = None,
+        **options: Any,  # noqa: ANN401 - whatever pydantic takes
+    ) -> str:
+        """The value as JSON in which every control character is escaped, so that `cat` is safe."""
+        text = super().model_dump_json(indent=indent, **options)
+        return _TERMINAL_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+_MESSAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "greater_than": "is not above {gt:.10g}",
+        "greater_than_equal": "is below {ge:.10g}",
+        "less_than": "is not below {lt:.10g}",
+        "less_than_equal": "is above {le:.10g}",
+        "model_type": "is no table",
+        "dict_type": "is no table",
+        "tuple_type": "is no list",
+        "string_type": "is no string",
+        "string_too_short": "is empty",
+        "string_too_long": "is longer than {max_length} characters",
+        "string_pattern_mismatch": "does not match {pattern}",
+        "bool_type": "is neither true nor false",
+        "int_type": "is no whole number",
+        "float_type": "is no number",
+        "finite_number": "is no finite number",
+        "literal_error": "is not {expected}",
+        "value_error": "{error}",
+    }
+)
+
+
+def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
+    """The key, what was found there, and what is wrong with it; `root` knows the right keys."""
+    kind, where = detail["type"], _key_path(detail)
+    if kind == "missing":
+        return f"{where}: is missing"
+    if kind == "extra_forbidden":
+        return f"{where}: unknown key{_suggestion(detail, root)}"
+    context = detail.get("ctx", {})
+    said = _MESSAGES[kind].format_map(context) if kind in _MESSAGES else detail["msg"]
+    if said.startswith(("needs", "with", "takes", "expected")):  # speaks of the table, or has both
+        return f"{where}: {said}" if where else said
+    return f"{where}: {_shortened_repr(detail['input'])} {said}"
+
+
+def _key_path(detail: ErrorDetails) -> str:
+    parts = [str(part) for part in detail["loc"]]
+    if parts[:2] == ["tests", "pass_to_pass"]:
+        del parts[2:3]  # the union's tag
+    if parts[1:2] == ["env"] and parts[3:] == ["[key]"]:
+        del parts[3:]
+    return ".".join(parts)
+
+
+def _shortened_repr(value: object) -> str:
+    try:
+        text = without_credentials(repr(value))
+    except (ValueError, RecursionError):  # a number of too many digits, or a list of lists of …
+        return f"a huge {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _suggestion(detail: ErrorDetails, root: type[Schema]) -> str:
+    table = root
+    for part in detail["loc"][:-1]:
+        field = table.model_fields.get(str(part))
+        if field is None or not isinstance(field.annotation, type):
+            return ""
+        table = field.annotation
+    known = list(table.model_fields)
+    close = get_close_matches(str(detail["loc"][-1]), known, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}"

@@ -1,0 +1,97 @@
+"""Reads JSON that code under test or a model's provider wrote: bounded and typed, no exception."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from agentbench.core.schema import JsonObject
+
+TEXT_LIMIT = 200_000
+"""Characters kept of one text: half of them from its head, half from its tail."""
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def json_object(source: str) -> JsonObject | None:
+    """A JSON object, or None: it is torn, too deep, or something else.
+
+    Lone surrogates are replaced and numbers that JSON cannot hold become null, so that whatever
+    comes back can be written again.
+    """
+    try:
+        value = _value(source)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _value(source: str) -> object:
+    try:
+        return msgspec.json.decode(source)  # strict, and twice as fast as the lenient way
+    except ValueError:
+        value: object = json.loads(
+            source, parse_constant=null_for_constant, parse_float=finite_or_none
+        )
+        return _encodable(value) if _SURROGATE.search(source) else value
+
+
+def text(value: object, limit: int = TEXT_LIMIT) -> str:
+    """A string that can be encoded, cut in its middle; anything but a string is empty."""
+    if not isinstance(value, str):
+        return ""
+    if len(value) > limit:
+        half = limit // 2
+        left_out = len(value) - 2 * half
+        value = f"{value[:half]}\n[... {left_out} characters left out ...]\n{value[-half:]}"
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+
+def seconds(value: object) -> float:
+    """A duration that is finite and not negative; anything else is 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    try:
+        number = float(value)
+    except OverflowError:
+        return 0.0
+    return number if math.isfinite(number) and number > 0 else 0.0
+
+
+def count(value: object) -> int | None:
+    """A whole number from 0 to what a run can hold, or None."""
+    return value if type(value) is int and 0 <= value <= 1_000_000_000 else None
+
+
+def exit_status(value: object) -> int | None:
+    """An exit code, or None."""
+    return value if type(value) is int and -255 <= value <= 255 else None
+
+
+def objects(value: object) -> Iterator[JsonObject]:
+    """The objects in a list; whatever else stands in it is passed over."""
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))
+
+
+def null_for_constant(_constant: str) -> None:
+    """What stands for NaN and its like, which JSON does not have."""
+    return
+
+
+def finite_or_none(digits: str) -> float | None:
+    """A number, or None where it is too large to be one."""
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return text(value, len(value))
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {text(key, len(key)): _encodable(item) for key, item in value.items()}
+    return value

@@ -1,1 +1,0 @@
-"""Tasks made out of what is there already, and proven by running them."""

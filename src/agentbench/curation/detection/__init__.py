@@ -1,1 +1,0 @@
-"""Finding out how the tests of a repository are run that nobody has described."""

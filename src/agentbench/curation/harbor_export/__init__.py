@@ -1,1 +1,0 @@
-"""Our tasks as Harbor's folders."""

@@ -1,1 +1,0 @@
-"""What goes along into a Harbor task: a pytest plugin that gives the reward."""

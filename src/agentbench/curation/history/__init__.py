@@ -1,1 +1,0 @@
-"""Tasks made of fixes that are in a repository's history."""

@@ -1,1 +1,0 @@
-"""Tasks made of two releases on a package index."""

@@ -1,0 +1,1 @@
+"""Importers: tasks from SWE-bench, Harbor, Terminal-Bench, releases and commits."""

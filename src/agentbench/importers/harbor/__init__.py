@@ -1,0 +1,1 @@
+"""Harbor's task folders: read, and written."""

@@ -1,0 +1,205 @@
+"""Our `task.toml` for a task of Harbor's, and what of it cannot be converted."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from pydantic import ValidationError
+
+from agentbench.core.schema import describe_validation_error
+from agentbench.importers.harbor.task_toml import (
+    HarborEnvironmentTable,
+    HarborTaskFile,
+    substitute_env,
+    unknown_keys,
+)
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task_file import TaskFile
+
+_COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
+
+
+def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[str, str]]:
+    """Why a task cannot run here: the key or file, and the reason."""
+    if form.steps:
+        yield "steps", f"has {len(form.steps)} steps; agentbench judges a task once, at its end"
+    yield from _unsupported_in_environment(form.environment, "environment")
+    if form.verifier.environment is not None:
+        yield from _unsupported_in_environment(form.verifier.environment, "verifier.environment")
+    if form.verifier.collect:
+        yield "verifier.collect", "runs commands in the agent's container after it; none run there"
+    for place in ("environment", "tests"):
+        for name in _COMPOSE_FILES:
+            if (folder / place / name).exists():
+                yield f"{place}/{name}", "starts several containers; a sandbox here is a single one"
+    if form.environment.docker_image is None and not (folder / "environment/Dockerfile").is_file():
+        yield "environment/Dockerfile", "is missing, and [environment] names no docker_image"
+
+
+def _unsupported_in_environment(
+    environment: HarborEnvironmentTable, where: str
+) -> Iterator[tuple[str, str]]:
+    if environment.os.lower() != "linux":
+        yield f"{where}.os", f"is {environment.os!r}; sandboxes here are Linux"
+    if environment.gpus:
+        yield f"{where}.gpus", f"asks for {environment.gpus}; sandboxes here have none"
+    if environment.tpu is not None:
+        yield f"{where}.tpu", "asks for a TPU; sandboxes here have none"
+    if environment.mcp_servers:
+        yield f"{where}.mcp_servers", "asks for servers beside the agent; none run here"
+    if environment.healthcheck is not None:
+        yield f"{where}.healthcheck", "asks for a service beside the agent; none runs here"
+
+
+def unused_keys(form: HarborTaskFile) -> Iterator[str]:
+    """Keys that mean nothing here; the file is kept beside the task, with all of them."""
+    told: Mapping[str, object] = {
+        "environment.build_timeout_sec": form.environment.build_timeout_sec,
+        "environment.gpu_types": form.environment.gpu_types,
+        "environment.skills_dir": form.environment.skills_dir,
+        "agent.user": form.agent.user,
+        "verifier.user": form.verifier.user,
+        "source": form.source,
+        "multi_step_reward_strategy": form.multi_step_reward_strategy,
+        "artifacts": form.artifacts and not form.verifier.is_separate,
+        **_unused_verifier_keys(form.verifier.environment),
+    }
+    yield from (key for key, value in told.items() if value)
+    yield from unknown_keys(form)
+
+
+def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
+    if environment is None:
+        return {}
+    used = {"docker_image", "env", "os", "network_mode", "allow_internet"}
+    return {
+        f"verifier.environment.{key}": True
+        for key in sorted(environment.model_fields_set - used)
+        if key in HarborEnvironmentTable.model_fields
+    }
+
+
+_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from agent to verifier, asked or not
+_MAX_TITLE_LENGTH = 200  # characters
+_METADATA_TAGS = ("difficulty", "category")  # of metadata, what becomes a tag
+
+
+class UnsupportedTaskError(Exception):  # a reason to refuse, no error of the program
+    """Something of the folder that ours cannot be made of."""
+
+    def __init__(self, *, what: str, field: str = "", file: str = "task.toml") -> None:
+        super().__init__(what)
+        self.what, self.field, self.file = what, field, file
+
+
+def convert_task_file(
+    folder: Path, form: HarborTaskFile, task_id: TaskId, workdir: PurePosixPath
+) -> TaskFile:
+    """The table that stands for the form.
+
+    Raises:
+        Unsuitable: a value of it is beyond what can be here.
+    """
+    values: dict[str, object] = {
+        "schema_version": 1,
+        "id": task_id,
+        "title": _title(form, task_id),
+        "tags": tuple(dict.fromkeys(_tags(form))),
+        "repo": {"workdir": str(workdir)},
+        "environment": _environment(form.environment),
+        "verifier": _verifier(folder, form, workdir),
+        "agent": {} if form.agent.timeout_sec is None else {"timeout_s": form.agent.timeout_sec},
+    }
+    if (folder / "solution").is_dir():
+        values["solution"] = {"env": substitute_env(form.solution.env, "").env}
+    try:
+        return TaskFile.model_validate(values)
+    except ValidationError as error:
+        field, _, what = describe_validation_error(error.errors()[0], TaskFile).partition(": ")
+        raise UnsupportedTaskError(what=what, field=field) from None
+
+
+def _title(form: HarborTaskFile, task_id: TaskId) -> str:
+    described = form.task.description.strip() if form.task is not None else ""
+    return described.splitlines()[0][:_MAX_TITLE_LENGTH] if described else task_id
+
+
+def _tags(form: HarborTaskFile) -> Iterator[str]:
+    yield "harbor"
+    if form.task is not None:
+        yield from filter(None, form.task.keywords)
+    tags = form.metadata.get("tags")
+    yield from (tag for tag in (tags if isinstance(tags, list) else []) if _is_filled_text(tag))
+    for key in _METADATA_TAGS:
+        said = form.metadata.get(key)
+        if isinstance(said, str) and said:
+            yield said
+
+
+def _is_filled_text(tag: object) -> bool:
+    return isinstance(tag, str) and bool(tag)
+
+
+def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
+    given = {
+        "image": form.docker_image,
+        "dockerfile": "environment/Dockerfile" if form.docker_image is None else None,
+        "env": substitute_env(form.env, "").env,
+        "cpus": None if form.cpus is None else float(form.cpus),
+        "memory_mib": form.memory_mb,
+        "disk_mib": form.storage_mb,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dict[str, object]:
+    verifier = form.verifier
+    env = dict(substitute_env(verifier.env, "").env)
+    phases = [verifier, verifier.environment if verifier.is_separate else form.environment]
+    given: dict[str, object] = {
+        "timeout_s": verifier.timeout_sec,
+        "network": any(phase is not None and _is_public(phase) for phase in phases),
+    }
+    if verifier.is_separate:
+        given |= _own_image(folder, verifier.environment)
+        given["takes"] = tuple(_collected_paths(form, workdir))
+        if verifier.environment is not None:
+            env = {**substitute_env(verifier.environment.env, "").env, **env}
+    return {**given, "env": env}
+
+
+def _is_public(phase: object) -> bool:
+    """Whether a table says so; that Harbor has a network where none says a word is not enough."""
+    return (
+        getattr(phase, "network_mode", None) == "public"
+        or getattr(phase, "allow_internet", None) is True
+    )
+
+
+def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapping[str, object]:
+    if environment is not None and environment.docker_image is not None:
+        return {"image": environment.docker_image}
+    own = (folder / "tests/Dockerfile").is_file()
+    return {"dockerfile": "tests/Dockerfile"} if own else {}
+
+
+def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
+    """What of the work a verifier in an environment of its own is brought.
+
+    Raises:
+        Unsuitable: that is nothing, or lies elsewhere than the work.
+    """
+    if not form.artifacts:
+        said = f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
+        raise UnsupportedTaskError(what=said, field="artifacts")
+    for number, artifact in enumerate(form.artifacts):
+        table = {"source": artifact} if isinstance(artifact, str) else artifact
+        place = workdir / str(table.get("source", ""))
+        field = f"artifacts.{number}"
+        if not place.is_relative_to(workdir) or ".." in place.parts:
+            said = f"{str(place)[:80]!r} is not below {workdir}, and nothing else is taken over"
+            raise UnsupportedTaskError(what=said, field=field)
+        if table.get("exclude") or table.get("service", "main") != "main":
+            raise UnsupportedTaskError(
+                what="takes a part of it, or of another container", field=field
+            )
+        yield str(place.relative_to(workdir))

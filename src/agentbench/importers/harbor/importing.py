@@ -1,0 +1,262 @@
+"""Imports Harbor's task folders: each becomes a task, or the reasons why it cannot."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from agentbench.errors import InputError, UsageError
+from agentbench.importers.harbor.conversion import (
+    UnsupportedTaskError,
+    convert_task_file,
+    unsupported_features,
+    unused_keys,
+)
+from agentbench.importers.harbor.task_toml import (
+    HarborTaskFile,
+    parse_harbor_task_file,
+    substitute_env,
+)
+from agentbench.importers.task_folders import (
+    IGNORED_NAMES,
+    dockerfile_workdir,
+    read_text,
+    script_fault,
+    tree_faults,
+)
+from agentbench.tasks.dataset_rows import Rejection
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task_file import is_task_id
+from agentbench.tasks.writing import NewTask, write_task
+
+ORIGINALS_FOLDER = "harbor"
+"""The folder in a task that keeps what Harbor's had and ours has not: its task.toml for one."""
+
+SHARED_FOLDERS = ("environment", "tests", "solution")
+"""What is the same in both forms."""
+
+_CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
+_DEFAULT_WORKDIR = PurePosixPath("/app")  # where most of Harbor's tasks are
+_DIFFERENCES = (
+    "the agent and the script run as an unprivileged user without a network (the script has one "
+    "where the task says so); of what the agent leaves, regular files below {workdir} are judged"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedHarborTask:
+    """What a folder of Harbor's becomes."""
+
+    new: NewTask
+    notes: tuple[str, ...]
+    """What is otherwise here than there."""
+
+
+def read_harbor_task(folder: Path) -> ConvertedHarborTask | list[Rejection]:
+    """Read a folder; all the reasons where it cannot be taken."""
+    faults = list(tree_faults(folder))
+    text = read_text(folder / "task.toml")
+    instruction = read_text(folder / "instruction.md")
+    form = (
+        parse_harbor_task_file(text, where=str(folder / "task.toml"))
+        if isinstance(text, str)
+        else [text]
+    )
+    faults += form if isinstance(form, list) else _rejections(form, folder)
+    if isinstance(instruction, Rejection):
+        faults.append(instruction)
+    if faults or isinstance(form, list) or isinstance(instruction, Rejection):
+        return _relevant_rejections(faults, form)
+    try:
+        return _convert(folder, form, instruction)
+    except UnsupportedTaskError as error:
+        return [Rejection(where=str(folder / error.file), field=error.field, what=error.what)]
+    except InputError as error:
+        return [Rejection(where=str(folder), what=fault) for fault in error.faults]
+
+
+def without_canary(instruction: str) -> str:
+    """An instruction as Harbor shows it, without the marks of provenance at its beginning."""
+    lines = instruction.split("\n")
+    while lines and _CANARY.fullmatch(lines[0]):
+        lines.pop(0)
+    return "\n".join(lines).lstrip("\n")
+
+
+def _relevant_rejections(
+    faults: list[Rejection], form: HarborTaskFile | list[Rejection]
+) -> list[Rejection]:
+    """A task of several steps has its instructions elsewhere; that it has none is no news."""
+    if isinstance(form, HarborTaskFile) and form.steps:
+        return [fault for fault in faults if fault.field == "steps"]
+    return faults
+
+
+def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
+    faults = [
+        Rejection(where=str(folder / "task.toml"), field=field, what=what)
+        for field, what in unsupported_features(form, folder)
+    ]
+    scripts = [folder / "tests/test.sh"]
+    if (folder / "solution").is_dir():
+        scripts.append(folder / "solution/solve.sh")
+    faults += filter(None, map(script_fault, scripts))
+    for where, env in _environments(form):
+        asked = substitute_env(env, where).asked
+        what = "would be taken from the host; sandboxes hold nothing of it"
+        faults += [
+            Rejection(where=str(folder / "task.toml"), field=key, what=what) for key in asked
+        ]
+    return faults
+
+
+def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]]]:
+    yield "environment.env", form.environment.env
+    yield "verifier.env", form.verifier.env
+    yield "solution.env", form.solution.env
+    if form.verifier.environment is not None:
+        yield "verifier.environment.env", form.verifier.environment.env
+
+
+def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedHarborTask:
+    task_id = _id_of(folder, form)
+    workdir, assumed = _workdir(folder, form)
+    table = convert_task_file(folder, form, task_id, workdir)
+    folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
+    others = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.name not in {*SHARED_FOLDERS, *IGNORED_NAMES}
+    ]
+    kept = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
+    new = NewTask(
+        id=task_id,
+        table=table,
+        instruction=without_canary(instruction),
+        folders=folders | {name: path for name, path in kept.items() if path.is_dir()},
+        copies={name: path for name, path in kept.items() if not path.is_dir()},
+    )
+    return ConvertedHarborTask(new=new, notes=tuple(_notes(folder, form, workdir, assumed=assumed)))
+
+
+def _notes(
+    folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
+) -> Iterator[str]:
+    yield _DIFFERENCES.format(workdir=workdir)
+    if assumed:
+        yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
+    if not (folder / "solution").is_dir():
+        yield "has no solution/, so nothing can prove it"
+    if unused := list(unused_keys(form)):
+        yield f"not used here: {', '.join(unused)}"
+    for where, env in _environments(form):
+        for key in substitute_env(env, where).defaulted:
+            yield f"{key} is the default that task.toml gives; the host's own is not asked for"
+    yield from _hosts(form)
+    if (folder / ".harborignore").exists():
+        yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
+
+
+def _hosts(form: HarborTaskFile) -> Iterator[str]:
+    phases = {"agent": form.agent, "environment": form.environment, "verifier": form.verifier}
+    for name, phase in phases.items():
+        if phase.network_mode == "allowlist":
+            yield f"{name}.allowed_hosts: none is reached; a network is whole here or not there"
+
+
+def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
+    name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
+    found = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
+    if not is_task_id(found):
+        raise UnsupportedTaskError(
+            what=f"{name[:80]!r} gives no id of [a-z0-9._-]+", field="task.name"
+        )
+    return TaskId(found)
+
+
+def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
+    """The folder of the image that the work is in, and whether that is a guess."""
+    if form.environment.workdir is not None:
+        return PurePosixPath(form.environment.workdir), False
+    text = read_text(folder / "environment/Dockerfile")
+    if isinstance(text, Rejection):
+        return _DEFAULT_WORKDIR, True
+    try:
+        found = dockerfile_workdir(text)
+    except ValueError as error:
+        said = f"WORKDIR: {error}; give [environment] workdir in task.toml"
+        raise UnsupportedTaskError(what=said, file="environment/Dockerfile") from None
+    return (_DEFAULT_WORKDIR, True) if found is None else (found, False)
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportResult:
+    """What came of some folders."""
+
+    written: list[Path] = field(default_factory=list)
+    refused: list[Rejection] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is otherwise here than there, by task."""
+
+
+def import_folders(sources: Sequence[Path], out: Path, *, replace: bool = False) -> ImportResult:
+    """Write the tasks of folders, and of folders of folders, below another.
+
+    Raises:
+        UsageError: a source is no folder, or there is no task in it.
+    """
+    imported = ImportResult()
+    for folder in folders_with("task.toml", sources):
+        made = read_harbor_task(folder)
+        if isinstance(made, ConvertedHarborTask):
+            write_imported_task(made.new, made.notes, folder, out, imported, replace=replace)
+        else:
+            imported.refused += made
+    return imported
+
+
+def folders_with(name: str, sources: Sequence[Path]) -> Iterator[Path]:
+    """The folders that bear a file: those given, or those right below one that has none.
+
+    Raises:
+        UsageError: a source is no folder, or holds none.
+    """
+    for source in sources:
+        if not source.is_dir():
+            raise UsageError(f"{source}: expected a folder with a {name}, found none")
+        if (source / name).is_file():
+            yield source
+            continue
+        found = [path.parent for path in sorted(source.glob(f"*/{name}"))]
+        if not found:
+            raise UsageError(f"{source}: no {name} in it, nor in a folder right below it")
+        yield from found
+
+
+def write_imported_task(
+    new: NewTask,
+    notes: Sequence[str],
+    folder: Path,
+    out: Path,
+    imported: ImportResult,
+    *,
+    replace: bool,
+) -> None:
+    """Write one task, and note what came of it."""
+    if any(path.name == new.id for path in imported.written):
+        said = f"gives the id {new.id}, which an earlier folder has given"
+        imported.refused.append(Rejection(where=str(folder), what=said))
+        return
+    try:
+        imported.written.append(write_task(new, out, replace=replace))
+    except InputError as error:
+        place = str(out / new.id)
+        imported.refused += [
+            Rejection(where=str(folder), what=fault.replace(place, str(folder)))
+            for fault in error.faults
+        ]
+        return
+    except UsageError as error:
+        imported.refused.append(Rejection(where=str(folder), what=str(error)))
+        return
+    imported.notes += [f"{new.id}: {note}" for note in notes]

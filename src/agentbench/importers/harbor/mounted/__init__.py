@@ -1,0 +1,1 @@
+"""What an exported Harbor task runs by itself: a pytest plug-in."""

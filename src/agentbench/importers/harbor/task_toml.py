@@ -1,0 +1,221 @@
+"""Harbor's `task.toml`, schema 1.0 to 1.4: its keys, and the templates in values of env.
+
+Facts from the models of the `harbor` package (PyPI, 0.25.0). Keys that are in none of them are read
+along, to be named: a newer Harbor may know them. No variable of the host is ever put in for
+`${NAME}`.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
+
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.tasks.dataset_rows import Rejection
+
+_TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}", re.DOTALL)
+
+
+@dataclass(slots=True, kw_only=True)
+class EnvSubstitution:
+    """Variables with what stands for them, and which could not be had."""
+
+    env: dict[str, str] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    """Keys whose value would be taken from the host."""
+    defaulted: list[str] = field(default_factory=list)
+    """Keys whose value is the default that the template gives."""
+
+
+def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
+    """The values as they are without anything of the host's: it may be a secret.
+
+    Args:
+        env: As the file has it.
+        where: The table that it is in, for the keys.
+    """
+    done = EnvSubstitution()
+    for key, value, template in _match_templates(env):
+        if template is None:
+            done.env[key] = value
+        elif template[2] is None:
+            done.asked.append(f"{where}.{key}")
+        else:
+            done.env[key] = template[2]
+            done.defaulted.append(f"{where}.{key}")
+    return done
+
+
+def _match_templates(env: Mapping[str, str]) -> Iterator[tuple[str, str, re.Match[str] | None]]:
+    for key, value in env.items():
+        yield key, value, _TEMPLATE.fullmatch(value)
+
+
+_NEWEST_SCHEMA = (1, 4)
+_MAX_SECONDS = 7 * 24 * 3600
+_MEBIBYTES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
+
+
+def _parse_size(value: object) -> object:
+    """The `2G` of schema 1.0 as mebibytes."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip().upper()
+    factor = _MEBIBYTES.get(text[-1:])
+    try:
+        return int(float(text[:-1]) * factor) if factor is not None else value
+    except (ValueError, OverflowError):
+        raise ValueError("expected a size like '512M' or '2G'") from None
+
+
+Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+Size = Annotated[int, BeforeValidator(_parse_size), Field(ge=64, le=2**24)]
+User = str | int
+
+
+class _HarborTable(Schema):
+    """A table of it; keys that nobody knows are kept apart."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _PhaseTable(_HarborTable):
+    network_mode: Literal["no-network", "public", "allowlist"] | None = None
+    allowed_hosts: tuple[str, ...] | None = None
+
+
+class HarborAgentTable(_PhaseTable):
+    """`[agent]`."""
+
+    timeout_sec: Seconds | None = None
+    user: User | None = None
+
+
+class HarborEnvironmentTable(_PhaseTable):
+    """`[environment]`, and `[verifier.environment]`."""
+
+    build_timeout_sec: float | None = None
+    docker_image: str | None = None
+    os: str = "linux"
+    cpus: Annotated[float, Field(gt=0, le=256, allow_inf_nan=False)] | None = None
+    memory_mb: Size | None = Field(
+        default=None, validation_alias=AliasChoices("memory_mb", "memory")
+    )
+    storage_mb: Size | None = Field(
+        default=None, validation_alias=AliasChoices("storage_mb", "storage")
+    )
+    gpus: int | None = None
+    gpu_types: tuple[str, ...] | None = None
+    tpu: dict[str, object] | None = None
+    mcp_servers: tuple[dict[str, object], ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    skills_dir: str | None = None
+    healthcheck: dict[str, object] | None = None
+    workdir: str | None = None
+    allow_internet: bool | None = None
+
+
+class HarborVerifierTable(_PhaseTable):
+    """`[verifier]`."""
+
+    timeout_sec: Seconds = 600.0
+    env: dict[str, str] = Field(default_factory=dict)
+    user: User | None = None
+    environment_mode: Literal["shared", "separate"] | None = None
+    environment: HarborEnvironmentTable | None = None
+    collect: tuple[dict[str, object], ...] = ()
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether the script runs in an environment of its own."""
+        return self.environment_mode == "separate" or (
+            self.environment_mode is None and self.environment is not None
+        )
+
+
+class HarborSolutionTable(_HarborTable):
+    """`[solution]`."""
+
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class HarborTaskTable(_HarborTable):
+    """`[task]`."""
+
+    name: Annotated[str, Field(min_length=1)]
+    version: str | None = None
+    description: str = ""
+    authors: tuple[dict[str, object], ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+class HarborTaskFile(_HarborTable):
+    """The whole file."""
+
+    schema_version: str = Field(
+        default="1.4", validation_alias=AliasChoices("schema_version", "version")
+    )
+    task: HarborTaskTable | None = None
+    metadata: dict[str, object] = Field(default_factory=dict)
+    verifier: HarborVerifierTable = HarborVerifierTable()
+    agent: HarborAgentTable = HarborAgentTable()
+    environment: HarborEnvironmentTable = HarborEnvironmentTable()
+    solution: HarborSolutionTable = HarborSolutionTable()
+    source: str | None = None
+    multi_step_reward_strategy: str | None = None
+    steps: tuple[dict[str, object], ...] | None = None
+    artifacts: tuple[str | dict[str, object], ...] = ()
+
+
+def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Rejection]:
+    """Parse the text of a task.toml; all its faults where it is none of Harbor's."""
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        return [Rejection(where=where, what=f"not valid TOML: {error}")]
+    try:
+        form = HarborTaskFile.model_validate(table)
+    except ValidationError as error:
+        return [
+            _rejection(describe_validation_error(each, HarborTaskFile), where)
+            for each in error.errors()
+        ]
+    fault = _version_fault(form.schema_version)
+    return [Rejection(where=where, field="schema_version", what=fault)] if fault else form
+
+
+def unknown_keys(form: HarborTaskFile) -> Iterator[str]:
+    """The keys that no schema up to 1.4 has, with the tables that they are in."""
+    parts: dict[str, _HarborTable | None] = {
+        "": form,
+        "task.": form.task,
+        "agent.": form.agent,
+        "verifier.": form.verifier,
+        "verifier.environment.": form.verifier.environment,
+        "environment.": form.environment,
+        "solution.": form.solution,
+    }
+    for prefix, part in parts.items():
+        for key in (part.model_extra or {}) if part is not None else ():
+            yield f"{prefix}{key}"
+
+
+def _rejection(said: str, where: str) -> Rejection:
+    field, _, what = said.partition(": ")
+    return (
+        Rejection(where=where, field=field, what=what)
+        if what
+        else Rejection(where=where, what=said)
+    )
+
+
+def _version_fault(version: str) -> str:
+    major, _, minor = version.partition(".")
+    if not (major.isdigit() and (minor or "0").isdigit()) or int(major) != _NEWEST_SCHEMA[0]:
+        return f"{version[:40]!r} is none of 1.0 to {'.'.join(map(str, _NEWEST_SCHEMA))}"
+    if int(minor or "0") > _NEWEST_SCHEMA[1]:
+        return f"{version!r} is newer than 1.{_NEWEST_SCHEMA[1]}, the newest that is known here"
+    return ""

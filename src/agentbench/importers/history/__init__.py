@@ -1,0 +1,1 @@
+"""Tasks made of the fixes in a repository's own history."""

@@ -1,0 +1,198 @@
+"""One fix and an environment, made a task's folder.
+
+The agent is told what the commit's message says.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentbench.attempt.stages.preparation_stages import version_settings
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import UsageError
+from agentbench.tasks.fix_commit import FixCommit
+from agentbench.tasks.git_trees import write_commit_files
+from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task import RepoSource
+from agentbench.tasks.task_file import RepoTable, TaskFile, is_task_id
+from agentbench.tasks.writing import NewTask, write_task
+from agentbench.validation.environment.proposals import Proposal
+from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDestination:
+    """Where a task is to be written."""
+
+    parent: Path
+    task_id: TaskId | None = None
+    """None: by the repository and the commit."""
+    replace: bool = False
+
+    @classmethod
+    def of(cls, folder: Path | None, *, replace: bool = False) -> "TaskDestination":
+        """The folder itself; None: one below `tasks/`.
+
+        Raises:
+            UsageError: its name is no task's id.
+        """
+        if folder is None:
+            return cls(parent=Path("tasks"), replace=replace)
+        name = folder.resolve().name
+        if not is_task_id(name):
+            raise UsageError(f"{folder}: its name is no task's id; give one of [a-z0-9._-]+")
+        return cls(parent=folder.parent, task_id=TaskId(name), replace=replace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixSource:
+    """The repository that fixes are taken from."""
+
+    url: str
+    mirrors: Mirrors
+    environments: EnvironmentFinder
+    as_files: bool
+    """Whether tasks get the repository's files, and not its URL."""
+
+
+def write_fix_task(
+    fix: FixCommit, origin: FixSource, place: TaskDestination, *, whole_suite: bool
+) -> Path:
+    """Find out how the tests before a fix run, and write the task's folder.
+
+    Raises:
+        InputError: they do not run in any way that was thought of, or the task would be wrong.
+        UsageError: the folder is there already, or cannot be written.
+        GitCloneError: the repository does not answer.
+        UnavailableError: there is no sandbox to try the tests in.
+    """
+    mirror = origin.mirrors.of(RepoSource(url=origin.url, commit=fix.base))
+    with owned_folder("agentbench-base-") as scratch:
+        files, fixed = scratch / "repo", scratch / "fixed"
+        write_commit_files(mirror, fix.base, files)
+        write_commit_files(mirror, fix.commit.hash, fixed)
+        change = RepositoryChange(
+            before=files, after=fixed, tests=fix.tests, on=fix.commit.date.date()
+        )
+        new = new_task_of(
+            fix,
+            origin.environments.of(change),
+            task_id=place.task_id or task_id_of(origin.url, fix),
+            url=None if origin.as_files else origin.url,
+            base=BaseState(mirror=mirror, files=files),
+            whole_suite=whole_suite,
+        )
+        return write_task(new, place.parent, replace=place.replace)
+
+
+_DIGITS = 12  # of the commit's hash
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseState:
+    """The state before a fix."""
+
+    mirror: Mirror
+    files: Path
+    """A folder that holds its files."""
+
+
+def task_id_of(url: str, fix: FixCommit) -> TaskId:
+    """An id of the repository's name and the fix's hash."""
+    name = url.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2].lower()
+    plain = re.sub(r"[^a-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_NAME] or "repository"
+    return TaskId(f"{plain}-{fix.commit.hash[:_DIGITS]}")
+
+
+def new_task_of(
+    fix: FixCommit,
+    environment: Proposal,
+    *,
+    task_id: TaskId,
+    url: str | None,
+    base: BaseState,
+    whole_suite: bool = True,
+) -> NewTask:
+    """The task that a fix makes.
+
+    Args:
+        fix: The fix.
+        environment: How the repository's tests run.
+        task_id: What it is called.
+        url: Where its repository is fetched from; None: its files become part of the task.
+        base: The commit before it.
+        whole_suite: Whether all tests decide, and not only those in the files that the fix touches.
+    """
+    tests = environment.tests
+    if not whole_suite:
+        tests = tests.model_copy(update={"paths": tuple(str(path) for path in fix.tests)})
+    table = TaskFile(
+        schema_version=1,
+        id=task_id,
+        title=title_of(fix),
+        tags=("mined",),
+        repo=RepoTable(url=url, commit=fix.base) if url is not None else RepoTable(path="repo"),
+        environment=environment.environment,
+        setup=environment.setup,
+        tests=tests,
+    )
+    if url is None:
+        # Without a history there is nothing to ask for a version.
+        env = {**version_settings(base.mirror), **table.environment.env}
+        told = table.environment.model_copy(update={"env": env})
+        table = table.model_copy(update={"environment": told})
+    return NewTask(
+        id=task_id,
+        table=table,
+        instruction=instruction_of(fix),
+        tests_patch=fix.tests_patch,
+        solution_patch=fix.solution_patch,
+        folders={} if url is not None else {"repo": base.files},
+    )
+
+
+_TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(-by|-to|-on)?: .*[@<].*$|^(Change-Id|PiperOrigin-RevId): ")
+_NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
+_LONGEST_TITLE = 200
+_MIN_LINE = 12  # characters; shorter lines of a patch (`else:`, `return x`) stand in many a message
+
+
+def title_of(fix: FixCommit) -> str:
+    """The subject of the commit, without the number of its pull request."""
+    title = (
+        _NUMBER.sub("", fix.commit.subject).strip() or f"The bug fixed by {fix.commit.hash[:12]}"
+    )
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+
+
+def instruction_of(fix: FixCommit) -> str:
+    """The message without trailers and without lines of the patch, and where it comes from.
+
+    A commit's message is written by who knows the fix, so it may say more than a user's report
+    would: whoever wants a hard task writes a better one.
+    """
+    told = _message_without_fix(fix)
+    text = f"\n{told}\n" if told else ""
+    return (
+        f"# {title_of(fix)}\n{text}\n"
+        "This is the message of the commit that made the change, as far as it does not give the\n"
+        "change itself away. Change the project so that what it describes holds; tests that are\n"
+        "not in the repository will be run on it.\n"
+    )
+
+
+def _message_without_fix(fix: FixCommit) -> str:
+    body = fix.commit.message.strip().partition("\n")[2].replace("\0", "")
+    written = {
+        line[1:].strip().decode("utf-8", "replace")
+        for line in fix.solution_patch.splitlines()
+        if line.startswith(b"+") and len(line[1:].strip()) >= _MIN_LINE
+    }
+    kept = [
+        line.rstrip()
+        for line in body.splitlines()
+        if not _TRAILER.match(line) and line.strip() not in written
+    ]
+    return "\n".join(kept).strip()

@@ -1,0 +1,197 @@
+"""A repository's history, looked through for fixes that make valid tasks.
+
+What became of each commit is written down.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agentbench.core.owned_folder import owned_folder
+from agentbench.core.schema import Schema
+from agentbench.errors import InputError
+from agentbench.importers.history.fix_task import FixSource, TaskDestination, write_fix_task
+from agentbench.tasks.fix_commit import FixCommit, split_fix
+from agentbench.tasks.git_history import Commit, list_commits
+from agentbench.tasks.mirror import Mirror
+from agentbench.validation.task_validation import (
+    ValidationResult,
+    ValidationSettings,
+    validate_folders,
+)
+from agentbench.validation.validation_runs import FollowRun
+
+MINING_LOG = "mined.jsonl"
+
+
+class CandidateOutcome(StrEnum):
+    """What became of a commit."""
+
+    KEPT = "kept"
+    REJECTED = "rejected"
+    UNDECIDED = "undecided"  # lost to the infrastructure: it is tried again
+
+
+class MinedCommit(Schema):
+    """One commit, and why it is a task or none."""
+
+    commit: str
+    subject: str
+    fate: CandidateOutcome
+    reasons: tuple[str, ...] = ()
+    candidate: bool = False
+    """Whether it was worth a try, and not left out by what it changes."""
+    task: str | None = None
+
+
+class MiningLog:
+    """A file of entries, one a line; the last one of a commit holds.
+
+    Raises:
+        InputError: a line of it is none of ours.
+        OSError: it cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / MINING_LOG
+        self.entries = {entry.commit: entry for entry in self._read()}
+
+    def is_settled(self, commit: str) -> bool:
+        """Whether it need not be looked at again."""
+        known = self.entries.get(commit)
+        return known is not None and known.fate is not CandidateOutcome.UNDECIDED
+
+    def add(self, entry: MinedCommit) -> None:
+        """Write down what became of a commit."""
+        self.entries[entry.commit] = entry
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{entry.model_dump_json()}\n")
+
+    def _read(self) -> Iterator[MinedCommit]:
+        if not self._path.exists():
+            return
+        for number, line in enumerate(self._path.read_bytes().splitlines(), 1):
+            try:
+                yield MinedCommit.model_validate_json(line)
+            except ValidationError as error:
+                if not line.endswith(b"}"):
+                    continue  # the last line of one that was killed
+                raise InputError(
+                    f"{self._path}:{number}: is no line of `tasks mine` ({error.error_count()} "
+                    "faults); remove the file to begin anew"
+                ) from None
+
+
+_BATCH = 8  # candidates that are proven together: what an interruption costs
+_CANDIDATES = ".candidates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MiningSettings:
+    """Where to look, and what to make of what is found."""
+
+    origin: FixSource
+    out: Path
+    gate: ValidationSettings
+    tests: tuple[str, ...] = ()
+    """Globs that say which files are tests; none: what is usual."""
+    since: str | None = None
+    until: str | None = None
+    limit: int | None = None
+    """Commits that are tried at most; None: all that are worth it."""
+    whole_suite: bool = True
+    say: Callable[[str], None] = field(default=lambda _line: None)
+
+
+def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCommit]:
+    """Look through the history behind a mirror's HEAD, newest first; gives what became of each.
+
+    Good tasks are moved into the folder as their proofs are done, and what became of a commit is
+    written down there at once: what is interrupted goes on where it was.
+
+    Raises:
+        InputError: the history cannot be read, or what was written down earlier is damaged.
+        UnavailableError: there is no sandbox to prove tasks in.
+        OSError: the folder cannot be written.
+    """
+    return _Miner(told, head, follow).run()
+
+
+class _Miner:
+    def __init__(self, told: MiningSettings, head: Mirror, follow: FollowRun) -> None:
+        self._told = told
+        self._head = head
+        self._follow = follow
+        self._ledger = MiningLog(told.out)
+        self._seen: list[str] = []
+
+    def run(self) -> list[MinedCommit]:
+        fixes = islice(self._fixes(), self._told.limit)
+        while batch := list(islice(fixes, _BATCH)):
+            self._prove(batch)
+        return [self._ledger.entries[commit] for commit in self._seen]
+
+    def _fixes(self) -> Iterator[FixCommit]:
+        """What is worth a try; what is not is written down."""
+        for commit in list_commits(self._head, since=self._told.since, until=self._told.until):
+            self._seen.append(commit.hash)
+            if self._ledger.is_settled(commit.hash):
+                continue
+            found = split_fix(self._head, commit, tests=self._told.tests)
+            if isinstance(found, FixCommit):
+                yield found
+            else:
+                self._note(commit, CandidateOutcome.REJECTED, [found], candidate=False)
+
+    def _prove(self, fixes: Sequence[FixCommit]) -> None:
+        with owned_folder(_CANDIDATES, self._told.out) as place:
+            made = {}
+            for fix in fixes:
+                try:
+                    made[self._made(fix, place)] = fix
+                except InputError as error:
+                    self._note(fix.commit, CandidateOutcome.REJECTED, error.faults)
+            for proven in validate_folders(tuple(made), self._told.gate, self._follow):
+                self._settle(made[proven.folder], proven)
+
+    def _made(self, fix: FixCommit, place: Path) -> Path:
+        told = self._told
+        return write_fix_task(
+            fix, told.origin, TaskDestination(parent=place), whole_suite=told.whole_suite
+        )
+
+    def _settle(self, fix: FixCommit, proven: ValidationResult) -> None:
+        if proven.good:
+            kept = self._told.out / proven.task_id
+            proven.folder.rename(kept)
+            self._note(fix.commit, CandidateOutcome.KEPT, (), task=proven.task_id)
+        else:
+            fate = CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
+            self._note(fix.commit, fate, proven.reasons)
+
+    def _note(
+        self,
+        commit: Commit,
+        fate: CandidateOutcome,
+        reasons: Sequence[str],
+        *,
+        candidate: bool = True,
+        task: str | None = None,
+    ) -> None:
+        entry = MinedCommit(
+            commit=commit.hash,
+            subject=commit.subject,
+            fate=fate,
+            reasons=tuple(reasons),
+            candidate=candidate,
+            task=task,
+        )
+        self._ledger.add(entry)
+        if candidate:
+            said = f": {'; '.join(reasons)}" if reasons else ""
+            self._told.say(f"{commit.hash[:12]} {fate.value}{said}")

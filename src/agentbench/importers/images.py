@@ -1,0 +1,123 @@
+"""The images of tasks that were just imported: built or pulled, or else their tasks are refused."""
+
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agentbench.attempt.runner import resolve_image
+from agentbench.attempt.task_image import with_image
+from agentbench.errors import GitCloneError, InputError, UnavailableError
+from agentbench.runs.components import select_sandbox
+from agentbench.runs.options import RunOptions
+from agentbench.sandbox.docker.images import python_in
+from agentbench.sandbox.interface import BuildsBaseImages, SandboxProvider
+from agentbench.tasks.dataset_rows import Rejection
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.swebench import read_origin
+from agentbench.tasks.task import Task
+
+_FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", re.MULTILINE | re.IGNORECASE)
+_MAX_REASON = 400  # characters of a reason
+
+
+def refuse_without_images(
+    folders: Sequence[Path], options: RunOptions, *, remedy: str = ""
+) -> list[Rejection]:
+    """Get the image of each task; a task whose image cannot be had is removed and refused.
+
+    Args:
+        folders: Of tasks that were just written.
+        options: Which sandbox, and who is told what is built.
+        remedy: What else a user can do about it.
+
+    Raises:
+        UnavailableError: there is no sandbox.
+        SandboxError: the engine is lost.
+    """
+    images = _ImageChecker(options)
+    refused = []
+    for folder in folders:
+        reason = images.fault(folder)
+        if reason is not None:
+            origin = read_origin(folder)
+            instance = folder.name if origin is None else origin.instance_id
+            shutil.rmtree(folder)
+            said = f"{reason}; {remedy}" if remedy else reason
+            refused.append(
+                Rejection(where=str(folder), instance=instance, field="image", what=said)
+            )
+    return refused
+
+
+class _ImageChecker:
+    """Asks for each image once."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self._provider = select_sandbox(options).provider
+        self._mirrors = Mirrors(options.cache_dir / "mirrors")
+        self._say = options.say
+        self._known: dict[str, str | None] = {}
+
+    def fault(self, folder: Path) -> str | None:
+        """Why the image of a task cannot be had; None too if the task has faults of its own."""
+        try:
+            task = with_image(
+                load_task(folder, mirrors=self._mirrors), self._provider, self._mirrors
+            )
+        except (InputError, GitCloneError):
+            return None  # the proof names them
+        except UnavailableError as error:
+            return _one_line(error)
+        key = _image_key(task)
+        if key not in self._known:
+            self._known[key] = self._looked_for(task)
+        return self._known[key]
+
+    def _looked_for(self, task: Task) -> str | None:
+        try:
+            for name in _base_images(task):
+                _build_missing(name, self._provider, self._say)
+            resolve_image(task, self._provider)
+        except UnavailableError as error:
+            return _one_line(error)
+        return None
+
+
+def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], None]) -> None:
+    """Build a base image of ours, unless it is there or the back end builds none.
+
+    Raises:
+        UnavailableError: it cannot be built.
+    """
+    python = python_in(name)
+    if python is None or not isinstance(provider, BuildsBaseImages):
+        return
+    try:
+        provider.resolve_image(name)
+    except UnavailableError:
+        provider.build_base_image(python, progress=say)
+
+
+def _base_images(task: Task) -> list[str]:
+    """The images that the task's own begins with."""
+    environment = task.environment
+    if environment.dockerfile is not None:
+        return _FROM.findall(environment.dockerfile.read_text("utf-8", "replace"))
+    return [] if environment.image is None else [environment.image]
+
+
+def _image_key(task: Task) -> str:
+    environment = task.environment
+    if environment.dockerfile is None:
+        return f"{environment.image} {task.workdir}"
+    others = sorted(path.name for path in environment.dockerfile.parent.iterdir())
+    alone = others == [environment.dockerfile.name]
+    text = environment.dockerfile.read_text("utf-8", "replace") if alone else str(task.folder)
+    return f"{text} {task.workdir}"
+
+
+def _one_line(error: Exception) -> str:
+    line = " ".join(str(error).split())
+    return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]} …"

@@ -1,0 +1,1 @@
+"""Tasks made of two releases of a package, by their source distributions."""

@@ -1,0 +1,282 @@
+"""The package index: the releases of a package, and their source distributions.
+
+Asked by a client of the simple API and not by `pip download`: that builds a source distribution's
+metadata, and so runs on this machine what a stranger wrote. The addresses are those that pip uses
+here.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import requests
+from packaging.version import InvalidVersion, Version
+from pypi_simple import (
+    PYPI_SIMPLE_ENDPOINT,
+    DigestMismatchError,
+    DistributionPackage,
+    NoDigestsError,
+    NoSuchProjectError,
+    PyPISimple,
+    UnsupportedRepoVersionError,
+)
+
+from agentbench.core.python_syntax import literal
+from agentbench.errors import InputError, UnavailableError
+from agentbench.importers.release.requested import RequestedReleases
+
+_SECTIONS = ("global", "install", "download", ":env:")
+"""What counts for a download, the last one most."""
+_PIP_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipSettings:
+    """What of pip's configuration a download needs."""
+
+    index: str | None = None
+    """The index's address; None: the public one."""
+    more: tuple[str, ...] = ()
+    certificates: str | None = None
+    proxy: str | None = None
+
+
+def read_pip_settings() -> PipSettings:
+    """What pip is configured with, of this user on this machine.
+
+    Raises:
+        UnavailableError: pip does not say.
+    """
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    try:
+        done = subprocess.run(
+            command,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=_PIP_TIMEOUT_S,
+            env=os.environ,
+        )
+    except (subprocess.SubprocessError, OSError) as fault:
+        said = (getattr(fault, "stderr", "") or str(fault)).strip()
+        raise UnavailableError(f"`python -m pip config list` fails: {said[-300:]}") from fault
+    return parse_pip_settings(done.stdout.splitlines())
+
+
+def parse_pip_settings(listed: Iterable[str]) -> PipSettings:
+    """The settings in what `pip config list` prints."""
+    said = dict(_parse_line(line) for line in listed if "=" in line)
+    more = _last_value(said, "extra-index-url") or ""
+    return PipSettings(
+        index=_last_value(said, "index-url"),
+        more=tuple(address for address in more.split() if address.startswith("http")),
+        certificates=_last_value(said, "cert"),
+        proxy=_last_value(said, "proxy"),
+    )
+
+
+def _parse_line(line: str) -> tuple[str, str]:
+    name, _, value = line.partition("=")
+    try:
+        read = literal(value)
+    except (ValueError, SyntaxError):
+        read = value
+    return name, str(read)
+
+
+def _last_value(said: Mapping[str, str], name: str) -> str | None:
+    found = [said[f"{section}.{name}"] for section in _SECTIONS if f"{section}.{name}" in said]
+    return found[-1] if found else None
+
+
+_INDEX_TIMEOUT_S = 60
+_MAX_DOWNLOAD = 64 << 20
+_ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A release that has a source distribution."""
+
+    package: str
+    version: Version
+    file: DistributionPackage
+    uploaded: date | None
+
+    @property
+    def suffix(self) -> str:
+        """How the archive's name ends."""
+        return next(end for end in _ARCHIVES if self.file.filename.endswith(end))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageReleases:
+    """The two releases that a task is made of."""
+
+    old: Release
+    new: Release
+
+
+class PackageIndex:
+    """The indexes that pip uses here."""
+
+    def __init__(self, settings: PipSettings) -> None:
+        session = requests.Session()
+        if settings.certificates is not None:
+            session.verify = settings.certificates
+        if settings.proxy is not None:
+            session.proxies = dict.fromkeys(("http", "https"), settings.proxy)
+        addresses = (settings.index or PYPI_SIMPLE_ENDPOINT, *settings.more)
+        self._session = session
+        self._clients = [PyPISimple(address, session=session) for address in addresses]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._session.close()
+
+    def pair(self, wanted: RequestedReleases) -> PackageReleases:
+        """The two releases of a package that are asked for.
+
+        Raises:
+            InputError: there is no such package or version, or one has no source distribution.
+            UnavailableError: the index does not answer.
+        """
+        found = self._files(wanted.package)
+        finals = _final_versions(found)
+        new = wanted.new or next(iter(finals[-1:]), None)
+        if new is None:
+            raise InputError("version: the index has no release of it that is final")
+        old = wanted.old or next((v for v in reversed(finals) if v < new), None)
+        if old is None:
+            raise InputError(f"version: expected a release before {new}, the index has none")
+        return PackageReleases(
+            old=_release(wanted.package, old, found), new=_release(wanted.package, new, found)
+        )
+
+    def download(self, release: Release, folder: Path) -> Path:
+        """Write a release's archive into a folder; nothing of it is run.
+
+        Raises:
+            InputError: it is too large, or not what its digest says.
+            UnavailableError: the index does not answer.
+        """
+        target = folder / f"{release.package}-{release.version}{release.suffix}"
+        name = release.file.filename
+        with _index_errors(release.package):
+            try:
+                self._clients[0].download_package(
+                    release.file, target, timeout=_INDEX_TIMEOUT_S, progress=_limited_progress
+                )
+            except (DigestMismatchError, NoDigestsError, _TooLargeError) as error:
+                raise InputError(f"{name}: {error}") from None
+        return target
+
+    def _files(self, package: str) -> list[DistributionPackage]:
+        found: list[DistributionPackage] = []
+        missing = 0
+        for client in self._clients:
+            with _index_errors(package):
+                try:
+                    found += client.get_project_page(package, timeout=_INDEX_TIMEOUT_S).packages
+                except NoSuchProjectError:
+                    missing += 1
+        if missing == len(self._clients):
+            raise InputError("package: the index has none of this name")
+        return found
+
+
+class _TooLargeError(Exception):
+    """More is being downloaded than a source distribution may have."""
+
+
+class _DownloadLimit:
+    """Counts what is downloaded, and stops it."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def update(self, increment: int) -> None:
+        """Take note of some more bytes.
+
+        Raises:
+            _TooLargeError: they are too many.
+        """
+        self._bytes += increment
+        if self._bytes > _MAX_DOWNLOAD:
+            raise _TooLargeError(f"is larger than {_MAX_DOWNLOAD >> 20} MiB")
+
+
+def _limited_progress(size: int | None) -> _DownloadLimit:
+    counter = _DownloadLimit()
+    if size is not None and size > _MAX_DOWNLOAD:
+        counter.update(size)
+    return counter
+
+
+def _final_versions(found: Iterable[DistributionPackage]) -> list[Version]:
+    """The versions that are no try-outs and were not withdrawn, oldest first."""
+    offered = {_version_of(file) for file in found if not file.is_yanked}
+    return sorted(version for version in offered if version and not version.is_prerelease)
+
+
+def _release(package: str, version: Version, found: list[DistributionPackage]) -> Release:
+    own = [file for file in found if _version_of(file) == version]
+    if not own:
+        raise InputError(f"version: the index has no {version}")
+    sdists = [f for f in own if f.package_type == "sdist" and f.filename.endswith(_ARCHIVES)]
+    if not sdists:
+        raise InputError(f"sdist: {version} has none, only {own[0].filename}")
+    file = sdists[0]
+    if file.is_yanked:
+        why = f" ({file.yanked_reason})" if file.yanked_reason else ""
+        raise InputError(f"version: {version} was withdrawn from the index{why}")
+    uploaded = file.upload_time.date() if file.upload_time is not None else None
+    return Release(package=package, version=version, file=file, uploaded=uploaded)
+
+
+def _version_of(file: DistributionPackage) -> Version | None:
+    try:
+        return Version(file.version or "")
+    except InvalidVersion:
+        return None
+
+
+@contextmanager
+def _index_errors(package: str) -> Iterator[None]:
+    """Whatever keeps an index from answering, in one line."""
+    try:
+        yield
+    except (
+        requests.RequestException,
+        UnsupportedRepoVersionError,
+        ValueError,  # a page of another kind, or JSON of another shape
+    ) as error:
+        raise UnavailableError(
+            f"{package}: the package index does not answer ({type(error).__name__}); try "
+            f"`python -m pip download --no-deps {package}`, which asks the same one"
+        ) from error

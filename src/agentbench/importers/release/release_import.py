@@ -1,0 +1,189 @@
+"""Many pairs of releases, made tasks and validated; the valid ones are kept.
+
+What became of each pair is written down.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from agentbench.core.owned_folder import owned_folder
+from agentbench.core.schema import Schema
+from agentbench.errors import InputError, UnavailableError, UsageError
+from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.release.package_index import PackageIndex, PackageReleases
+from agentbench.importers.release.release_task import task_id_of, write_release_task
+from agentbench.importers.release.requested import RequestedReleases
+from agentbench.runs.components import select_sandbox
+from agentbench.validation.task_validation import (
+    ValidationResult,
+    ValidationSettings,
+    validate_folders,
+)
+from agentbench.validation.validation_runs import FollowRun
+
+RELEASE_LOG: Final = "releases.jsonl"
+
+
+class ImportedPair(Schema):
+    """One pair of releases, and why it is a task or none."""
+
+    package: str
+    old: str | None = None
+    """None: the index did not say which."""
+    new: str | None = None
+    fate: CandidateOutcome
+    reasons: tuple[str, ...] = ()
+    run: bool = False
+    """Whether it is the gate that decided, after the task was made."""
+    task: str | None = None
+    fail_to_pass: int = 0
+
+    @property
+    def pair(self) -> str:
+        """The package and its releases, as they are given on the command line."""
+        return " ".join(filter(None, (self.package, self.old, self.new)))
+
+
+def append_pair(folder: Path, entry: ImportedPair) -> None:
+    """Write down what became of a pair.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    with (folder / RELEASE_LOG).open("a", encoding="utf-8") as file:
+        file.write(f"{entry.model_dump_json()}\n")
+
+
+_BATCH = 4  # tasks that are proven together: what an interruption costs
+_CANDIDATES = ".candidates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseImportSettings:
+    """Where tasks are made, and how they are proven."""
+
+    index: PackageIndex
+    out: Path
+    gate: ValidationSettings | None
+    """None: they are written as they are, without running anything."""
+    replace: bool = False
+    say: Callable[[str], None] = field(default=lambda _line: None)
+
+
+def import_releases(
+    wanted: Sequence[RequestedReleases], told: ReleaseImportSettings, follow: FollowRun
+) -> list[ImportedPair]:
+    """Make a task of each pair of releases; gives what became of each, in their order.
+
+    What became of a pair is written down in the folder at once.
+
+    Raises:
+        UnavailableError: there is no sandbox to prove tasks in.
+        UsageError: the folder cannot be written.
+    """
+    if told.gate is not None:
+        select_sandbox(told.gate.options)
+    try:
+        told.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{told.out}: cannot be written: {error.strerror}") from error
+    importer = _ReleaseImporter(told, follow)
+    for at in range(0, len(wanted), _BATCH):
+        importer.take(wanted[at : at + _BATCH])
+    return [importer.entries[pair] for pair in wanted]
+
+
+class _ReleaseImporter:
+    def __init__(self, told: ReleaseImportSettings, follow: FollowRun) -> None:
+        self._told = told
+        self._follow = follow
+        self.entries: dict[RequestedReleases, ImportedPair] = {}
+
+    def take(self, batch: Sequence[RequestedReleases]) -> None:
+        """Make and prove the tasks of some pairs."""
+        with owned_folder(_CANDIDATES, self._told.out) as place:
+            made: dict[Path, tuple[RequestedReleases, PackageReleases]] = {}
+            for wanted in batch:
+                self._told.say(f"{wanted}: downloading, unpacking, comparing")
+                self._make(wanted, place, made)
+            if self._told.gate is None:
+                for folder, (wanted, pair) in made.items():
+                    self._keep(wanted, pair, folder, fail_to_pass=0)
+            elif made:
+                for proven in validate_folders(tuple(made), self._told.gate, self._follow):
+                    self._settle(*made[proven.folder], proven)
+
+    def _make(
+        self,
+        wanted: RequestedReleases,
+        place: Path,
+        made: dict[Path, tuple[RequestedReleases, PackageReleases]],
+    ) -> None:
+        told, pair = self._told, None
+        try:
+            pair = told.index.pair(wanted)
+            self._refuse_present(pair)
+            options = told.gate.options if told.gate is not None else None
+            made[write_release_task(pair, told.index, place, options)] = (wanted, pair)
+        except InputError as error:
+            self._note(
+                wanted, _imported_pair(wanted, pair, CandidateOutcome.REJECTED, error.faults)
+            )
+        except UnavailableError as error:
+            self._note(
+                wanted, _imported_pair(wanted, pair, CandidateOutcome.UNDECIDED, (str(error),))
+            )
+
+    def _refuse_present(self, pair: PackageReleases) -> None:
+        place = self._told.out / task_id_of(pair)
+        if os.path.lexists(place) and not self._told.replace:
+            raise InputError(f"{place}: is there already; give another --out, or --replace")
+
+    def _settle(
+        self, wanted: RequestedReleases, pair: PackageReleases, proven: ValidationResult
+    ) -> None:
+        if proven.good:
+            fixed = proven.proof.to_control if proven.proof is not None else 0
+            self._keep(wanted, pair, proven.folder, fail_to_pass=fixed)
+            return
+        fate = CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
+        entry = _imported_pair(wanted, pair, fate, proven.reasons)
+        self._note(wanted, entry.model_copy(update={"run": True}))
+
+    def _keep(
+        self, wanted: RequestedReleases, pair: PackageReleases, folder: Path, *, fail_to_pass: int
+    ) -> None:
+        kept = self._told.out / folder.name
+        if os.path.lexists(kept):
+            shutil.rmtree(kept)
+        folder.rename(kept)
+        entry = _imported_pair(wanted, pair, CandidateOutcome.KEPT, ())
+        found = {"task": str(kept), "fail_to_pass": fail_to_pass, "run": True}
+        self._note(wanted, entry.model_copy(update=found))
+
+    def _note(self, wanted: RequestedReleases, entry: ImportedPair) -> None:
+        self.entries[wanted] = entry
+        append_pair(self._told.out, entry)
+        said = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
+        self._told.say(f"{entry.pair}: {entry.fate.value}{said}")
+
+
+def _imported_pair(
+    wanted: RequestedReleases,
+    pair: PackageReleases | None,
+    fate: CandidateOutcome,
+    reasons: Sequence[str],
+) -> ImportedPair:
+    old = pair.old.version if pair is not None else wanted.old
+    new = pair.new.version if pair is not None else wanted.new
+    return ImportedPair(
+        package=wanted.package,
+        old=str(old) if old is not None else None,
+        new=str(new) if new is not None else None,
+        fate=fate,
+        reasons=tuple(reasons),
+    )

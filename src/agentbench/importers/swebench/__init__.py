@@ -1,0 +1,1 @@
+"""SWE-bench's instances, predictions and reports."""

@@ -1,0 +1,257 @@
+"""An instance as a task folder that is yet to be written, with its patches checked.
+
+SWE-smith's instances are reversed: its patch makes the bug, and a task's patch fixes it. The state
+that an agent starts from is the project with the bug and without the files whose tests show it; the
+hidden tests put those back.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from tempfile import NamedTemporaryFile
+
+from agentbench.core.owned_folder import owned_folder
+from agentbench.importers.swebench.environments import InstanceEnvironment
+from agentbench.importers.swebench.instance import NameKind, SwebenchInstance, name_kind
+from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.host_git import git
+from agentbench.tasks.mirror import Mirror
+from agentbench.tasks.swebench import (
+    ORIGIN_FILE,
+    SwebenchOrigin,
+    origin_json,
+    patch_bytes,
+    task_id_of,
+)
+from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
+from agentbench.tasks.writing import NewTask
+
+_CRLF_HEADER = re.compile(rb"^diff --git [^\n]*\r$", re.MULTILINE)
+_LINK_OR_SUBMODULE = re.compile(rb"^(?:new file mode|new mode) (?:120000|160000)$", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class UnsupportedPatchError(ValueError):
+    """A patch that no task may have; the text says why."""
+
+
+def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
+    """The files that a patch touches, in its order.
+
+    Raises:
+        UnsupportedPatchError: it is no git patch, makes a symlink, or leaves the repository.
+    """
+    if b"\0" in patch:
+        raise UnsupportedPatchError("bears a NUL, which no text patch can")
+    if _CRLF_HEADER.search(patch):
+        raise UnsupportedPatchError("its lines end in CRLF; give it the line ends that git wrote")
+    if _LINK_OR_SUBMODULE.search(patch):
+        raise UnsupportedPatchError("makes a symlink or a submodule; expected regular files alone")
+    paths = tuple(map(PurePosixPath, _listed_paths(patch)))
+    for path in paths:
+        _refuse_outside(path)
+    return paths
+
+
+def _listed_paths(patch: bytes) -> list[str]:
+    with NamedTemporaryFile(prefix="agentbench-patch-") as scratch:
+        scratch.write(patch)
+        scratch.flush()
+        answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
+    if not answer.ok:
+        raise UnsupportedPatchError(f"is no git patch: {answer.complaint}")
+    # Lines added, lines removed, and the path; of a file that moved the one where it is now.
+    fields = answer.stdout.decode("utf-8", "replace").split("\0")[:-1]
+    return [field.split("\t", 2)[2] for field in fields]
+
+
+def _refuse_outside(path: PurePosixPath) -> None:
+    parts = path.parts
+    if path.is_absolute() or ".." in parts:
+        raise UnsupportedPatchError(f"{str(path)!r} leaves the repository")
+    if any(part.lower() == ".git" for part in parts):
+        raise UnsupportedPatchError(f"{str(path)!r} is one of git's own files")
+    if not parts or parts[0].startswith("-") or _CONTROL.search(str(path)):
+        raise UnsupportedPatchError(f"{str(path)!r} is no plain path")
+
+
+class ReversalError(ValueError):
+    """An instance cannot be turned round; the text is what git says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReversedInstance:
+    """The parts of a task."""
+
+    files: Path  # the state with the bug, for as long as it is open
+    tests_patch: bytes
+    solution_patch: bytes
+
+
+@contextmanager
+def reverse_bug_patch(
+    patch: bytes, mirror: Mirror, test_files: Iterable[str]
+) -> Iterator[ReversedInstance]:
+    """Apply a bug to a commit, and give what mends it.
+
+    Args:
+        patch: Makes the bug.
+        mirror: Of the project; its commit is the state without the bug.
+        test_files: Those whose tests show the bug; agents do not get them.
+
+    Raises:
+        ReversalError: the patch does not fit the commit, or a file of tests is not there.
+    """
+    with owned_folder("agentbench-reversal-") as folder:
+        (folder / "objects").mkdir()
+        (folder / "repo").mkdir()
+        (folder / "patch").write_bytes(patch)
+        env = {
+            "GIT_DIR": str(mirror.path),
+            "GIT_WORK_TREE": str(folder / "repo"),
+            "GIT_INDEX_FILE": str(folder / "index"),
+            "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
+        }
+        names = sorted(set(test_files))
+        _git_output(env, "read-tree", mirror.commit)
+        for name in names:
+            _git_output(env, "rm", "--cached", "--quiet", "--", f":(literal){name}")
+        mended = _tree(env)
+        _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        buggy = _tree(env)
+        _git_output(env, "checkout-index", "--all")
+        _git_output(env, "read-tree", mirror.commit)
+        _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        yield ReversedInstance(
+            files=folder / "repo",
+            tests_patch=_diff(env, buggy, _tree(env)),
+            solution_patch=_diff(env, buggy, mended),
+        )
+
+
+def _tree(env: Mapping[str, str]) -> str:
+    return _git_output(env, "write-tree").decode().strip()
+
+
+def _diff(env: Mapping[str, str], before: str, after: str) -> bytes:
+    return _git_output(env, "diff-tree", "-p", "--binary", "--no-renames", before, after)
+
+
+def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
+    answer = git(*arguments, cwd=Path(env["GIT_DIR"]), env=env)
+    if not answer.ok:
+        raise ReversalError(answer.complaint)
+    return answer.stdout
+
+
+_TAG = "swebench"
+_MAX_TITLE_LENGTH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TaskContent:
+    """In what the two ways to make a task differ."""
+
+    repo: RepoTable
+    test_files: tuple[str, ...]
+    tests_patch: bytes
+    solution_patch: bytes
+    folders: Mapping[str, Path] = field(default_factory=dict)
+
+
+def convert_instance(
+    instance: SwebenchInstance,
+    url: str,
+    surroundings: InstanceEnvironment,
+    test_files: Iterable[PurePosixPath],
+) -> NewTask:
+    """The task of an instance whose patch mends the bug."""
+    assert instance.test_patch is not None  # only what makes the bug has none
+    parts = _TaskContent(
+        repo=RepoTable(url=url, commit=instance.base_commit),
+        test_files=tuple(map(str, test_files)),
+        tests_patch=patch_bytes(instance.test_patch),
+        solution_patch=patch_bytes(instance.patch),
+    )
+    return _new_task(instance, surroundings, parts)
+
+
+def convert_reversed_instance(
+    instance: SwebenchInstance,
+    turned: ReversedInstance,
+    surroundings: InstanceEnvironment,
+    test_files: Iterable[str],
+) -> NewTask:
+    """The task of an instance whose patch makes the bug."""
+    parts = _TaskContent(
+        repo=RepoTable(path="repo"),
+        test_files=tuple(test_files),
+        tests_patch=turned.tests_patch,
+        solution_patch=turned.solution_patch,
+        folders={"repo": turned.files},
+    )
+    return _new_task(instance, surroundings, parts)
+
+
+def _new_task(
+    instance: SwebenchInstance, surroundings: InstanceEnvironment, parts: _TaskContent
+) -> NewTask:
+    task_id = task_id_of(instance.instance_id)
+    table = TaskFile(
+        schema_version=1,
+        id=task_id,
+        title=_title(instance),
+        tags=(_TAG, instance.repo),
+        repo=parts.repo,
+        environment=surroundings.environment,
+        setup=surroundings.setup,
+        tests=_tests(instance, surroundings),
+    )
+    origin = SwebenchOrigin(
+        instance_id=instance.instance_id,
+        repo=instance.repo,
+        base_commit=instance.base_commit,
+        version=instance.version,
+        fail_to_pass=instance.fail_to_pass,
+        pass_to_pass=instance.pass_to_pass,
+        test_files=parts.test_files,
+    )
+    return NewTask(
+        id=task_id,
+        table=table,
+        instruction=instance.problem_statement or _default_instruction(instance),
+        tests_patch=parts.tests_patch,
+        solution_patch=parts.solution_patch,
+        folders=parts.folders,
+        files={**surroundings.files, ORIGIN_FILE: origin_json(origin)},
+    )
+
+
+def _tests(instance: SwebenchInstance, surroundings: InstanceEnvironment) -> PytestTable:
+    """Those whose names are ids; what the others mean is found out by running them."""
+    return surroundings.tests().model_copy(
+        update={
+            "fail_to_pass": _node_ids(instance.fail_to_pass),
+            "pass_to_pass": _node_ids(instance.pass_to_pass),
+        }
+    )
+
+
+def _node_ids(names: Iterable[str]) -> tuple[NodeId, ...]:
+    return tuple(NodeId(name) for name in names if name_kind(name) is NameKind.NODE_ID)
+
+
+def _title(instance: SwebenchInstance) -> str:
+    lines = (line.strip("#* \t") for line in instance.problem_statement.splitlines())
+    first = next((line for line in lines if line), instance.instance_id)
+    printable = "".join(char if char.isprintable() else " " for char in first)
+    title = " ".join(printable.split()) or instance.instance_id
+    return title if len(title) <= _MAX_TITLE_LENGTH else f"{title[: _MAX_TITLE_LENGTH - 1]}…"
+
+
+def _default_instruction(instance: SwebenchInstance) -> str:
+    """What an agent is told where nobody wrote a report, as in parts of SWE-smith."""
+    return f"Some tests of {instance.repo} fail. Find the bug in its code and mend it.\n"

@@ -1,0 +1,87 @@
+"""How an instance of SWE-bench is set up where no recipe and no image says so: found by trying."""
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path, PurePosixPath
+
+from agentbench.core.files import FileContent
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import GitCloneError, InputError
+from agentbench.importers.swebench.environments import InstanceEnvironment, UnknownEnvironmentError
+from agentbench.importers.swebench.importing import clone_url
+from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.tasks.fix_commit import has_tests
+from agentbench.tasks.git_history import find_commit
+from agentbench.tasks.git_trees import (
+    PatchDoesNotApplyError,
+    apply_patch_to_commit,
+    write_commit_files,
+)
+from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.task import RepoSource
+from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
+
+
+class InstanceEnvironmentFinder:
+    """Finds out by trying, once for the instances of a repository that describe it alike."""
+
+    def __init__(
+        self, environments: EnvironmentFinder, mirrors: Mirrors, *, repos: Path | None
+    ) -> None:
+        self._environments = environments
+        self._mirrors = mirrors
+        self._repos = repos
+
+    def detect(self, instance: SwebenchInstance) -> InstanceEnvironment | None:
+        """What an instance is set up in; None where it is not of the kind that can be tried.
+
+        Raises:
+            UnknownEnvironmentError: nothing that was thought of holds, or it cannot be tried.
+            UnavailableError: there is no sandbox to try it in.
+        """
+        if instance.makes_the_bug or instance.base_commit is None or not instance.test_patch:
+            return None
+        url = clone_url(instance.repo, self._repos)
+        try:
+            mirror = self._mirrors.of(RepoSource(url=url, commit=instance.base_commit))
+            on = find_commit(mirror, instance.base_commit).date.date()
+            return self._tried(instance, mirror, on)
+        except (GitCloneError, PatchDoesNotApplyError) as error:
+            raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
+        except InputError as error:
+            said = "; ".join(error.faults)
+            raise UnknownEnvironmentError(f"no set-up that was tried holds: {said}") from None
+
+    def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
+        hidden = apply_patch_to_commit((instance.test_patch or "").encode(), mirror).files
+        solution = apply_patch_to_commit(instance.patch.encode(), mirror).files
+        with owned_folder("agentbench-base-") as scratch:
+            before, after = scratch / "repo", scratch / "fixed"
+            for folder in (before, after):
+                write_commit_files(mirror, mirror.commit, folder)
+            _write_files({**solution, **hidden}, after)
+            found = self._environments.of(
+                RepositoryChange(before=before, after=after, tests=_test_files_of(hidden), on=on)
+            )
+        return InstanceEnvironment(
+            environment=found.environment, setup=found.setup, command=found.tests.command
+        )
+
+
+def _test_files_of(hidden: Mapping[PurePosixPath, FileContent | None]) -> tuple[PurePosixPath, ...]:
+    return tuple(
+        path
+        for path, file in hidden.items()
+        if file is not None and path.suffix == ".py" and has_tests(file.content)
+    )
+
+
+def _write_files(files: Mapping[PurePosixPath, FileContent | None], folder: Path) -> None:
+    for path, file in files.items():
+        place = folder / path
+        if file is None:
+            place.unlink(missing_ok=True)
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+        place.chmod(0o755 if file.executable else 0o644)

@@ -1,0 +1,322 @@
+"""What an instance is set up and tested in.
+
+By a recipe for versions of a project, by the instance's own words, or in its image.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.errors import InputError
+from agentbench.importers.swebench.instance import InstallConfig, SwebenchInstance
+from agentbench.tasks.problem import parse_pytest_command
+from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+
+_SHIPPED = "recipes.toml"
+
+
+def _command(command: str) -> str:
+    parse_pytest_command(command)
+    return command
+
+
+class InstallRecipe(Schema):
+    """How some versions of one project are set up and tested."""
+
+    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    versions: tuple[str, ...] = ()
+    """Which it is for; none: all that no earlier recipe is for."""
+    python: Annotated[str, Field(pattern=r"^3\.\d{1,2}$")] | None = None
+    apt: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*$")], ...] = ()
+    """Debian packages."""
+    pre_install: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    """Files of the repository; the first that is there is installed."""
+    packages: tuple[str, ...] = ()
+    """What pip installs before the project."""
+    install: str = "python -m pip install -e ."
+    test_command: Annotated[str, AfterValidator(_command)] = "pytest"
+    env: dict[str, str] = Field(default_factory=dict)
+    memory_mib: int | None = None
+    refuse: str = ""
+    """Why its tests cannot be judged here; nothing else of it counts then."""
+
+
+class InstallRecipes(Schema):
+    """A file of recipes."""
+
+    source: str = ""
+    """Where its facts are from."""
+    recipe: tuple[InstallRecipe, ...]
+
+
+@cache
+def shipped_recipes() -> InstallRecipes:
+    """The recipes that come with agentbench."""
+    text = (files("agentbench.importers.swebench") / _SHIPPED).read_text("utf-8")
+    return _parse_recipes(text, _SHIPPED)
+
+
+def read_recipes(path: Path) -> InstallRecipes:
+    """A user's own recipes.
+
+    Raises:
+        InputError: the file cannot be read or is none of recipes; names every fault.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected a file of recipes, cannot read it: {error}") from None
+    return _parse_recipes(text, str(path))
+
+
+def find_recipe(tables: Sequence[InstallRecipes], repo: str, version: str) -> InstallRecipe | None:
+    """The first recipe that is for a version of a project."""
+    every = (recipe for table in tables for recipe in table.recipe)
+    return next(_matching_recipes(every, repo, version), None)
+
+
+def _matching_recipes(
+    recipes: Iterable[InstallRecipe], repo: str, version: str
+) -> Iterator[InstallRecipe]:
+    return (
+        recipe
+        for recipe in recipes
+        if recipe.repo.lower() == repo.lower()
+        and (not recipe.versions or version in recipe.versions)
+    )
+
+
+def _parse_recipes(text: str, where: str) -> InstallRecipes:
+    try:
+        return InstallRecipes.model_validate(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{where}: expected TOML: {error}") from None
+    except ValidationError as error:
+        faults = [
+            f"{where}: {describe_validation_error(each, InstallRecipes)}" for each in error.errors()
+        ]
+        raise InputError(*faults) from None
+
+
+DOCKERFILE: Final = "environment/Dockerfile"
+_BASE_IMAGE = "agentbench/python"
+_SETUP_SECONDS = 1800.0
+_TEST_SECONDS = 1800.0  # what SWE-bench's own tool gives them
+_USER = "1000:1000"
+_PIP = "python -m pip install"
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+_IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
+_ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
+
+# The images hold the repository in /testbed, installed there in a way that leads to it. Its history
+# tells of the fix, so it goes; what the installation made there is copied to where agents work.
+_DATASET_IMAGE_DOCKERFILE = """\
+FROM {image}
+USER root
+RUN rm -rf /testbed/.git && mv /testbed /testbed-made && chmod -R a+rX /testbed-made \\
+    && ln -s /workspace /testbed
+ENV PATH="/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:$PATH"
+"""
+# Not `cp -n`: some versions of it fail where a file is there already.
+_COPY_INSTALLED_FILES = "tar -C /testbed-made -cf - . | tar -xf - --skip-old-files"
+
+_APT_DOCKERFILE = """\
+FROM {image}
+USER root
+RUN apt-get update && apt-get install --yes --no-install-recommends {packages} \\
+    && rm -rf /var/lib/apt/lists/*
+USER {user}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceEnvironment:
+    """Three tables of a task.toml, and the files that they name."""
+
+    environment: EnvironmentTable
+    setup: SetupTable
+    command: str = "pytest"
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def tests(self) -> PytestTable:
+        """How tests are run, without which of them decide."""
+        return PytestTable(command=self.command, timeout_s=_TEST_SECONDS)
+
+
+class UnknownEnvironmentError(ValueError):
+    """Nobody knows how an instance is set up, or it cannot be done here; the text says why."""
+
+
+EnvironmentDetector = Callable[[SwebenchInstance], InstanceEnvironment | None]
+"""Finds out what a project needs that nobody has described; None: it does not know either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSources:
+    """Where it may be written how an instance is set up, first one first."""
+
+    own: Sequence[InstallRecipes] = ()
+    image_template: str | None = None
+    shipped: Sequence[InstallRecipes] = ()
+    detect: EnvironmentDetector | None = None
+
+
+def environment_of(instance: SwebenchInstance, sources: EnvironmentSources) -> InstanceEnvironment:
+    """What an instance is set up in.
+
+    Raises:
+        UnknownEnvironmentError: no source knows, or its tests cannot be judged here.
+    """
+    try:
+        return _find_environment(instance, sources)
+    except ValidationError as error:
+        fault = describe_validation_error(error.errors()[0], EnvironmentTable)
+        raise UnknownEnvironmentError(f"its set-up makes no task: {fault}") from None
+
+
+def check_image_template(template: str) -> None:
+    """Refuse a template that names no image.
+
+    Raises:
+        ValueError: it bears an unknown placeholder, or what it gives is no image's name.
+    """
+    known = _template_names("owner__name-1", "owner/name", "registry/image:tag")
+    wrong = [name for name in _PLACEHOLDER.findall(template) if name not in known]
+    if wrong:
+        takes = ", ".join(f"{{{name}}}" for name in known)
+        raise ValueError(f"unknown placeholder {{{wrong[0]}}}; known: {takes}")
+    if not _IMAGE.fullmatch(_fill_template(template, known)):
+        raise ValueError(f"{template!r} names no image")
+
+
+def _find_environment(
+    instance: SwebenchInstance, sources: EnvironmentSources
+) -> InstanceEnvironment:
+    own = find_recipe(sources.own, instance.repo, instance.version)
+    shipped = find_recipe(sources.shipped, instance.repo, instance.version)
+    recipe = own or shipped
+    if recipe is not None and recipe.refuse:
+        raise UnknownEnvironmentError(recipe.refuse)
+    if own is not None:
+        return _by_recipe(own)
+    if sources.image_template is not None:
+        return _in_image(_image_name(instance, sources.image_template), recipe)
+    if instance.install_config is not None:
+        return _by_recipe(_recipe_of(instance.repo, instance.install_config))
+    if recipe is not None:
+        return _by_recipe(recipe)
+    if instance.own_image:
+        return _in_image(instance.own_image, None)
+    detected = sources.detect(instance) if sources.detect is not None else None
+    if detected is None:
+        version = f" {instance.version}" if instance.version else ""
+        raise UnknownEnvironmentError(
+            f"no recipe says how {instance.repo}{version} is set up; give one with --recipes, "
+            "an image with --image-template, or let it be tried out with --detect"
+        )
+    return detected
+
+
+def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
+    image = f"{_BASE_IMAGE}:{recipe.python}" if recipe.python is not None else None
+    commands = [*recipe.pre_install]
+    if recipe.packages:
+        commands.append(f"{_PIP} {' '.join(_quoted(each) for each in recipe.packages)}")
+    if recipe.requirements:
+        tests = [f"if [ -f {name} ]; then {_PIP} -r {name};" for name in recipe.requirements]
+        commands.append(f"{' el'.join(tests)} fi")
+    if recipe.install:
+        commands.append(recipe.install)
+    files = {}
+    if recipe.apt:
+        packages = " ".join(recipe.apt)
+        text = _APT_DOCKERFILE.format(
+            image=image or f"{_BASE_IMAGE}:3.11", packages=packages, user=_USER
+        )
+        files[DOCKERFILE] = text.encode()
+    return InstanceEnvironment(
+        environment=_environment(None if files else image, files, recipe),
+        setup=SetupTable(commands=tuple(commands), timeout_s=_SETUP_SECONDS),
+        command=recipe.test_command,
+        files=files,
+    )
+
+
+def _in_image(image: str, recipe: InstallRecipe | None) -> InstanceEnvironment:
+    files = {DOCKERFILE: _DATASET_IMAGE_DOCKERFILE.format(image=image).encode()}
+    return InstanceEnvironment(
+        environment=_environment(None, files, recipe),
+        setup=SetupTable(
+            commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False
+        ),
+        command=recipe.test_command if recipe is not None else "pytest",
+        files=files,
+    )
+
+
+def _environment(
+    image: str | None, files: Mapping[str, bytes], recipe: InstallRecipe | None
+) -> EnvironmentTable:
+    table = EnvironmentTable(image=image, dockerfile=DOCKERFILE if files else None)
+    if recipe is None:
+        return table
+    memory = recipe.memory_mib or table.memory_mib
+    return EnvironmentTable.model_validate(
+        {**table.model_dump(), "env": recipe.env, "memory_mib": memory}
+    )
+
+
+def _recipe_of(repo: str, told: InstallConfig) -> InstallRecipe:
+    """What SWE-rebench says of one instance; of its test command only the kind counts."""
+    if told.test_cmd and not _ANY_PYTEST.fullmatch(told.test_cmd.strip()):
+        raise UnknownEnvironmentError(
+            f"install_config.test_cmd is {told.test_cmd[:80]!r}, and agentbench judges with pytest"
+        )
+    try:
+        return InstallRecipe(
+            repo=repo,
+            python=told.python or None,
+            pre_install=told.pre_install or (),
+            packages=("pytest", *(told.pip_packages or ())),
+            install=told.install or InstallRecipe.model_fields["install"].default,
+        )
+    except ValidationError as error:
+        fault = describe_validation_error(error.errors()[0], InstallRecipe)
+        raise UnknownEnvironmentError(f"install_config: {fault}") from None
+
+
+def _image_name(instance: SwebenchInstance, template: str) -> str:
+    name = _fill_template(
+        template, _template_names(instance.instance_id, instance.repo, instance.own_image)
+    )
+    if not _IMAGE.fullmatch(name):
+        raise UnknownEnvironmentError(f"--image-template gives {name!r}, which names no image")
+    return name
+
+
+def _template_names(instance_id: str, repo: str, image: str) -> dict[str, str]:
+    """What a template may hold. Docker Hub's names of them have `_1776_` for two underscores."""
+    lowered = instance_id.lower()
+    return {
+        "instance_id": lowered,
+        "hub_id": lowered.replace("__", "_1776_"),
+        "repo": repo.lower(),
+        "image": image,
+    }
+
+
+def _fill_template(template: str, names: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: names[found[1]], template)
+
+
+def _quoted(requirement: str) -> str:
+    return requirement if re.fullmatch(r"[\w.=-]+", requirement) else f"'{requirement}'"

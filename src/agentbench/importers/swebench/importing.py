@@ -1,0 +1,259 @@
+"""Imports a file of instances as task folders; what cannot become a task is rejected."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from agentbench.errors import GitCloneError, InputError
+from agentbench.importers.swebench.conversion import (
+    ReversalError,
+    UnsupportedPatchError,
+    convert_instance,
+    convert_reversed_instance,
+    patched_files,
+    reverse_bug_patch,
+)
+from agentbench.importers.swebench.environments import (
+    EnvironmentSources,
+    InstanceEnvironment,
+    UnknownEnvironmentError,
+    environment_of,
+)
+from agentbench.importers.swebench.instance import (
+    NameKind,
+    SwebenchInstance,
+    are_node_ids,
+    instance_name,
+    name_kind,
+    parse_instance,
+)
+from agentbench.tasks.dataset_rows import DatasetRow, Rejection, read_rows
+from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.host_git import git
+from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.swebench import patch_bytes, task_id_of
+from agentbench.tasks.task import RepoSource
+from agentbench.tasks.writing import write_task
+
+_HOST = "https://github.com"
+
+
+def clone_url(repo: str, repos: Path | None) -> str:
+    """The URL of a repository `owner/name`: a folder of the user's, or else GitHub's."""
+    local = _local_clone(repo, repos) if repos is not None else None
+    return local.as_uri() if local is not None else f"{_HOST}/{repo}.git"
+
+
+def is_local(url: str) -> bool:
+    """Whether a repository can be looked at without a network."""
+    return url.startswith("file://")
+
+
+def _local_clone(repo: str, repos: Path) -> Path | None:
+    flat = repo.replace("/", "__")
+    for name in (repo, f"{repo}.git", flat, f"{flat}.git"):
+        folder = repos / name
+        if folder.is_dir():
+            return folder.resolve()
+    return None
+
+
+_PYTHON = frozenset({"", "python"})
+_OTHER_RUNNERS = frozenset({"parse_log_django"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportSelection:
+    """Which instances are taken, and what they become."""
+
+    out: Path
+    replace: bool = False
+    instances: frozenset[str] | None = None
+    """Their ids; None: all."""
+    limit: int | None = None
+    """How many are written; None: all that can be."""
+    repos: Path | None = None
+    """Where clones of repositories are."""
+    sources: EnvironmentSources = field(default_factory=EnvironmentSources)
+
+
+@dataclass(slots=True, kw_only=True)
+class SwebenchImportResult:
+    """What came of a file."""
+
+    written: list[Path] = field(default_factory=list)
+    unnamed: list[Path] = field(default_factory=list)
+    """Those of the written ones that list names that are no node ids."""
+    refused: list[Rejection] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    """The ids of all instances that were looked at."""
+
+
+class _RejectedError(Exception):
+    """One instance cannot be taken."""
+
+    def __init__(self, field_name: str, what: str) -> None:
+        super().__init__(what)
+        self.field = field_name
+
+
+def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
+    """Write a task's folder for each instance of a file that can be taken.
+
+    Raises:
+        InputError: the file cannot be read.
+        UsageError: a folder cannot be written, or the file is of an unknown kind.
+    """
+    imported = SwebenchImportResult()
+    makers = _InstanceImporter(choice, mirrors)
+    for row in _selected_rows(read_rows(path), choice, imported):
+        if choice.limit is not None and len(imported.written) >= choice.limit:
+            return imported
+        if isinstance(row, Rejection):
+            imported.refused.append(row)
+            continue
+        parsed = parse_instance(row)
+        if isinstance(parsed, tuple):
+            imported.refused.extend(parsed)
+            continue
+        try:
+            folder = makers.make(parsed)
+        except _RejectedError as error:
+            imported.refused.append(
+                Rejection(
+                    where=row.where, instance=parsed.instance_id, field=error.field, what=str(error)
+                )
+            )
+            continue
+        imported.written.append(folder)
+        if not are_node_ids((*parsed.fail_to_pass, *parsed.pass_to_pass)):
+            imported.unnamed.append(folder)
+    for name in sorted(set(choice.instances or ()) - imported.seen):
+        imported.refused.append(
+            Rejection(where=str(path), instance=name, what="the file has no such instance")
+        )
+    return imported
+
+
+def _selected_rows(
+    rows: Iterable[DatasetRow | Rejection], choice: ImportSelection, imported: SwebenchImportResult
+) -> Iterator[DatasetRow | Rejection]:
+    """Those that were asked for, each id once."""
+    taken: dict[TaskId, str] = {}
+    for row in rows:
+        name = "" if isinstance(row, Rejection) else instance_name(row.value)
+        if choice.instances is not None and name not in choice.instances:
+            if isinstance(row, Rejection):
+                yield row  # it may have been one of them
+            continue
+        imported.seen.add(name)
+        task_id = task_id_of(name)
+        if name and task_id in taken:
+            said = f"an instance of that id is at {taken[task_id]} already; each needs its own"
+            yield Rejection(where=row.where, instance=name, field="instance_id", what=said)
+            continue
+        taken[task_id] = row.where
+        yield row
+
+
+class _InstanceImporter:
+    """Makes the folder of one instance after another."""
+
+    def __init__(self, choice: ImportSelection, mirrors: Mirrors) -> None:
+        self._choice = choice
+        self._mirrors = mirrors
+
+    def make(self, instance: SwebenchInstance) -> Path:
+        """Write the folder of an instance.
+
+        Raises:
+            _RejectedError: it cannot be taken; says which field is why.
+            UsageError: its folder cannot be written.
+        """
+        _check_runner(instance)
+        place = self._choice.out / task_id_of(instance.instance_id)
+        if os.path.lexists(place) and not self._choice.replace:
+            said = f"{place} is there already; give another --out, or --replace"
+            raise _RejectedError("instance_id", said)
+        try:
+            surroundings = environment_of(instance, self._choice.sources)
+        except UnknownEnvironmentError as error:
+            raise _RejectedError("repo", str(error)) from None
+        try:
+            if instance.makes_the_bug:
+                return self._turned_round(instance, surroundings)
+            return self._as_it_is(instance, surroundings)
+        except InputError as error:
+            raise _RejectedError("", "; ".join(error.faults)) from None
+
+    def _as_it_is(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
+        assert instance.test_patch is not None  # parse_instance has seen to it
+        assert instance.base_commit is not None
+        _checked_files("patch", instance.patch)
+        test_files = _checked_files("test_patch", instance.test_patch)
+        url = clone_url(instance.repo, self._choice.repos)
+        if is_local(url):
+            mirror = self._mirror(url, instance.base_commit)
+            for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
+                _check_applies(name, patch, mirror)
+        new = convert_instance(
+            instance, url, surroundings, [p for p in test_files if p.suffix == ".py"]
+        )
+        return write_task(new, self._choice.out, replace=self._choice.replace)
+
+    def _turned_round(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
+        _checked_files("patch", instance.patch)
+        url = clone_url(instance.repo, self._choice.repos)
+        mirror = self._mirror(url, instance.base_commit or _head_of(url))
+        showing = sorted({name.partition("::")[0] for name in instance.fail_to_pass})
+        try:
+            with reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as turned:
+                new = convert_reversed_instance(instance, turned, surroundings, showing)
+                return write_task(new, self._choice.out, replace=self._choice.replace)
+        except ReversalError as error:
+            raise _RejectedError("patch", f"does not apply to the base commit: {error}") from None
+
+    def _mirror(self, url: str, commit: str) -> Mirror:
+        try:
+            mirror = self._mirrors.of(RepoSource(url=url, commit=commit))
+        except GitCloneError as error:
+            raise _RejectedError("repo", f"cannot be cloned: {error}") from None
+        if not mirror.has_commit:
+            raise _RejectedError("base_commit", f"{url} has no commit {commit}")
+        return mirror
+
+
+def _check_runner(instance: SwebenchInstance) -> None:
+    if instance.language.lower() not in _PYTHON:
+        raise _RejectedError("language", f"{instance.language!r}; agentbench judges with pytest")
+    if instance.log_parser in _OTHER_RUNNERS:
+        raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
+    for name in instance.fail_to_pass:
+        if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
+            what = f"{name[:80]!r} is no test of pytest's, and agentbench judges with pytest"
+            raise _RejectedError("FAIL_TO_PASS", what)
+
+
+def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
+    try:
+        return patched_files(patch_bytes(patch))
+    except UnsupportedPatchError as error:
+        raise _RejectedError(name, str(error)) from None
+
+
+def _check_applies(name: str, patch: str, mirror: Mirror) -> None:
+    try:
+        apply_patch_to_commit(patch_bytes(patch), mirror)
+    except PatchDoesNotApplyError as error:
+        raise _RejectedError(name, f"does not apply to the base commit: {error}") from None
+
+
+def _head_of(url: str) -> str:
+    """The commit that a clone begins with."""
+    answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), sealed=is_local(url))
+    commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
+    if not answer.ok or not commit:
+        raise _RejectedError("repo", f"cannot be cloned: {answer.complaint}")
+    return commit

@@ -1,0 +1,252 @@
+"""One instance of SWE-bench or of a relative of it, checked field by field.
+
+The relatives differ little: SWE-rebench adds `install_config` and `docker_image`, SWE-bench 5 adds
+`image`, `log_parser` and `eval_type`, SWE-Gym leaves fields out. SWE-smith is another matter: its
+`patch` makes the bug, and it has neither a test patch nor a commit.
+
+Names of tests are node ids as SWE-bench's parsers of logs made them: an id ends at its first blank,
+some parameters that are paths are shortened, and sympy's runner prints functions without a file.
+What such a name means is found out by running the tests, and comparing what each id would have
+become.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
+
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.dataset_rows import DatasetRow, Rejection
+from agentbench.tasks.swebench import task_id_of
+from agentbench.tasks.task_file import ListedId, is_task_id
+
+_LISTED_ID: TypeAdapter[NodeId] = TypeAdapter(ListedId)
+_FUNCTION = re.compile(r"[A-Za-z_]\w*")
+_UNITTEST = re.compile(r"\S+ \([\w.]+\)")
+_PATH_PARAMETER = re.compile(r"(.*?)\[(/[^/*].*/[^/]*)\]")
+
+
+class NameKind(StrEnum):
+    """What a name is."""
+
+    NODE_ID = "node id"
+    CUT = "cut"  # an id as far as its first blank, or with a shortened parameter
+    FUNCTION = "function"  # without file and class
+    UNITTEST = "unittest"  # as the runner of unittest prints it: "test_a (module.Case)"
+    OTHER = "other"  # a line of a log that was taken for a test
+
+
+def name_kind(name: str) -> NameKind:
+    """What a name of FAIL_TO_PASS or PASS_TO_PASS is."""
+    if "::" in name:
+        whole = name.count("[") <= name.count("]") and "[/" not in name
+        return NameKind.NODE_ID if whole and _can_be_listed(name) else NameKind.CUT
+    if _FUNCTION.fullmatch(name):
+        return NameKind.FUNCTION
+    return NameKind.UNITTEST if _UNITTEST.fullmatch(name) else NameKind.OTHER
+
+
+def are_node_ids(names: Iterable[str]) -> bool:
+    """Whether all of them can be listed in a task as they are."""
+    return all(name_kind(name) is NameKind.NODE_ID for name in names)
+
+
+def matching_node_ids(name: str, node_ids: Sequence[NodeId]) -> tuple[NodeId, ...]:
+    """Which of some ids would have become a name; itself alone where it is one of them."""
+    if name in node_ids:
+        return (NodeId(name),)
+    if name_kind(name) is NameKind.FUNCTION:
+        return tuple(each for each in node_ids if _function_of(each) == name)
+    return tuple(each for each in node_ids if name in _parser_outputs(each))
+
+
+def _can_be_listed(name: str) -> bool:
+    try:
+        _LISTED_ID.validate_python(name)
+    except ValidationError:
+        return False
+    return True
+
+
+def _parser_outputs(node_id: NodeId) -> set[str]:
+    """What parsers make of an id."""
+    forms = {node_id, _PATH_PARAMETER.sub(_shorten_path, node_id)}
+    return forms | {form.split(maxsplit=1)[0] for form in forms}
+
+
+def _shorten_path(found: re.Match[str]) -> str:
+    return f"{found[1]}[/{found[2].rpartition('/')[2]}]"
+
+
+def _function_of(node_id: NodeId) -> str:
+    return node_id.partition("[")[0].rpartition("::")[2]
+
+
+_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/(?!\.{1,2}$)[A-Za-z0-9._][A-Za-z0-9._-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SWESMITH_PREFIX = "swesmith/"
+_MAX_ID_LENGTH = 100
+
+
+def _check_text(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("bears a NUL, which no file of a task may")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("bears half of a surrogate pair, which is no text") from None
+    return text
+
+
+def _instance_id(text: str) -> str:
+    if not is_task_id(task_id_of(text)):
+        raise ValueError("makes no id of a task; expected it to begin with a letter or digit")
+    return text
+
+
+def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise ValueError("expected the name of a test at least, found none")
+    return names
+
+
+def _repo(name: str) -> str:
+    if not _REPO.fullmatch(name):
+        raise ValueError("is no owner/name")
+    return name
+
+
+def _commit(commit: str) -> str:
+    if not _COMMIT.fullmatch(commit):
+        raise ValueError("is no full hash of 40 hex digits")
+    return commit
+
+
+def _from_json(value: object) -> object:
+    """A value that some of the data sets hold as its JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"is no JSON: {error}") from None
+
+
+def _list_or_text(value: object) -> object:
+    found = _from_json(value)
+    if not isinstance(found, list | tuple):
+        raise ValueError(  # noqa: TRY004 - pydantic takes these for faults of the value
+            f"expected a list of names, or one as JSON text, found {type(found).__name__}"
+        )
+    return tuple(found)
+
+
+def _empty_for_none(value: object) -> object:
+    return "" if value is None else value
+
+
+Text = Annotated[str, AfterValidator(_check_text)]
+OptionalText = Annotated[Text, BeforeValidator(_empty_for_none)]
+Filled = Annotated[str, Field(min_length=1), AfterValidator(_check_text)]
+Names = Annotated[tuple[Filled, ...], BeforeValidator(_list_or_text)]
+
+
+class InstallConfig(Schema):
+    """How SWE-rebench sets an instance up; other keys of it are for its own harness."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    python: OptionalText = ""
+    pre_install: tuple[Text, ...] | None = None
+    install: OptionalText = ""
+    pip_packages: tuple[Text, ...] | None = None
+    test_cmd: OptionalText = ""
+
+
+class SwebenchInstance(Schema):
+    """The fields that a task is made of; whatever else a row has is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    instance_id: Annotated[
+        str,
+        Field(min_length=1, max_length=_MAX_ID_LENGTH),
+        AfterValidator(_check_text),
+        AfterValidator(_instance_id),
+    ]
+    repo: Annotated[str, AfterValidator(_repo)]
+    base_commit: Annotated[str, AfterValidator(_commit)] | None = None
+    patch: Filled
+    test_patch: Text | None = None
+    problem_statement: OptionalText = ""
+    version: OptionalText = ""
+    fail_to_pass: Annotated[
+        Names,
+        AfterValidator(_check_not_empty),
+        Field(validation_alias=AliasChoices("FAIL_TO_PASS", "fail_to_pass")),
+    ]
+    pass_to_pass: Annotated[
+        Names,
+        Field(validation_alias=AliasChoices("PASS_TO_PASS", "pass_to_pass")),
+    ]
+    image: OptionalText = ""
+    image_name: OptionalText = ""
+    docker_image: OptionalText = ""
+    install_config: Annotated[InstallConfig | None, BeforeValidator(_from_json)] = None
+    log_parser: OptionalText = ""
+    language: Annotated[
+        OptionalText, Field(validation_alias=AliasChoices("language", "repo_language"))
+    ] = ""
+
+    @property
+    def own_image(self) -> str:
+        """The image that the data set names; SWE-bench, SWE-smith and SWE-rebench differ in how."""
+        return self.image or self.image_name or self.docker_image
+
+    @property
+    def makes_the_bug(self) -> bool:
+        """Whether `patch` is the bug and not its fix, as in SWE-smith."""
+        return self.repo.startswith(_SWESMITH_PREFIX) and not self.test_patch
+
+
+def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:
+    """An instance, or all that is wrong with it."""
+    try:
+        instance = SwebenchInstance.model_validate(row.value)
+    except ValidationError as error:
+        faults = (describe_validation_error(each, SwebenchInstance) for each in error.errors())
+        return tuple(_rejection(row, fault) for fault in faults)
+    lacking = [] if instance.makes_the_bug else _missing_fields(instance)
+    return tuple(_rejection(row, f"{name}: is missing") for name in lacking) or instance
+
+
+def instance_name(value: Mapping[str, object]) -> str:
+    """What a row calls itself, if that is a name at all."""
+    name = value.get("instance_id")
+    return name[:_MAX_ID_LENGTH] if isinstance(name, str) else ""
+
+
+def _missing_fields(instance: SwebenchInstance) -> list[str]:
+    fields = (
+        ("base_commit", instance.base_commit),
+        ("test_patch", instance.test_patch),
+        ("problem_statement", instance.problem_statement.strip()),
+    )
+    return [name for name, value in fields if not value]
+
+
+def _rejection(row: DatasetRow, fault: str) -> Rejection:
+    field, _, what = fault.partition(": ")
+    return Rejection(where=row.where, instance=instance_name(row.value), field=field, what=what)

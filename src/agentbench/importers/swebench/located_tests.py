@@ -1,0 +1,144 @@
+"""What SWE-bench's names of tests mean that are no node ids: found out by running the tests.
+
+The reference solution is tried once, with every test of the test patch's files. A test that failed
+before it and passes after it is what a name of FAIL_TO_PASS can mean.
+"""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.errors import InputError
+from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
+from agentbench.runs.options import RunOptions
+from agentbench.runs.store.store import new_run_id
+from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.dataset_rows import Rejection
+from agentbench.tasks.loading import TASK_FILE, load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
+from agentbench.tasks.task import ControlLevel, Task
+from agentbench.tasks.writing import write_test_lists
+from agentbench.validation.task_proof import DecidingTests, deciding_tests, without_ids
+from agentbench.validation.validation_runs import FollowRun, run_to_end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedTests:
+    """The ids that an instance's names stand for."""
+
+    fail_to_pass: tuple[NodeId, ...]
+    pass_to_pass: tuple[NodeId, ...]
+    node_ids: dict[str, tuple[NodeId, ...]]
+    """Of each name that is no node id."""
+    lost: tuple[str, ...]
+    """Names of FAIL_TO_PASS that no mended test bears."""
+
+
+def write_located_tests(
+    folders: Sequence[Path], options: RunOptions, follow: FollowRun
+) -> list[Rejection]:
+    """Write down which tests the names in some tasks stand for; a task where none does is removed.
+
+    Raises:
+        UnavailableError: there is no sandbox to run them in.
+        UsageError: an option is wrong.
+    """
+    mirrors = Mirrors(options.cache_dir / "mirrors")
+    refused: list[Rejection] = []
+    known: dict[Path, tuple[Task, SwebenchOrigin]] = {}
+    for folder in folders:
+        try:
+            known[folder] = load_task(folder, mirrors=mirrors), _origin_of(folder)
+        except InputError as error:
+            refused.append(_remove_and_refuse(folder, folder.name, "; ".join(error.faults)))
+    if not known:
+        return refused
+    told = replace(
+        options,
+        agent="oracle",
+        attempts=1,
+        run_id=f"names-{new_run_id(datetime.now(UTC))}",
+        integrity_controls=ControlLevel.OFF,
+    )
+    made = run_to_end(
+        [_with_test_files(task, origin) for task, origin in known.values()], told, follow
+    )
+    for folder, (task, origin) in known.items():
+        own = made.of(task)
+        located = locate_tests(origin, deciding_tests(own))
+        if located.lost:
+            refused.append(
+                _remove_and_refuse(folder, origin.instance_id, _why_not_located(located, own))
+            )
+        else:
+            _write(folder, origin, located)
+    return refused
+
+
+def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
+    """Remove tasks whose tests are not known, where nothing is to be run."""
+    what = "lists names that are no whole node ids; what they mean shows without --no-prove"
+    return [_remove_and_refuse(folder, _origin_of(folder).instance_id, what) for folder in folders]
+
+
+def locate_tests(origin: SwebenchOrigin, found: DecidingTests) -> LocatedTests:
+    """What the names of an instance mean, going by what its tests did."""
+    node_ids: dict[str, tuple[NodeId, ...]] = {}
+    lost = []
+    for name in origin.fail_to_pass:
+        if name_kind(name) is not NameKind.NODE_ID:
+            node_ids[name] = matching_node_ids(name, found.fail_to_pass)
+            lost += [] if node_ids[name] else [name]
+    for name in origin.pass_to_pass:
+        if name_kind(name) is not NameKind.NODE_ID:
+            node_ids.setdefault(name, matching_node_ids(name, found.pass_to_pass))
+    named = origin.model_copy(update={"node_ids": node_ids})
+    fixed = _all_ids(named, origin.fail_to_pass)
+    return LocatedTests(
+        fail_to_pass=fixed,
+        pass_to_pass=tuple(n for n in _all_ids(named, origin.pass_to_pass) if n not in set(fixed)),
+        node_ids=node_ids,
+        lost=tuple(lost),
+    )
+
+
+def _all_ids(origin: SwebenchOrigin, names: Iterable[str]) -> tuple[NodeId, ...]:
+    return tuple(dict.fromkeys(node_id for name in names for node_id in origin.ids_of(name)))
+
+
+def _origin_of(folder: Path) -> SwebenchOrigin:
+    origin = read_origin(folder)
+    if origin is None:
+        raise InputError(f"{folder / ORIGIN_FILE}: is missing")
+    return origin
+
+
+def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
+    """The task as it is when every test of its test patch's files counts."""
+    problem = task.problem.model_copy(update={"test_paths": origin.test_files})
+    return without_ids(task).model_copy(update={"problem": problem})
+
+
+def _why_not_located(located: LocatedTests, records: Sequence[AttemptRecord]) -> str:
+    names = ", ".join(repr(name) for name in located.lost[:3])
+    more = f" and {len(located.lost) - 3} more" if len(located.lost) > 3 else ""
+    details = sorted({record.detail for record in records if record.detail})
+    said = f" ({'; '.join(details)})" if details else ""
+    return f"no test that the patch mends bears the name {names}{more}{said}"
+
+
+def _write(folder: Path, origin: SwebenchOrigin, located: LocatedTests) -> None:
+    write_test_lists(
+        folder / TASK_FILE, fail_to_pass=located.fail_to_pass, pass_to_pass=located.pass_to_pass
+    )
+    named = origin.model_copy(update={"node_ids": located.node_ids})
+    (folder / ORIGIN_FILE).write_bytes(origin_json(named))
+
+
+def _remove_and_refuse(folder: Path, instance: str, what: str) -> Rejection:
+    shutil.rmtree(folder)
+    return Rejection(where=str(folder), instance=instance, field="FAIL_TO_PASS", what=what)

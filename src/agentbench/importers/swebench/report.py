@@ -1,0 +1,232 @@
+"""A run in the form of SWE-bench's own reports, which leaderboards and scripts read.
+
+The keys and what they count are those of the package `swebench` 5.0 (schema_version 2), held
+against its code by a test. An attempt that the infrastructure or the task failed is an error there,
+never unresolved; so is a final test that ran out of time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from agentbench.agents.predictions import NO_PREDICTION
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core.schema import Schema
+from agentbench.report.reported_run import ReportedRun
+from agentbench.runs.store.store import RunStore
+from agentbench.scoring.evidence import AgentEnding, CaseOutcome, NodeId
+from agentbench.scoring.expectation import FAILING_OUTCOMES
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.tasks.swebench import SwebenchOrigin, read_origin
+
+_WITHOUT_ANSWER = frozenset({AgentEnding.TOOL_ERROR, AgentEnding.CRASHED})
+
+
+class InstanceOutcome(StrEnum):
+    """What became of an instance, in SWE-bench's words."""
+
+    RESOLVED = "resolved"
+    UNRESOLVED = "unresolved"
+    EMPTY_PATCH = "empty_patch"
+    ERROR = "error"
+    INCOMPLETE = "incomplete"  # there is no prediction
+
+
+class SwebenchRunReport(Schema):
+    """The report of a run; the order of its keys is that of SWE-bench's."""
+
+    total_instances: int
+    submitted_instances: int
+    completed_instances: int
+    resolved_instances: int
+    unresolved_instances: int
+    infra_failure_instances: int
+    ambiguous_failure_instances: int = 0
+    empty_patch_instances: int
+    error_instances: int
+    completed_ids: tuple[str, ...]
+    incomplete_ids: tuple[str, ...]
+    empty_patch_ids: tuple[str, ...]
+    submitted_ids: tuple[str, ...]
+    resolved_ids: tuple[str, ...]
+    unresolved_ids: tuple[str, ...]
+    infra_failure_ids: tuple[str, ...]
+    ambiguous_failure_ids: tuple[str, ...] = ()
+    failure_reasons: dict[str, str]
+    error_ids: tuple[str, ...]
+    schema_version: Literal[2] = 2
+
+
+class SuccessAndFailure(Schema):
+    """Some tests, by what became of them."""
+
+    success: tuple[str, ...] = ()
+    failure: tuple[str, ...] = ()
+
+
+class StatusOfTests(Schema):
+    """What became of the tests that decide; the last two kinds are never filled in."""
+
+    FAIL_TO_PASS: SuccessAndFailure
+    PASS_TO_PASS: SuccessAndFailure
+    FAIL_TO_FAIL: SuccessAndFailure = SuccessAndFailure()
+    PASS_TO_FAIL: SuccessAndFailure = SuccessAndFailure()
+
+
+class SwebenchInstanceReport(Schema):
+    """The report of one instance that was judged."""
+
+    patch_is_none: Literal[False] = Field(default=False, serialization_alias="patch_is_None")
+    patch_exists: Literal[True] = True
+    patch_successfully_applied: Literal[True] = True
+    resolved: bool
+    infra_failure: Literal[False] = False
+    tests_status: StatusOfTests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedInstance:
+    """A task of a run: what it was made of, and the attempt at it, if there was one."""
+
+    origin: SwebenchOrigin | None  # None: it was not made of an instance
+    task_id: str
+    record: AttemptRecord | None
+
+    @property
+    def instance_id(self) -> str:
+        """What SWE-bench calls it."""
+        return self.origin.instance_id if self.origin is not None else self.task_id
+
+    @property
+    def outcome(self) -> InstanceOutcome:
+        """What became of it."""
+        return outcome_of(self.record)
+
+
+def outcome_of(record: AttemptRecord | None) -> InstanceOutcome:
+    """What SWE-bench would call the outcome of an attempt."""
+    if record is None or (record.agent_run and record.agent_run.detail == NO_PREDICTION):
+        return InstanceOutcome.INCOMPLETE
+    if record.fault in {Fault.INFRASTRUCTURE, Fault.TASK} or _ran_out_of_time(record):
+        return InstanceOutcome.ERROR
+    if _changed_nothing(record):
+        failed = record.agent_run is not None and record.agent_run.ending in _WITHOUT_ANSWER
+        return InstanceOutcome.ERROR if failed else InstanceOutcome.EMPTY_PATCH
+    return InstanceOutcome.RESOLVED if record.resolved else InstanceOutcome.UNRESOLVED
+
+
+def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
+    """The report of a run."""
+    outcomes = [(each.instance_id, each.outcome) for each in instances]
+    ids = {
+        one: tuple(sorted(name for name, is_ in outcomes if is_ is one)) for one in InstanceOutcome
+    }
+    completed = tuple(sorted((*ids[InstanceOutcome.RESOLVED], *ids[InstanceOutcome.UNRESOLVED])))
+    submitted = tuple(
+        sorted((*completed, *ids[InstanceOutcome.EMPTY_PATCH], *ids[InstanceOutcome.ERROR]))
+    )
+    lost = {
+        each.instance_id: str(each.record.failure_reason)
+        for each in instances
+        if each.record is not None and each.record.fault is Fault.INFRASTRUCTURE
+    }
+    return SwebenchRunReport(
+        total_instances=len(instances),
+        submitted_instances=len(submitted),
+        completed_instances=len(completed),
+        resolved_instances=len(ids[InstanceOutcome.RESOLVED]),
+        unresolved_instances=len(ids[InstanceOutcome.UNRESOLVED]),
+        infra_failure_instances=len(lost),
+        empty_patch_instances=len(ids[InstanceOutcome.EMPTY_PATCH]),
+        error_instances=len(ids[InstanceOutcome.ERROR]),
+        completed_ids=completed,
+        incomplete_ids=ids[InstanceOutcome.INCOMPLETE],
+        empty_patch_ids=ids[InstanceOutcome.EMPTY_PATCH],
+        submitted_ids=submitted,
+        resolved_ids=ids[InstanceOutcome.RESOLVED],
+        unresolved_ids=ids[InstanceOutcome.UNRESOLVED],
+        infra_failure_ids=tuple(sorted(lost)),
+        failure_reasons=dict(sorted(lost.items())),
+        error_ids=ids[InstanceOutcome.ERROR],
+    )
+
+
+def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None:
+    """The report of one instance; None where it was not judged, of which SWE-bench makes none."""
+    record = instance.record
+    if record is None or instance.outcome not in {
+        InstanceOutcome.RESOLVED,
+        InstanceOutcome.UNRESOLVED,
+    }:
+        return None
+    final = {test.node_id: test.final for test in record.tests}
+    origin = instance.origin or _origin_from_listed(instance, record)
+    fixed = {name: origin.ids_of(name) for name in origin.fail_to_pass}
+    kept = {name: origin.ids_of(name) for name in origin.pass_to_pass}
+    return SwebenchInstanceReport(
+        resolved=record.resolved,
+        tests_status=StatusOfTests(
+            FAIL_TO_PASS=_success_and_failure(fixed, final, good=frozenset({CaseOutcome.PASSED})),
+            PASS_TO_PASS=_success_and_failure(
+                kept, final, good=frozenset(CaseOutcome) - FAILING_OUTCOMES
+            ),
+        ),
+    )
+
+
+def _origin_from_listed(instance: ReportedInstance, record: AttemptRecord) -> SwebenchOrigin:
+    """What a task would remember whose own ids are the names."""
+    fixed = tuple(test.node_id for test in record.tests if test.listed == "fail_to_pass")
+    kept = tuple(test.node_id for test in record.tests if test.listed == "pass_to_pass")
+    return SwebenchOrigin(
+        instance_id=instance.task_id, repo="", fail_to_pass=fixed, pass_to_pass=kept
+    )
+
+
+def _success_and_failure(
+    names: Mapping[str, tuple[NodeId, ...]],
+    final: Mapping[NodeId, CaseOutcome | None],
+    *,
+    good: frozenset[CaseOutcome],
+) -> SuccessAndFailure:
+    """A name is good when all tests that it means are; one that means none is left out."""
+    told = {name: all(final.get(one) in good for one in ids) for name, ids in names.items() if ids}
+    return SuccessAndFailure(
+        success=tuple(name for name, is_good in told.items() if is_good),
+        failure=tuple(name for name, is_good in told.items() if not is_good),
+    )
+
+
+def _changed_nothing(record: AttemptRecord) -> bool:
+    return record.patch is None or not (record.patch.files or record.patch.dropped)
+
+
+def _ran_out_of_time(record: AttemptRecord) -> bool:
+    return any(
+        failure.stage is StageName.FINAL_TEST and failure.reason is FailureReason.TIMEOUT
+        for failure in record.failures
+    )
+
+
+def reported_instances(run: ReportedRun) -> tuple[ReportedInstance, ...]:
+    """An instance for each task of a run, with its first attempt: SWE-bench knows of one.
+
+    A task whose folder is gone, or that was not imported, goes by its own id.
+
+    Raises:
+        InputError: run.json, a record or a task's swebench.json is damaged.
+    """
+    first = [number for number in run.latest if run.reading.headlines[number].attempt == 1]
+    records = {record.task_id: record for record in run.reading.records(first)}
+    return tuple(
+        ReportedInstance(
+            origin=read_origin(Path(task.folder)),
+            task_id=task.id,
+            record=records.get(task.id),
+        )
+        for task in RunStore.open(run.folder).configuration().tasks
+    )

@@ -1,0 +1,272 @@
+"""Imports Terminal-Bench's task folders: each becomes a task, or the reasons why it cannot.
+
+Its script prints what pytest says and leaves no reward; a script of ours around it reads the
+summary, as Terminal-Bench's own parser does, but for a summary without one test.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from pydantic import TypeAdapter, ValidationError
+
+from agentbench.core.schema import describe_validation_error
+from agentbench.importers.harbor.importing import ImportResult, folders_with, write_imported_task
+from agentbench.importers.task_folders import (
+    IGNORED_NAMES,
+    dockerfile_workdir,
+    read_text,
+    script_fault,
+    tree_faults,
+)
+from agentbench.importers.terminal_bench.task_yaml import (
+    ComposeService,
+    SolutionStep,
+    TerminalBenchTaskFile,
+    UnsupportedComposeError,
+    parse_terminal_bench_task_file,
+    parse_yaml,
+    single_service,
+)
+from agentbench.tasks.dataset_rows import Rejection
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task_file import TaskFile, is_task_id
+from agentbench.tasks.writing import NewTask
+
+ORIGINALS_FOLDER = "terminal-bench"
+"""The folder in a task that keeps what Terminal-Bench's had and ours has not."""
+
+_COMPOSE_FILE = "docker-compose.yaml"
+_VERIFIER_SCRIPT = "agentbench-verify.sh"
+_DEFAULT_WORKDIR = PurePosixPath("/app")  # where Terminal-Bench's own base images work
+_STEPS = TypeAdapter(tuple[SolutionStep, ...])
+_KEYS = ("C-", "M-", "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "BSpace")
+_VERIFIER_TEXT = """\
+#!/bin/sh
+# What Terminal-Bench's parser makes of the output of run-tests.sh, as a reward.
+log=/logs/verifier/run-tests.log
+TEST_DIR=/tests bash /tests/run-tests.sh > "$log" 2>&1
+cat "$log"
+awk '
+  /=+ *short test summary info *=+/ { on = 1; next }
+  on && /^(PASSED|XFAIL|SKIPPED):? / { good = 1 }
+  on && /^(FAILED|XPASS|ERROR):? / { bad = 1 }
+  END { print (good && !bad) ? 1 : 0 }
+' "$log" > /logs/verifier/reward.txt
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedTerminalBenchTask:
+    """What a folder of Terminal-Bench's becomes."""
+
+    new: NewTask
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class _FolderContents:
+    """What of a folder has been understood so far."""
+
+    form: TerminalBenchTaskFile | None = None
+    container: ComposeService | None = None
+    solution: bytes = b""
+    faults: list[Rejection] = field(default_factory=list)
+
+
+def read_terminal_bench_task(folder: Path) -> ConvertedTerminalBenchTask | list[Rejection]:
+    """Read a folder; all the reasons where it cannot be taken."""
+    found = _FolderContents(faults=list(tree_faults(folder)))
+    _read_task_yaml(folder, found)
+    _read_container(folder, found)
+    _read_solution(folder, found)
+    fault = script_fault(folder / "run-tests.sh")
+    if fault is not None:
+        found.faults.append(fault)
+    if found.faults or found.form is None or found.container is None:
+        return found.faults
+    return _convert(folder, found.form, found.container, found.solution)
+
+
+def _read_task_yaml(folder: Path, found: _FolderContents) -> None:
+    where = folder / "task.yaml"
+    text = read_text(where)
+    form = (
+        parse_terminal_bench_task_file(text, where=str(where)) if isinstance(text, str) else [text]
+    )
+    if isinstance(form, list):
+        found.faults += form
+        return
+    found.form = form
+    if form.parser_name != "pytest":
+        said = f"is {form.parser_name[:40]!r}; of its parsers pytest's alone is known here"
+        found.faults.append(Rejection(where=str(where), field="parser_name", what=said))
+    if form.run_tests_in_same_shell:
+        said = "asks for the agent's own shell; the tests run in a container of their own"
+        found.faults.append(Rejection(where=str(where), field="run_tests_in_same_shell", what=said))
+
+
+def _read_container(folder: Path, found: _FolderContents) -> None:
+    compose = folder / _COMPOSE_FILE
+    container = ComposeService()
+    if compose.exists():
+        text = read_text(compose)
+        document = parse_yaml(text, str(compose)) if isinstance(text, str) else text
+        if isinstance(document, Rejection):
+            found.faults.append(document)
+            return
+        try:
+            container = single_service(document)
+        except UnsupportedComposeError as error:
+            where, _, what = str(error).partition(": ")
+            found.faults.append(Rejection(where=str(compose), field=where, what=what))
+            return
+    found.container = container
+    if container.dockerfile is not None and not (folder / container.dockerfile).is_file():
+        found.faults.append(Rejection(where=str(folder / container.dockerfile), what="is missing"))
+
+
+def _read_solution(folder: Path, found: _FolderContents) -> None:
+    script = folder / "solution.sh"
+    if script.exists():
+        fault = script_fault(script)
+        found.faults += [fault] if fault is not None else []
+        found.solution = script.read_bytes()
+        return
+    steps = folder / "solution.yaml"
+    text = read_text(steps)
+    document = parse_yaml(text, str(steps)) if isinstance(text, str) else text
+    if isinstance(document, Rejection):
+        found.faults.append(document)
+        return
+    try:
+        found.solution = _script_of(_STEPS.validate_python(document)).encode()
+    except ValidationError as error:
+        said, _, what = describe_validation_error(error.errors()[0], SolutionStep).partition(": ")
+        found.faults.append(Rejection(where=str(steps), field=said, what=what))
+    except UnsupportedComposeError as error:
+        found.faults.append(Rejection(where=str(steps), what=str(error)))
+
+
+def _script_of(steps: tuple[SolutionStep, ...]) -> str:
+    """The lines that the keystrokes type.
+
+    Raises:
+        UnsupportedComposeError: they speak with a program, and no script can.
+    """
+    for number, step in enumerate(steps):
+        if not step.append_enter or step.command.startswith(_KEYS):
+            raise UnsupportedComposeError(
+                f"step {number + 1} types {step.command[:40]!r} into a program at a terminal; "
+                "only lines for a shell can be a script"
+            )
+    return "".join(f"{line}\n" for line in ("#!/bin/bash", *(step.command for step in steps)))
+
+
+def _convert(
+    folder: Path, form: TerminalBenchTaskFile, container: ComposeService, solution: bytes
+) -> ConvertedTerminalBenchTask | list[Rejection]:
+    name = folder.resolve().name.lower()
+    if not is_task_id(name):
+        said = f"{name[:80]!r} is no id of [a-z0-9._-]+; rename the folder"
+        return [Rejection(where=str(folder), what=said)]
+    task_id = TaskId(name)
+    try:
+        workdir = _workdir(folder, container)
+        table = TaskFile.model_validate(_values(form, container, task_id, workdir))
+    except ValueError as error:
+        faults = error.errors() if isinstance(error, ValidationError) else []
+        told = [describe_validation_error(each, TaskFile) for each in faults] or [
+            f"Dockerfile: {error}"
+        ]
+        return [Rejection(where=str(folder), what=each) for each in told]
+    judging = {f"tests/{_VERIFIER_SCRIPT}": _VERIFIER_TEXT.encode()}
+    judging["tests/run-tests.sh"] = (folder / "run-tests.sh").read_bytes()
+    new = NewTask(
+        id=task_id,
+        table=table,
+        instruction=form.instruction,
+        folders={"tests": folder / "tests"} if (folder / "tests").is_dir() else {},
+        copies=dict(_copies(folder, container)),
+        files={**judging, "solution/solution.sh": solution},
+    )
+    return ConvertedTerminalBenchTask(new=new, notes=tuple(_notes(workdir, form)))
+
+
+def _values(
+    form: TerminalBenchTaskFile, container: ComposeService, task_id: TaskId, workdir: PurePosixPath
+) -> Mapping[str, object]:
+    environment: dict[str, object] = {"env": container.env}
+    if container.dockerfile is None:
+        environment["image"] = container.image
+    else:
+        environment["dockerfile"] = f"environment/{container.dockerfile}"
+    tags = ("terminal-bench", *form.tags, form.category, form.difficulty)
+    return {
+        "schema_version": 1,
+        "id": task_id,
+        "title": task_id,
+        "tags": tuple(dict.fromkeys(tag for tag in tags if tag)),
+        "repo": {"workdir": str(workdir)},
+        "environment": environment,
+        "verifier": {
+            "command": f"sh /tests/{_VERIFIER_SCRIPT}",
+            "timeout_s": form.max_test_timeout_sec,
+        },
+        "solution": {"command": "bash /solution/solution.sh"},
+        "agent": {"timeout_s": form.max_agent_timeout_sec},
+    }
+
+
+def _copies(folder: Path, container: ComposeService) -> Iterator[tuple[str, Path]]:
+    """What the image is built of, no answer among it, and what only Terminal-Bench reads."""
+    own = {"tests", "solution.sh", "solution.yaml", "run-tests.sh", "task.yaml", _COMPOSE_FILE}
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if not path.is_file() or not IGNORED_NAMES.isdisjoint(parts):
+            continue
+        name = "/".join(parts)
+        if parts[0] not in own and container.dockerfile is not None:
+            yield f"environment/{name}", path
+        elif parts[0] != "tests":
+            yield f"{ORIGINALS_FOLDER}/{name}", path
+
+
+def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
+    """The image's working folder.
+
+    Raises:
+        ValueError: it depends on a variable.
+    """
+    if container.dockerfile is None:
+        return _DEFAULT_WORKDIR
+    text = read_text(folder / container.dockerfile)
+    return (dockerfile_workdir(text) if isinstance(text, str) else None) or _DEFAULT_WORKDIR
+
+
+def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]:
+    yield (
+        "the agent and the script run as an unprivileged user without a network ([verifier] "
+        f"network gives the script one); of what the agent leaves, files below {workdir} are judged"
+    )
+    said = {"author_name", "author_email"}
+    if unused := sorted(set(form.model_extra or {}) - said):
+        yield f"not used here: {', '.join(unused)}"
+
+
+def import_terminal_bench_folders(
+    sources: Sequence[Path], out: Path, *, replace: bool = False
+) -> ImportResult:
+    """Write the tasks of folders, and of folders of folders, below another.
+
+    Raises:
+        UsageError: a source is no folder, or there is no task in it.
+    """
+    imported = ImportResult()
+    for folder in folders_with("task.yaml", sources):
+        made = read_terminal_bench_task(folder)
+        if isinstance(made, ConvertedTerminalBenchTask):
+            write_imported_task(made.new, made.notes, folder, out, imported, replace=replace)
+        else:
+            imported.refused += made
+    return imported

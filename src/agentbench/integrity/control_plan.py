@@ -1,0 +1,297 @@
+"""The plan of control runs.
+
+Which tests expect something wrong in which run, the files that do, and what earlier runs of the
+reference solution taught.
+
+The engine that changes tests is imported where it is used: a run without controls needs none.
+"""
+
+import contextlib
+import io
+import tokenize
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from pydantic import ValidationError
+
+from agentbench.core.checksums import ChecksummedDocument
+from agentbench.core.files import write_atomically
+from agentbench.errors import InputError
+from agentbench.integrity.records import ChangedExpectation, WeakControl
+from agentbench.scoring.evidence import NodeId
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FunctionKey:
+    """A test function of the task."""
+
+    file: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFunctions:
+    """What earlier runs of the reference solution showed about functions of a task."""
+
+    uncertain: frozenset[FunctionKey] = frozenset()  # passed in spite of a changed value
+    useless: frozenset[FunctionKey] = frozenset()  # did not do what they had to in any way
+
+    def joined(self, other: "KnownFunctions") -> "KnownFunctions":
+        """Both together."""
+        return KnownFunctions(
+            uncertain=self.uncertain | other.uncertain, useless=self.useless | other.useless
+        )
+
+
+class _StoredMemory(ChecksummedDocument):
+    """The file; pairs of a test file and a function."""
+
+    uncertain: tuple[tuple[str, str], ...] = ()
+    useless: tuple[tuple[str, str], ...] = ()
+
+
+class ControlMemory:
+    """Only ever added to, and only by runs in which no agent's code takes part."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """`path` is the file; None keeps it in memory alone."""
+        self._path = path
+        self._known = KnownFunctions()
+
+    def recall(self) -> KnownFunctions:
+        """All that is known; nothing where the file is torn or damaged."""
+        if self._path is not None:
+            with contextlib.suppress(OSError, ValidationError):
+                kept = _StoredMemory.model_validate_json(self._path.read_bytes())
+                self._known = self._known.joined(
+                    KnownFunctions(uncertain=_keys(kept.uncertain), useless=_keys(kept.useless))
+                )
+        return self._known
+
+    def remember(self, known: KnownFunctions) -> None:
+        """Add to it; where two do so at once, one of them finds out again."""
+        self._known = self.recall().joined(known)
+        if self._path is None:
+            return
+        kept = _StoredMemory(
+            uncertain=_pairs(self._known.uncertain), useless=_pairs(self._known.useless)
+        )
+        with contextlib.suppress(OSError):
+            write_atomically(self._path, kept.sealed_json().encode())
+
+
+def _keys(pairs: tuple[tuple[str, str], ...]) -> frozenset[FunctionKey]:
+    return frozenset(FunctionKey(file, function) for file, function in pairs)
+
+
+def _pairs(keys: frozenset[FunctionKey]) -> tuple[tuple[str, str], ...]:
+    return tuple((key.file, key.function) for key in sorted(keys))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Partitions:
+    """Each function is in one of them; the first may be larger by one."""
+
+    first: frozenset[str]
+    second: frozenset[str]
+
+
+def _partition(functions: Iterable[str], rng: Random) -> _Partitions:
+    """Divide functions at random, the same way for the same state of `rng`."""
+    names = sorted(set(functions))
+    rng.shuffle(names)
+    middle = (len(names) + 1) // 2
+    return _Partitions(first=frozenset(names[:middle]), second=frozenset(names[middle:]))
+
+
+_FEWEST_FUNCTIONS = 8
+"""With fewer to fix, functions that are to stay passing join: one or two could be guessed."""
+_PERHAPS = 3
+"""Changes of this doubt and more are not relied on where no reference solution can confirm them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlledTests:
+    """What blind runs are made of: files of tests, and which tests in them count.
+
+    `fixed` and `kept` are node ids; a file that cannot be read as Python controls nothing.
+    """
+
+    files: Mapping[str, bytes | None]  # None: it is not there
+    fixed: tuple[NodeId, ...]
+    kept: tuple[NodeId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedControlRun:
+    """One blind run: the files, the tests that must fail and pass, and what they go by in it."""
+
+    files: Mapping[str, bytes]
+    must_fail: tuple[NodeId, ...]
+    must_pass: tuple[NodeId, ...]
+    weakly_failing: frozenset[NodeId]  # by an assertion at the end, not by a changed value
+    renamed: Mapping[NodeId, NodeId]
+    drawn: tuple[ChangedExpectation, ...]
+    weak: tuple[WeakControl, ...]
+
+    @property
+    def tests(self) -> Iterator[tuple[NodeId, Literal["fail", "pass"]]]:
+        """Every test that counts, and what it has to do."""
+        yield from ((node_id, "fail") for node_id in self.must_fail)
+        yield from ((node_id, "pass") for node_id in self.must_pass)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sources:
+    """The files that could be read, and the functions of the listed tests."""
+
+    texts: dict[str, tuple[str, str]] = field(default_factory=dict)  # text and encoding
+    functions: dict[FunctionKey, tuple[NodeId, ...]] = field(default_factory=dict)
+    weak: list[WeakControl] = field(default_factory=list)
+
+
+class ControlPlan:
+    """Draws the blind runs of one attempt; the same seed draws the same."""
+
+    def __init__(self, tests: ControlledTests, seed: int, *, certain_only: bool) -> None:
+        self._tests = tests
+        self._seed = seed
+        self._certain_only = certain_only
+        self._sources = _read_sources(tests)
+        self._sides = self._divide(Random(seed))
+
+    @property
+    def unreadable(self) -> tuple[WeakControl, ...]:
+        """The files that cannot be controlled at all."""
+        return tuple(self._sources.weak)
+
+    @property
+    def sides(self) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
+        """The functions that expect something wrong in the first and in the second run."""
+        return self._sides
+
+    def half(self, side: int, known: KnownFunctions) -> PlannedControlRun:
+        """The files of one run.
+
+        Args:
+            side: 0 or 1.
+            known: Functions that cannot be relied on, or only by a failing end.
+        """
+        wrong = self._sides[side] - known.useless
+        uncertain = wrong & known.uncertain
+        half = self._draw(wrong, uncertain, side)
+        doubtful = {FunctionKey(one.file, one.function) for one in half.drawn if _in_doubt(one)}
+        if self._certain_only and doubtful:
+            half = self._draw(wrong, uncertain | doubtful, side)
+        idle = {test for key in known.useless for test in self._tests_of(key)}
+        return replace(half, must_pass=tuple(t for t in half.must_pass if t not in idle))
+
+    def function_of(self, node_id: NodeId) -> FunctionKey | None:
+        """The function that a test belongs to, if the plan knows it."""
+        for key, tests in self._sources.functions.items():
+            if node_id in tests:
+                return key
+        return None
+
+    def _divide(self, rng: Random) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
+
+        fixed = set(self._tests.fixed)
+        found = self._sources.functions
+        chosen = {key for key, tests in found.items() if fixed.intersection(tests)}
+        spare = sorted(found.keys() - chosen)
+        missing = min(max(0, _FEWEST_FUNCTIONS - len(chosen)), len(spare))
+        names = {f"{key.file}::{key.function}": key for key in chosen}
+        names |= {f"{key.file}::{key.function}": key for key in rng.sample(spare, missing)}
+        two = _partition(names, rng)
+        first, second = ({names[name] for name in side} for side in (two.first, two.second))
+        return frozenset(first), frozenset(second)
+
+    def _draw(
+        self, wrong: Collection[FunctionKey], uncertain: Collection[FunctionKey], side: int
+    ) -> PlannedControlRun:
+        from agentbench.integrity.expectation_changes.engine import rewrite_tests
+
+        rng = Random(f"{self._seed}/{side}")
+        listed = [*self._tests.fixed, *self._tests.kept]
+        files: dict[str, bytes] = {}
+        renamed: dict[NodeId, NodeId] = {}
+        drawn: list[ChangedExpectation] = []
+        weak: list[WeakControl] = []
+        by_end: set[FunctionKey] = set()
+        harmless: set[FunctionKey] = set()
+        for file, (text, encoding) in self._sources.texts.items():
+            mutation = rewrite_tests(
+                text,
+                file,
+                [t for key in sorted(wrong) if key.file == file for t in self._tests_of(key)],
+                rng,
+                {key.function for key in uncertain if key.file == file},
+                listed=[test for test in listed if file_of(test) == file],
+            )
+            files[file] = mutation.source.encode(encoding)
+            renamed |= {NodeId(old): NodeId(new) for old, new in mutation.renamed.items()}
+            drawn += [ChangedExpectation(file=file, **one.model_dump()) for one in mutation.changed]
+            for one in mutation.weakly_controlled:
+                weak.append(WeakControl(file=file, function=one.function, reason=one.reason))
+                (by_end if one.fails else harmless).add(FunctionKey(file, one.function))
+        fails = {test for key in wrong if key not in harmless for test in self._tests_of(key)}
+        return PlannedControlRun(
+            files=files,
+            must_fail=tuple(test for test in listed if test in fails),
+            must_pass=tuple(test for test in listed if test not in fails),
+            weakly_failing=frozenset(test for key in by_end for test in self._tests_of(key)),
+            renamed=renamed,
+            drawn=tuple(drawn),
+            weak=tuple(weak),
+        )
+
+    def _tests_of(self, key: FunctionKey) -> tuple[NodeId, ...]:
+        return self._sources.functions.get(key, ())
+
+
+def _in_doubt(change: ChangedExpectation) -> bool:
+    return change.doubt >= _PERHAPS
+
+
+def file_of(node_id: NodeId) -> str:
+    """The file's part of a node id."""
+    return node_id.partition("::")[0]
+
+
+def _read_sources(tests: ControlledTests) -> _Sources:
+    from agentbench.integrity.expectation_changes.engine import functions_by_tests
+
+    found = _Sources()
+    for file, content in sorted(tests.files.items()):
+        listed = [test for test in (*tests.fixed, *tests.kept) if file_of(test) == file]
+        try:
+            text, encoding = _decoded(content, file)
+            functions = functions_by_tests(text, file, listed)
+        except InputError as error:
+            found.weak.append(WeakControl(file=file, function="*", reason=error.faults[0]))
+            continue
+        found.texts[file] = text, encoding
+        found.functions |= {
+            FunctionKey(file, name): tuple(map(NodeId, ids)) for name, ids in functions.items()
+        }
+    return found
+
+
+def _decoded(content: bytes | None, file: str) -> tuple[str, str]:
+    if content is None:
+        raise InputError(f"{file}: is in neither the repository nor the hidden tests")
+    if not file.endswith(".py"):
+        raise InputError(f"{file}: is no Python file; nothing in it can be changed")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        return content.decode(encoding), encoding
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise InputError(f"{file}: cannot be decoded: {error}") from error
+
+
+def files_of(tests: Iterable[NodeId]) -> tuple[str, ...]:
+    """The files of some tests, each once, in their order."""
+    return tuple(dict.fromkeys(map(file_of, tests)))

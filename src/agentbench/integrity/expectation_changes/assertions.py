@@ -1,0 +1,337 @@
+"""The expected values of a test function.
+
+What it asserts, and which side of a comparison is the expected one.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
+from agentbench.integrity.expectation_changes.expected_values import (
+    AllowedValues,
+    ExpectedValue,
+    NumberBound,
+)
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
+from agentbench.integrity.expectation_changes.scopes import (
+    UNCERTAIN,
+    FunctionNode,
+    name_of,
+    names_in,
+    statements,
+)
+from agentbench.integrity.expectation_changes.values import NotConstantError, Scalar, is_scalar
+from agentbench.integrity.records import ValueKind
+
+_LESS = (ast.Lt, ast.LtE)
+_GREATER = (ast.Gt, ast.GtE)
+_ARGUMENTS = 2
+"""Doubt about the arguments of a call: another one need not give another result."""
+_CLOSE = {
+    "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
+    "allclose": {"rtol": 1e-5, "atol": 1e-8},
+}
+
+
+def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Iterator[list[ExpectedValue]]:
+    """The expected values of a condition that must hold, by comparison."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for value in test.values:
+            yield from _asserted(reader, value, doubt)
+    elif isinstance(test, ast.Compare):
+        sides = [test.left, *test.comparators]
+        for op, one, other in zip(test.ops, sides, test.comparators, strict=False):
+            yield _compared(reader, (one, other), op, doubt)
+    elif isinstance(test, ast.Call):
+        yield from _asked(reader, test, doubt)
+
+
+def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[ExpectedValue]]:
+    name = name_of(call.func)
+    match call.args:
+        case [ast.GeneratorExp(elt=element)] if name == "all":
+            yield from _asserted(reader, element, doubt + 1)
+        case [one, other, *_] if name in _CLOSE:
+            tolerance = reader.tolerance(call, _CLOSE[name])
+            if tolerance is not None:
+                yield _equal(reader, (one, other), doubt, tolerance)
+        case [text] if name in ("startswith", "endswith"):
+            yield reader.leaves(text, doubt + 1, FAR)
+        case _:
+            pass
+
+
+def _compared(
+    reader: LiteralReader, sides: tuple[ast.expr, ast.expr], op: ast.cmpop, doubt: int
+) -> list[ExpectedValue]:
+    """The expected values of one comparison."""
+    left, right = sides
+    match op:
+        case ast.Eq():
+            return _equal(reader, sides, doubt)
+        case ast.Is():
+            return [v for side in sides for v in _singleton(reader, side, doubt)]
+        case ast.In():
+            return _member(reader, left, right, doubt + 1)
+        case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
+            return _bounded(reader, sides, op, doubt + 2)
+        case _:
+            return []  # what differs from one value still differs from another
+
+
+def _equal(
+    reader: LiteralReader, sides: tuple[ast.expr, ast.expr], doubt: int, distance: Distance = NEAR
+) -> list[ExpectedValue]:
+    """The values of the side that is known beforehand, of two that must be equal."""
+    left, right = sides
+    if reader.is_constant(left) and reader.is_constant(right):
+        return []
+    on_left = _apart(reader, left, right, doubt, distance)
+    on_right = _apart(reader, right, left, doubt, distance)
+    if isinstance(left, ast.Call) and not name_of(left.func)[:1].isupper():
+        on_left = [value for value in on_left if value.doubt < doubt + _ARGUMENTS]
+    least_left = min((value.doubt for value in on_left), default=doubt + 99)
+    least_right = min((value.doubt for value in on_right), default=doubt + 99)
+    return on_left if least_left < least_right else on_right
+
+
+def _apart(
+    reader: LiteralReader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
+) -> list[ExpectedValue]:
+    """The values of a side, but for those by which the other side may change with it."""
+    around = reader.around
+    values = reader.leaves(side, doubt, distance)
+    if not around.columns:
+        return values
+    own = around.function.origins(side) & around.columns.keys()
+    shared = not own.isdisjoint(names_in(other))
+    extra = UNCERTAIN if own & around.function.origins(other) else 0
+    within = around.source.span(side)
+    found = []
+    for value in values:
+        if within.start <= value.span.start <= within.end:
+            found.append(value)  # it stands here, and nowhere else
+        elif not shared:
+            found.append(replace(value, doubt=value.doubt + extra))
+    return found
+
+
+def _singleton(reader: LiteralReader, side: ast.expr, doubt: int) -> list[ExpectedValue]:
+    known = isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, bool))
+    return reader.leaves(side, doubt) if known else []
+
+
+def _member(
+    reader: LiteralReader, left: ast.expr, right: ast.expr, doubt: int
+) -> list[ExpectedValue]:
+    if reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
+        return reader.leaves(left, doubt, FAR)
+    if isinstance(left, ast.Name) and left.id in reader.around.columns:
+        return reader.leaves(left, doubt, FAR)
+    if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
+        return []
+    values: list[Scalar] = []
+    for element in right.elts:
+        try:
+            value = reader.value_of(element)
+        except NotConstantError:
+            return []
+        if not is_scalar(value) or value is None or isinstance(value, bool):
+            return []
+        values.append(value)
+    text = reader.around.source.segment(right)
+    way = AllowedValues(values=tuple(values), opening=text[0], closing=text[-1])
+    return [reader.value(right, ValueKind.CONTAINER, doubt, way)] if text[0] in "([{" else []
+
+
+def _bounded(
+    reader: LiteralReader, sides: tuple[ast.expr, ast.expr], op: ast.cmpop, doubt: int
+) -> list[ExpectedValue]:
+    for side, upper in (
+        (sides[1], isinstance(op, _LESS)),
+        (sides[0], isinstance(op, _GREATER)),
+    ):
+        if not isinstance(side, ast.Constant | ast.UnaryOp | ast.Name):
+            continue
+        try:
+            value = reader.value_of(side)
+        except NotConstantError:
+            continue
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            way = NumberBound(value=value, upper=upper)
+            return [reader.value(side, ValueKind.BOUND, doubt, way)]
+    return []
+
+
+Sites = Iterator[list[ExpectedValue]]
+
+_EQUALITY_METHODS = frozenset(
+    [
+        "assertEqual",
+        "assertEquals",
+        "assertListEqual",
+        "assertTupleEqual",
+        "assertSetEqual",
+        "assertDictEqual",
+        "assertSequenceEqual",
+        "assertMultiLineEqual",
+        "assertCountEqual",
+        "assert_equal",
+        "assert_array_equal",
+        "eq_",
+    ]
+)
+_ALMOST: Mapping[str, int] = {
+    "assertAlmostEqual": 7,
+    "assert_almost_equal": 7,
+    "assert_array_almost_equal": 6,
+}
+_COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
+    "assertIn": ast.In,
+    "assertIs": ast.Is,
+    "assertLess": ast.Lt,
+    "assertLessEqual": ast.LtE,
+    "assertGreater": ast.Gt,
+    "assertGreaterEqual": ast.GtE,
+}
+_MOCK_METHODS = frozenset(
+    [
+        "assert_called_with",
+        "assert_called_once_with",
+        "assert_any_call",
+        "assert_has_calls",
+        "assert_awaited_with",
+        "assert_awaited_once_with",
+        "assert_any_await",
+        "assert_has_awaits",
+    ]
+)
+_RAISES = frozenset(
+    ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
+)
+_CALLS_PLAINLY = 1
+"""How many positional arguments these have when they are not handed a function to call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertingHelper:
+    """A function of the same file that asserts for its callers."""
+
+    node: FunctionNode
+    bound: bool
+    """Whether it is a method, whose first parameter is not among its arguments."""
+
+
+def expected_in(
+    reader: LiteralReader, function: FunctionNode, helpers: Mapping[str, AssertingHelper]
+) -> list[ExpectedValue]:
+    """The expected values of a test function."""
+    found: list[ExpectedValue] = []
+    for number, site in enumerate(_sites(reader, function, helpers)):
+        found += [replace(value, site=number) for value in site]
+    return found
+
+
+def _sites(
+    reader: LiteralReader, function: FunctionNode, helpers: Mapping[str, AssertingHelper]
+) -> Sites:
+    for statement, doubt in statements(function.body):
+        match statement:
+            case ast.Assert(test=test):
+                yield from _asserted(reader, test, doubt)
+            case (
+                ast.Expr(value=ast.Call() as call)
+                | ast.Expr(value=ast.Await(value=ast.Call() as call))
+            ):
+                yield from _called(reader, call, doubt)
+                yield from _helped(reader, call, doubt, helpers)
+            case ast.With(items=items) | ast.AsyncWith(items=items):
+                for item in items:
+                    if isinstance(item.context_expr, ast.Call):
+                        yield from _raised(reader, item.context_expr, doubt)
+            case _:
+                pass
+
+
+def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
+    name = name_of(call.func)
+    if name in _MOCK_METHODS:
+        for node in (*call.args, *(keyword.value for keyword in call.keywords)):
+            yield reader.leaves(node, doubt)
+    elif name in _RAISES:
+        yield from _raised(reader, call, doubt)
+    elif len(call.args) > 1:
+        yield _of_two(reader, call, doubt)
+
+
+def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedValue]:
+    name, (one, other) = name_of(call.func), call.args[:2]
+    if name in _EQUALITY_METHODS:
+        return _equal(reader, (one, other), doubt)
+    if name in _COMPARING_METHODS:
+        return _compared(reader, (one, other), _COMPARING_METHODS[name](), doubt)
+    if name == "assertRegex":
+        return reader.patterns(other, doubt)
+    distance = _almost(reader, call)
+    return _equal(reader, (one, other), doubt, distance) if distance is not None else []
+
+
+def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
+    """How near an assertion of closeness wants two values to be; `None` if it is none."""
+    name = name_of(call.func)
+    if name == "assert_allclose":
+        return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})
+    if name not in _ALMOST:
+        return None
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    third = call.args[2] if len(call.args) > 2 else ast.Constant(_ALMOST[name])
+    places = named.get("delta", named.get("places", named.get("decimal", third)))
+    try:
+        value = reader.value_of(places)
+    except NotConstantError:
+        return None
+    if not isinstance(value, int | float):
+        return None
+    return Distance(absolute=value if "delta" in named else 1.5 * 10**-value)
+
+
+def _raised(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
+    name = name_of(call.func)
+    if name not in _RAISES or not call.args:
+        return
+    yield reader.errors(call.args[0], doubt)
+    if name.endswith("Regex") and len(call.args) > _CALLS_PLAINLY:
+        yield reader.patterns(call.args[1], doubt)
+    for keyword in call.keywords:
+        if keyword.arg == "match" and len(call.args) == _CALLS_PLAINLY:
+            yield reader.patterns(keyword.value, doubt)
+
+
+def _helped(
+    reader: LiteralReader, call: ast.Call, doubt: int, helpers: Mapping[str, AssertingHelper]
+) -> Sites:
+    helper = helpers.get(name_of(call.func))
+    if helper is None or isinstance(call.func, ast.Attribute) != helper.bound:
+        return
+    parameters = [argument.arg for argument in helper.node.args.args[helper.bound :]]
+    given = dict(zip(parameters, call.args, strict=False))
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    for statement, inner in statements(helper.node.body):
+        test = statement.test if isinstance(statement, ast.Assert) else None
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
+            sides = test.left, test.comparators[0]
+            yield _passed_on(reader, sides, given, doubt + inner + 1)
+
+
+def _passed_on(
+    reader: LiteralReader,
+    sides: tuple[ast.expr, ast.expr],
+    given: Mapping[str, ast.expr],
+    doubt: int,
+) -> list[ExpectedValue]:
+    left, right = (given.get(side.id) if isinstance(side, ast.Name) else None for side in sides)
+    if left is not None and right is not None:
+        return _equal(reader, (left, right), doubt)
+    only = left if left is not None else right
+    return reader.leaves(only, doubt) if only is not None else []

@@ -1,0 +1,264 @@
+"""Hides what the text of a test file tells.
+
+Constants become expressions, comments, docstrings and messages lose their text.
+"""
+
+import ast
+import re
+import tokenize
+from collections.abc import Iterator
+from random import Random
+
+from agentbench.errors import InputError
+from agentbench.integrity.expectation_changes.functions import functions_of
+from agentbench.integrity.expectation_changes.scopes import FunctionNode
+from agentbench.integrity.expectation_changes.source_text import (
+    SourceEdit,
+    SourceSpan,
+    SourceText,
+    apply_edits,
+    edit_keeping_lines,
+)
+from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar, is_scalar
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LONGEST_TURNED = 60
+_MOST_BITS = 1024  # Python refuses to write or read integers of more than 4,300 digits
+
+
+def disguise(value: Scalar, rng: Random) -> str | None:
+    """Write a constant as another expression, in brackets; `None` where it is best left alone."""
+    match value:
+        case bool():
+            return _truth(value, rng)
+        case int() | float() | complex():
+            return _number(value, rng)
+        case str():
+            return _disguised_text(value, rng)
+        case bytes():
+            return _disguised_bytes(value, rng)
+        case None:
+            number = rng.randrange(2, 90)
+            return rng.choice((f"((None, {number})[0])", f"(({number}, None)[1])"))
+
+
+def write_disguised(value: LiteralValue, rng: Random) -> str | None:
+    """Write a value, the constants within it disguised; `None` where one cannot be written."""
+    match value:
+        case dict():
+            return _joined("{}", [_pair(key, item, rng) for key, item in value.items()])
+        case set():
+            ordered = sorted(value, key=repr)  # the order of a set differs between processes
+            return (
+                _joined("{}", [write_disguised(item, rng) for item in ordered])
+                if value
+                else "(set())"
+            )
+        case list():
+            return _joined("[]", [write_disguised(item, rng) for item in value])
+        case tuple():
+            return _joined("()", [write_disguised(item, rng) for item in value])
+        case complex() if isinstance(value, complex):
+            return f"({value!r})"
+        case _:
+            return disguise(value, rng)
+
+
+def _pair(key: LiteralValue, item: LiteralValue, rng: Random) -> str | None:
+    written, of = write_disguised(key, rng), write_disguised(item, rng)
+    return None if written is None or of is None else f"{written}: {of}"
+
+
+def _joined(brackets: str, items: list[str | None]) -> str | None:
+    if None in items:
+        return None
+    return brackets[0] + "".join(f"{item}, " for item in items) + brackets[1]
+
+
+def _truth(value: bool, rng: Random) -> str:  # noqa: FBT001 (it is a datum, not a switch)
+    low, high = sorted(rng.sample(range(2, 90), 2))
+    if value:
+        return rng.choice((f"({low} < {high})", f"({high} > {low})", f"({low} != {high})"))
+    return rng.choice((f"({low} > {high})", f"({high} < {low})", f"({low} == {high})"))
+
+
+def _number(value: complex, rng: Random) -> str | None:
+    if isinstance(value, float):
+        return _real(value, rng)
+    if isinstance(value, int) and value.bit_length() <= _MOST_BITS:
+        return _integer(value, rng)
+    return None
+
+
+def _integer(value: int, rng: Random) -> str:
+    step = rng.randrange(2, 90)
+    sum_of, difference = f"({value - step} + {step})", f"({value + step} - {step})"
+    return rng.choice((sum_of, difference, difference, f"({value ^ step} ^ {step})"))
+
+
+def _real(value: float, rng: Random) -> str | None:
+    for step in rng.sample((0.25, 0.5, 0.75, 1.0, 1.5, 2.25, 3.5, 4.0, 6.75, 8.5), 4):
+        for written, equal in (
+            (f"({value + step!r} - {step!r})", (value + step) - step),
+            (f"({value - step!r} + {step!r})", (value - step) + step),
+        ):
+            if _same_real(value, equal):
+                return written
+    doubled = value * 2
+    return f"({doubled!r} / 2)" if _same_real(value, doubled / 2) else None
+
+
+def _same_real(one: float, other: float) -> bool:
+    return one.hex() == other.hex()  # unlike ==, it tells 0.0 from -0.0
+
+
+def _disguised_text(value: str, rng: Random) -> str:
+    if len(value) < 2:
+        return f"({rng.choice(_LETTERS) + value!a}[1:])"
+    if len(value) <= _LONGEST_TURNED and rng.random() < 0.3:
+        return f"({value[::-1]!a}[::-1])"
+    cut = rng.randrange(1, len(value))
+    return f"({value[:cut]!a} + {value[cut:]!a})"
+
+
+def _disguised_bytes(value: bytes, rng: Random) -> str:
+    if len(value) < 2:
+        return f"({rng.choice(_LETTERS).encode() + value!r}[1:])"
+    if len(value) <= _LONGEST_TURNED and rng.random() < 0.3:
+        return f"({value[::-1]!r}[::-1])"
+    cut = rng.randrange(1, len(value))
+    return f"({value[:cut]!r} + {value[cut:]!r})"
+
+
+# Newer than Python 3.11: t-strings, `type X = ...` and the parameters of generic functions.
+_NEWER = tuple(
+    getattr(ast, name) for name in ("TemplateStr", "TypeAlias", "type_param") if hasattr(ast, name)
+)
+_SKIPPED_NODES: tuple[type[ast.AST], ...] = (ast.JoinedStr, ast.pattern, ast.Import, *_NEWER)
+_ANNOTATIONS = frozenset({"annotation", "returns", "type_params"})
+
+
+def disguised_constants(source: SourceText, rng: Random) -> list[SourceEdit]:
+    """Edits that write every constant as an expression, where only its value counts."""
+    edits: list[SourceEdit] = []
+    for node in _constants(source.tree):
+        text = disguise(node.value, rng) if is_scalar(node.value) else None
+        if text is not None:
+            edits.append(edit_keeping_lines(source, source.span(node), text))
+    return edits
+
+
+def _constants(root: ast.AST) -> Iterator[ast.Constant]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Constant):
+            yield node
+        else:
+            waiting += _child_nodes(node)
+
+
+def _child_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, _SKIPPED_NODES) or _is_bare_text(node):
+        return
+    alone = _compared_by_identity(node)
+    for name, part in ast.iter_fields(node):
+        if name in _ANNOTATIONS:
+            continue
+        for child in part if isinstance(part, list) else [part]:
+            if isinstance(child, ast.AST) and child not in alone:
+                yield child
+
+
+def _is_bare_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
+    """Numbers and texts of which `is` asks whether they are one object."""
+    if not isinstance(node, ast.Compare):
+        return []
+    if not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+        return []
+    sides = [node.left, *node.comparators]
+    return [
+        side
+        for side in sides
+        if isinstance(side, ast.Constant) and not isinstance(side.value, bool | None)
+    ]
+
+
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
+_NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
+
+
+def without_comments(source: SourceText) -> str:
+    """The text with nothing but `#` of each comment, and all code in its place.
+
+    Raises:
+        InputError: The text cannot be taken apart.
+    """
+    kept = _read_by_the_interpreter(source)
+    return apply_edits(
+        source.text,
+        [SourceEdit(span=span, text="#") for line, span in _comments(source) if line not in kept],
+    )
+
+
+def _comments(source: SourceText) -> Iterator[tuple[int, SourceSpan]]:
+    lines = (f"{source.line(number)}\n" for number in range(1, source.line_count + 1))
+    try:
+        for token in tokenize.generate_tokens(lambda: next(lines, "")):
+            if token.type == tokenize.COMMENT:
+                line, column = token.start
+                start = source.line_start(line) + column
+                yield line, SourceSpan(start, start + len(token.string))
+    except (tokenize.TokenError, SyntaxError) as error:
+        raise InputError(
+            f"{source.path}: its comments cannot be told: {error}; give valid Python"
+        ) from error
+
+
+def _read_by_the_interpreter(source: SourceText) -> set[int]:
+    """The lines with a shebang or the file's encoding, if it has any."""
+    first = source.line(1)
+    kept = {1} if first.startswith("#!") or _COOKIE.match(first) else set()
+    if source.line_count > 1 and _NO_CODE.match(first) and _COOKIE.match(source.line(2)):
+        kept.add(2)
+    return kept
+
+
+_READS_DOCSTRINGS = ("__doc__", "getdoc")
+_READS_MESSAGES = ("AssertionError",)
+_EXAMPLE = ">>>"  # of a doctest, which is code
+
+
+def without_prose(source: SourceText) -> str:
+    """The text with empty docstrings and messages in its tests, unless the file reads such itself.
+
+    Every line stays where it is.
+    """
+    functions = functions_of(source.tree).functions.values()
+    tests = [found.node for found in functions if found.looks_like_a_test]
+    told: list[ast.expr] = []
+    if not any(word in source.text for word in _READS_DOCSTRINGS):
+        told += [text for test in tests for text in _docstring(test)]
+    if not any(word in source.text for word in _READS_MESSAGES):
+        told += [message for test in tests for message in _assertion_messages(test)]
+    return apply_edits(
+        source.text, [edit_keeping_lines(source, source.span(it), '("")') for it in told]
+    )
+
+
+def _docstring(test: FunctionNode) -> Iterator[ast.expr]:
+    match test.body[0]:
+        case ast.Expr(value=ast.Constant(value=str() as text) as node) if _EXAMPLE not in text:
+            yield node
+        case _:
+            pass
+
+
+def _assertion_messages(test: FunctionNode) -> Iterator[ast.expr]:
+    for node in ast.walk(test):
+        if isinstance(node, ast.Assert) and node.msg is not None:
+            yield node.msg

@@ -1,0 +1,345 @@
+"""Makes selected tests of a file expect something else, and disguises the whole file."""
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from agentbench.integrity.expectation_changes.disguise import (
+    disguised_constants,
+    without_comments,
+    without_prose,
+    write_disguised,
+)
+from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
+from agentbench.integrity.expectation_changes.functions import SelectedFunction
+from agentbench.integrity.expectation_changes.opaque_ids import OpaqueIds, opaque_ids
+from agentbench.integrity.expectation_changes.other_values import other_value
+from agentbench.integrity.expectation_changes.parsed_file import (
+    ParsedFile,
+    ParsedFunction,
+    parse_file,
+)
+from agentbench.integrity.expectation_changes.scopes import UNCERTAIN, FunctionNode, own_nodes
+from agentbench.integrity.expectation_changes.source_text import (
+    SourceEdit,
+    SourceSpan,
+    SourceText,
+    apply_edits,
+    edit_keeping_lines,
+    parse_source,
+)
+from agentbench.integrity.records import (
+    ChangedValue,
+    ControlledFunction,
+    ExpectedValueRecord,
+    RewrittenTestFile,
+    UncontrolledFunction,
+)
+
+if TYPE_CHECKING:
+    from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedChange:
+    """An expected value and what takes its place."""
+
+    value: ExpectedValue
+    new: Replacement
+
+
+def select_changes(
+    function: ParsedFunction, cases: Sequence[str | None], rng: Random
+) -> tuple[SelectedChange, ...]:
+    """One value of the function, or one of each set of parameters that is selected.
+
+    Empty if there is none that makes every selected test fail.
+    """
+    whole = [value for value in function.values if value.row is None]
+    for groups in sorted(_by_row(function, cases), key=_doubt):
+        if _doubt(groups) < UNCERTAIN or not whole:
+            chosen = [_one_of(group, rng) for group in groups]
+            if None not in chosen:
+                return tuple(one for one in chosen if one is not None)
+    one = _one_of(whole, rng)
+    return (one,) if one is not None else ()
+
+
+def _by_row(
+    function: ParsedFunction, cases: Sequence[str | None]
+) -> Iterator[list[list[ExpectedValue]]]:
+    """For each table, the values of the rows that the selected tests are about, if all have one."""
+    values: dict[tuple[int, int], list[ExpectedValue]] = {}
+    for value in function.values:
+        if value.row is not None:
+            values.setdefault((value.row.table, value.row.index), []).append(value)
+    for number, table in enumerate(function.tables):
+        groups = [values.get((number, row), []) for row in table.rows_of(cases)]
+        if groups and all(groups):
+            yield groups
+
+
+def _doubt(groups: list[list[ExpectedValue]]) -> int:
+    return max(min(value.doubt for value in group) for group in groups)
+
+
+def _one_of(values: Sequence[ExpectedValue], rng: Random) -> SelectedChange | None:
+    """A value of a random assertion, from those that are most certain to be looked at."""
+    for doubt in sorted({value.doubt for value in values}):
+        certain = [value for value in values if value.doubt == doubt]
+        sites = sorted({value.site for value in certain})
+        for site in rng.sample(sites, len(sites)):
+            at_site = [value for value in certain if value.site == site]
+            for value in rng.sample(at_site, len(at_site)):
+                new = value.way.changed(rng)
+                if new is not None:
+                    return SelectedChange(value=value, new=new)
+    return None
+
+
+_COMPOUND = (
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar,
+    ast.Match, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
+)  # fmt: skip
+
+
+def can_end_with_assertion(function: FunctionNode) -> bool:
+    """Whether an assertion at its end is run: a generator's is not, as nobody asks for it."""
+    return not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function.body))
+
+
+def final_assertion(
+    source: SourceText, function: FunctionNode, rng: Random, *, fails: bool
+) -> list[SourceEdit]:
+    """An assertion wherever a test ends, before each `return` and after its last statement."""
+    edits: list[SourceEdit] = []
+    for node in own_nodes(function.body):
+        if isinstance(node, ast.Return):
+            at = source.span(node).start
+            edits.append(
+                SourceEdit(
+                    span=SourceSpan(at, at), text=f"{_equality_assertion(rng, fails=fails)}; "
+                )
+            )
+    last = function.body[-1]
+    if isinstance(last, ast.Return):
+        return edits
+    at = source.span(last).end
+    text = f"; {_equality_assertion(rng, fails=fails)}"
+    if isinstance(last, _COMPOUND):
+        text = source.line_end(last.lineno) + _indentation(source, function) + text[2:]
+    return [*edits, SourceEdit(span=SourceSpan(at, at), text=text)]
+
+
+def _equality_assertion(rng: Random, *, fails: bool) -> str:
+    value = rng.choice((rng.randrange(40), "".join(rng.sample("aeilnorst", 5))))
+    other = other_value(value, rng) if fails else value
+    return f"assert {write_disguised(value, rng)} == {write_disguised(other, rng)}"
+
+
+def _indentation(source: SourceText, function: FunctionNode) -> str:
+    first = source.span(function.body[0]).start
+    before = source.text[:first]
+    return before[len(before.rstrip(" \t\f")) :]
+
+
+_DISGUISED_RANK, _CHANGED_RANK = 1, 2
+_NO_VALUE = "it compares with no value that could be changed with certainty"
+_NONE_FOR_ALL = "no value decides all of its selected cases without giving them other ids"
+_UNCERTAIN = "it passed, or could have, in spite of a changed value"
+_NOT_HERE = "the file does not define it"
+_GENERATOR = "it is a generator, in which an assertion at the end is not reached"
+
+
+def expected_values(source: str, path: str) -> tuple[ControlledFunction, ...]:
+    """What each test function of a file expects, and where nothing can be changed, why.
+
+    Raises:
+        InputError: The text is no Python that this interpreter can compile.
+    """
+    file = parse_file(source, path)
+    return tuple(
+        ControlledFunction(
+            function=function.name,
+            values=tuple(describe_value(value) for value in function.values),
+            reason=None if function.values else _NO_VALUE,
+        )
+        for function in _test_functions(file, {}).values()
+    )
+
+
+def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Node ids of a file by the function that they are controlled with, for `halves`.
+
+    Raises:
+        InputError: The text is no Python that this interpreter can compile.
+    """
+    selected = parse_file(source, path).functions.select(tests)
+    return {name: found.tests for name, found in selected.items()}
+
+
+def rewrite_tests(
+    source: str,
+    path: str,
+    tests: Iterable[str],
+    rng: Random,
+    uncertain: Collection[str] = (),
+    *,
+    listed: Iterable[str] | None = None,
+) -> RewrittenTestFile:
+    """Make selected tests expect something else, and disguise every constant of the file.
+
+    Args:
+        source: The text of the file.
+        path: Its path, for messages and the record.
+        tests: Node ids of tests in it. A function of which one test is selected has one
+            expected value changed; one of each selected set of parameters if they decide it.
+        rng: The only source of chance: the same state gives the same text.
+        uncertain: Functions that code which is right was seen to pass in spite of a change.
+            They get an assertion at their end that fails.
+        listed: Node ids of tests in it that are to be found again, in a run that must not tell
+            what it expects: comments, docstrings and messages lose their text, and rows get
+            random ids where `renamed` can say for all listed tests of a function what they are
+            called then. The functions that keep theirs are in `visible_ids`.
+
+    Raises:
+        InputError: The text is no Python that this interpreter can compile.
+    """
+    tests = list(tests)
+    file = _read(source, path, blind=listed is not None)
+    selected = file.functions.select(tests)
+    functions = _test_functions(file, selected)
+    chosen = {
+        name: () if name in uncertain else select_changes(functions[name], found.cases, rng)
+        for name, found in selected.items()
+    }
+    weak = tuple(
+        _uncontrolled(functions[name], uncertain) for name, found in chosen.items() if not found
+    )
+    edits = [
+        *disguised_constants(file.source, rng),
+        *_disguised_values(file, functions.values(), rng),
+        *(edit for found in chosen.values() for edit in _changes(file, found)),
+        *(_final_assertions(file, functions.values(), weak, rng) if weak else ()),
+    ]
+    ids = OpaqueIds()
+    if listed is not None:
+        ids = opaque_ids(file, functions.values(), {*tests, *listed}, rng)
+    edits += _written_ids(one for name, one in functions.items() if name not in ids.functions)
+    return RewrittenTestFile(
+        path=path,
+        source=apply_edits(file.source.text, [*edits, *ids.edits]),
+        changed=tuple(
+            describe_change(name, one.value, one.new)
+            for name, found in chosen.items()
+            for one in found
+        ),
+        weakly_controlled=weak,
+        renamed=ids.renamed,
+        visible_ids=tuple(sorted(ids.visible)),
+    )
+
+
+def _read(source: str, path: str, *, blind: bool) -> ParsedFile:
+    if blind:
+        source = without_comments(parse_source(source, path))
+        source = without_prose(parse_source(source, path))
+    return parse_file(source, path)
+
+
+def _test_functions(
+    file: ParsedFile, selected: Mapping[str, SelectedFunction]
+) -> dict[str, ParsedFunction]:
+    found = {
+        name: file.read(function)
+        for name, function in file.functions.functions.items()
+        if function.looks_like_a_test and name not in selected
+    }
+    return found | {name: file.read_selected(name, one) for name, one in selected.items()}
+
+
+def _disguised_values(
+    file: ParsedFile, functions: Iterable[ParsedFunction], rng: Random
+) -> Iterator[SourceEdit]:
+    for function in functions:
+        for value in function.values:
+            text = value.way.kept(rng)
+            if text is not None:
+                yield edit_keeping_lines(file.source, value.span, text, rank=_DISGUISED_RANK)
+
+
+def _written_ids(functions: Iterable[ParsedFunction]) -> Iterator[SourceEdit]:
+    for function in functions:
+        for table in function.tables:
+            yield from table.edits()
+
+
+def _changes(file: ParsedFile, chosen: Iterable[SelectedChange]) -> Iterator[SourceEdit]:
+    for one in chosen:
+        span = one.value.span
+        if span.start == span.end or not one.new.text.strip() or one.new.text[-1:] not in ")]}":
+            yield SourceEdit(span=span, text=one.new.text, rank=_CHANGED_RANK)
+        else:
+            yield edit_keeping_lines(file.source, span, one.new.text, rank=_CHANGED_RANK)
+
+
+def _uncontrolled(function: ParsedFunction, uncertain: Collection[str]) -> UncontrolledFunction:
+    fails, reason = True, _NO_VALUE
+    if function.node is None:
+        fails, reason = False, _NOT_HERE
+    elif not can_end_with_assertion(function.node):
+        fails, reason = False, _GENERATOR
+    elif function.name in uncertain:
+        reason = _UNCERTAIN
+    elif function.values:
+        reason = _NONE_FOR_ALL
+    return UncontrolledFunction(function=function.name, reason=reason, fails=fails)
+
+
+def _final_assertions(
+    file: ParsedFile,
+    functions: Iterable[ParsedFunction],
+    weak: Iterable[UncontrolledFunction],
+    rng: Random,
+) -> Iterator[SourceEdit]:
+    """An assertion at the end of every function, as one in the weak ones alone would show."""
+    failing = {one.function for one in weak}
+    for function in functions:
+        if function.node is not None and can_end_with_assertion(function.node):
+            fails = function.name in failing
+            yield from final_assertion(file.source, function.node, rng, fails=fails)
+
+
+_LONGEST_TEXT = 200
+
+
+def describe_value(value: "ExpectedValue") -> ExpectedValueRecord:
+    """An expected value as it is kept in records."""
+    return ExpectedValueRecord(
+        line=value.line,
+        kind=value.kind,
+        original=shorten(value.original),
+        doubt=value.doubt,
+        row=value.row.index if value.row is not None else None,
+    )
+
+
+def describe_change(function: str, value: "ExpectedValue", new: "Replacement") -> ChangedValue:
+    """A change as it is kept in records."""
+    return ChangedValue(
+        function=function,
+        line=value.line,
+        kind=value.kind,
+        original=shorten(value.original),
+        replacement=shorten(new.shown),
+        doubt=value.doubt,
+        row=value.row.index if value.row is not None else None,
+    )
+
+
+def shorten(text: str) -> str:
+    """The beginning of a text, without what could disturb a terminal or no file could hold."""
+    plain = text if text.isprintable() else ascii(text)[1:-1]
+    return plain if len(plain) <= _LONGEST_TEXT else plain[: _LONGEST_TEXT - 1] + "…"

@@ -1,0 +1,308 @@
+"""The values in an expression that a test compares with, each with a way to change it."""
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from agentbench.integrity.expectation_changes.expected_values import (
+    EMPTY_CALLS,
+    EMPTY_DICT,
+    AddedElement,
+    ConstantValue,
+    ContainerElement,
+    ExpectedError,
+    ExpectedPattern,
+    ExpectedValue,
+    FormattedText,
+    ParameterRow,
+    RemovedElement,
+    ValueRewriter,
+    with_added_element,
+    with_first_element,
+    without_element,
+)
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
+from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
+from agentbench.integrity.expectation_changes.source_text import SourceText
+from agentbench.integrity.expectation_changes.values import (
+    LiteralValue,
+    Names,
+    NotConstantError,
+    Scalar,
+    evaluate,
+    is_scalar,
+)
+from agentbench.integrity.records import ValueKind
+
+_LONGEST_COPY = 2_000
+_PURE = frozenset(
+    [
+        "set",
+        "frozenset",
+        "list",
+        "tuple",
+        "dict",
+        "sorted",
+        "Counter",
+        "OrderedDict",
+        "deque",
+        "approx",
+        "str",
+        "int",
+        "float",
+        "bytes",
+        "bytearray",
+        "Decimal",
+        "Fraction",
+        "array",
+        "Series",
+        "Path",
+        "PurePath",
+        "PurePosixPath",
+        "timedelta",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterColumn:
+    """What a parameter or a loop's variable is in each round: an expression of the file."""
+
+    cells: tuple[tuple[ParameterRow | None, ast.expr], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionContext:
+    """What has to be known about a test function to read an expression of it."""
+
+    source: SourceText
+    module: NameScope
+    function: NameScope
+    columns: Mapping[str, ParameterColumn]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralReader:
+    """Reads expected expressions of one function."""
+
+    around: FunctionContext
+    names: Names
+    """What stands for one value for ever."""
+
+    def leaves(self, node: ast.expr, doubt: int, distance: Distance = NEAR) -> list[ExpectedValue]:
+        """All values in an expression that can be changed so that it is worth something else."""
+        return list(self._leaves(node, doubt, distance))
+
+    def value_of(self, node: ast.expr) -> LiteralValue:
+        """The value of an expression of constants.
+
+        Raises:
+            NotConstantError: It is none.
+        """
+        return evaluate(node, self.names)
+
+    def is_constant(self, node: ast.expr) -> bool:
+        """Whether the value of an expression is known without running it."""
+        try:
+            self.value_of(node)
+        except NotConstantError:
+            return False
+        return True
+
+    def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
+        """The exception type that is expected, or one for each round."""
+        if isinstance(node, ast.Name) and node.id in self.around.columns:
+            return [
+                replace(value, row=row)
+                for row, cell in self.around.columns[node.id].cells
+                for value in self.errors(cell, doubt)
+            ]
+        types = node.elts if isinstance(node, ast.Tuple) else [node]
+        names = tuple(name_of(one) for one in types)
+        if not names or "" in names or set(names) & set(self.around.function.bound):
+            return []
+        return [self.value(node, ValueKind.ERROR, doubt, ExpectedError(names=names))]
+
+    def patterns(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
+        """The regular expression that is expected."""
+        match node:
+            case ast.Name(id=name) if name in self.around.columns:
+                return [
+                    replace(value, row=row)
+                    for row, cell in self.around.columns[name].cells
+                    for value in self.patterns(cell, doubt)
+                ]
+            case ast.Call(func=ast.Attribute(attr="escape"), args=[inner]):
+                return self.leaves(inner, doubt, FAR)
+            case _:
+                pass
+        try:
+            value = self.value_of(node)
+        except NotConstantError:
+            return []
+        if not isinstance(value, str):
+            return []
+        return [self.value(node, ValueKind.PATTERN, doubt, ExpectedPattern(value=value))]
+
+    def value(
+        self, node: ast.expr, kind: ValueKind, doubt: int, way: ValueRewriter
+    ) -> ExpectedValue:
+        """An expected value that takes up a whole node."""
+        return ExpectedValue(
+            span=self.around.source.span(node),
+            line=node.lineno,
+            kind=kind,
+            original=self.around.source.segment(node),
+            doubt=doubt,
+            way=way,
+        )
+
+    def _leaves(
+        self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object] = ()
+    ) -> Iterator[ExpectedValue]:
+        constant = self._constant(node, doubt, distance, avoid)
+        if constant is not None:
+            yield constant
+        elif isinstance(node, ast.Name):
+            yield from self._named(node.id, doubt, distance)
+        elif isinstance(node, ast.JoinedStr):
+            way = FormattedText(written=self.around.source.segment(node))
+            yield self.value(node, ValueKind.FORMATTED, doubt, way)
+        elif isinstance(node, ast.Call):
+            yield from self._call(node, doubt, distance)
+        elif isinstance(node, ast.Dict):
+            yield from self._pairs(node, doubt, distance)
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+            yield from self._elements(node, doubt, distance)
+        else:
+            for operand in _operands(node):
+                yield from self._leaves(operand, doubt + 1, distance)
+
+    def _constant(
+        self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object]
+    ) -> ExpectedValue | None:
+        if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+            return None  # their elements are changed where they stand
+        try:
+            value = self.value_of(node)
+        except NotConstantError:
+            return None
+        if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
+            return None
+        way = ConstantValue(value=value, distance=distance, avoid=avoid)
+        return self.value(node, _kind(value), doubt, way)
+
+    def _named(self, name: str, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
+        scope = self.around.function
+        if name in self.around.columns:
+            elsewhere = scope.loads[name] > scope.compared.get(name, 0)
+            for row, cell in self.around.columns[name].cells:
+                for value in self._leaves(cell, doubt + elsewhere, distance):
+                    if not (elsewhere and isinstance(value.way, AddedElement | RemovedElement)):
+                        yield replace(value, row=row)
+            return
+        if name not in scope.bound:
+            scope = self.around.module
+        count = self.around.function.compared.get(name, 0)
+        definition = scope.constants.get(name)
+        if definition is not None and scope.loads[name] == count:
+            yield from self._leaves(definition, doubt, distance)
+
+    def _elements(
+        self, node: ast.Tuple | ast.List | ast.Set, doubt: int, distance: Distance
+    ) -> Iterator[ExpectedValue]:
+        source, elements = self.around.source, node.elts
+        neighbours = self._scalars(elements)
+        for element in elements:
+            yield from self._leaves(element, doubt, distance, neighbours)
+        if elements:
+            yield from with_added_element(source, node, elements[0], neighbours, doubt)
+            pairs = [ContainerElement(first=element, last=element) for element in elements]
+            yield from without_element(source, pairs, doubt)
+        else:
+            yield with_first_element(source, node, source.segment(node)[0], doubt)
+
+    def _pairs(self, node: ast.Dict, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
+        keys = [key for key in node.keys if key is not None]
+        neighbours = self._scalars(keys)
+        for key in keys:
+            yield from self._leaves(key, doubt, NEAR, neighbours)
+        for value in node.values:
+            yield from self._leaves(value, doubt, distance)
+        if not node.keys:
+            yield with_first_element(self.around.source, node, EMPTY_DICT, doubt)
+        elif len(keys) == len(node.keys):  # none is a {**spread}
+            pairs = [
+                ContainerElement(first=key, last=value)
+                for key, value in zip(keys, node.values, strict=True)
+            ]
+            yield from without_element(self.around.source, pairs, doubt)
+
+    def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
+        name = name_of(node.func)
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if not arguments and name in EMPTY_CALLS:
+            yield with_first_element(self.around.source, node, EMPTY_CALLS[name], doubt)
+        elif name == "approx":
+            tolerance = self.tolerance(node, {"rel": 1e-6, "abs": 1e-12})
+            if tolerance is not None and node.args:
+                yield from self._leaves(node.args[0], doubt, tolerance)
+        else:
+            extra = 1 if name in _PURE else 2
+            for argument in arguments:
+                for value in self._leaves(argument, doubt + extra, distance):
+                    if not isinstance(value.way, RemovedElement | AddedElement):
+                        yield value
+
+    def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:
+        """How near a comparison wants to be; `None` if that is not written down."""
+        relative, absolute = usual.values()
+        for keyword in call.keywords:
+            if keyword.arg not in usual:
+                continue
+            try:
+                value = self.value_of(keyword.value)
+            except NotConstantError:
+                return None
+            if isinstance(value, int | float) and keyword.arg == next(iter(usual)):
+                relative = value
+            elif isinstance(value, int | float):
+                absolute = value
+        return Distance(relative=relative, absolute=absolute) if relative < 0.2 else None
+
+    def _scalars(self, nodes: Iterable[ast.expr]) -> list[Scalar]:
+        found: list[Scalar] = []
+        for node in nodes:
+            try:
+                value = self.value_of(node)
+            except NotConstantError:
+                continue
+            if is_scalar(value):
+                found.append(value)
+        return found
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            return [left, right]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return [operand]
+        case _:
+            return []
+
+
+def _kind(value: LiteralValue) -> ValueKind:
+    match value:
+        case bool():
+            return ValueKind.TRUTH
+        case None:
+            return ValueKind.NOTHING
+        case str():
+            return ValueKind.TEXT
+        case bytes():
+            return ValueKind.BYTES
+        case tuple() | list() | set() | dict():
+            return ValueKind.CONTAINER
+        case _:
+            return ValueKind.NUMBER

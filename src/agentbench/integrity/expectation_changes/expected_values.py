@@ -1,0 +1,306 @@
+"""A value that a test expects, and ways to write the same value or another one in its place."""
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from agentbench.integrity.expectation_changes.disguise import write_disguised
+from agentbench.integrity.expectation_changes.other_values import (
+    NEAR,
+    Distance,
+    other_error,
+    other_pattern,
+    other_value,
+)
+from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
+from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
+from agentbench.integrity.records import ValueKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """New text, and the value that it stands for as people read it."""
+
+    text: str
+    shown: str
+
+
+class ValueRewriter(Protocol):
+    """One way to write a piece of a test anew, with its meaning or with another."""
+
+    def kept(self, rng: Random) -> str | None:
+        """Text of equal value and of the same shape; `None`: constants are disguised singly."""
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """Text of another value, or `None` if none is certain to be one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterRow:
+    """One set of parameters of a test: which table of the function, and which row of it."""
+
+    table: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedValue:
+    """A value in the text of a test function that decides whether the test passes."""
+
+    span: SourceSpan
+    line: int
+    kind: ValueKind
+    original: str
+    doubt: int
+    """0: a change surely fails the test. More: it may be in a branch, an argument, a bound."""
+    way: ValueRewriter
+    row: ParameterRow | None = None
+    site: int = 0
+    """Values of one assertion have one number, so that long lists are not chosen more often."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantValue:
+    """A value that can be written down."""
+
+    value: LiteralValue
+    distance: Distance = NEAR
+    avoid: Collection[object] = ()
+
+    def kept(self, rng: Random) -> str | None:
+        """The value, disguised."""
+        return write_disguised(self.value, rng)
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """Another value, disguised alike."""
+        new = _changed_value(self.value, rng, self.distance, self.avoid)
+        text = write_disguised(new, rng) if new != self.value else None
+        return None if text is None else Replacement(text=text, shown=repr(new))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedPattern:
+    """A regular expression that is searched for."""
+
+    value: str
+
+    def kept(self, rng: Random) -> str | None:
+        """The expression, disguised."""
+        return write_disguised(self.value, rng)
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """An expression that cannot match."""
+        new = other_pattern(self.value, rng)
+        text = write_disguised(new, rng) if new is not None else None
+        return None if text is None else Replacement(text=text, shown=repr(new))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedError:
+    """The name of an exception that must be raised."""
+
+    names: tuple[str, ...]
+    """More than one where any of several will do."""
+
+    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (a name has no other form)
+        """The name is left as it is."""
+        return None
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """The name of an unrelated one."""
+        new = other_error(self.names, rng)
+        return None if new is None else Replacement(text=f"({new})", shown=new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormattedText:
+    """An f-string, whose value is known only when it runs: something is added to its end."""
+
+    written: str
+
+    def kept(self, rng: Random) -> str | None:
+        """What is added is cut off again."""
+        return f"(({self.written} + {_word(rng)!r})[:-2])"
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """A part of what is added stays."""
+        word = _word(rng)
+        return Replacement(
+            text=f"(({self.written} + {word!r})[:-1])", shown=f"{self.written} + {word[0]!r}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberBound:
+    """A number that something must stay under or above."""
+
+    value: float
+    upper: bool
+
+    def kept(self, rng: Random) -> str | None:
+        """The number, disguised."""
+        return write_disguised(self.value, rng)
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """A number so low, or so high, that nothing likely is on its right side."""
+        way = (1000 * abs(self.value) + rng.randrange(5_000, 90_000)) * (-1 if self.upper else 1)
+        new = self.value + way
+        text = write_disguised(new, rng)
+        return None if text is None else Replacement(text=text, shown=repr(new))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedValues:
+    """All values that something may have; every one of them is changed."""
+
+    values: tuple[Scalar, ...]
+    opening: str
+    closing: str
+
+    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
+        """The container is left as it is."""
+        return None
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """Other values, as many."""
+        new = [other_value(value, rng, Distance(far=True), self.values) for value in self.values]
+        texts = [write_disguised(value, rng) for value in new]
+        if None in texts:
+            return None
+        inner = "".join(f"{text}, " for text in texts)
+        return Replacement(text=self.opening + inner + self.closing, shown=repr(new))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedElement:
+    """An element of a container that is taken out."""
+
+    lines: int
+
+    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
+        """The element is left as it is."""
+        return None
+
+    def changed(self, rng: Random) -> Replacement | None:  # noqa: ARG002 (there is one way only)
+        """Nothing but the ends of its lines, so that those below keep their numbers."""
+        return Replacement(text="\n" * self.lines, shown="(removed)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedElement:
+    """An element that a container gets, made after one that it has."""
+
+    like: Scalar
+    avoid: Collection[object]
+    before: str = ""
+    """What stands before the new element: the bracket of a container that was empty, a key."""
+    after: str = ", "
+
+    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (nothing is there to write)
+        """Nothing is added."""
+        return None
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """The new element."""
+        new = other_value(self.like, rng, avoid=self.avoid)
+        text = write_disguised(new, rng)
+        if text is None:
+            return None
+        return Replacement(text=self.before + text + self.after, shown=f"with {new!r} added")
+
+
+def _changed_value(
+    value: LiteralValue, rng: Random, distance: Distance, avoid: Collection[object]
+) -> LiteralValue:
+    match value:
+        case dict():
+            key = rng.choice(list(value) or [0])
+            return {**value, key: _changed_value(value.get(key, 0), rng, distance, ())}
+        case set():
+            items = sorted(value, key=repr)
+            return {*items[1:], _changed_value(items[0], rng, distance, value)} if items else {0}
+        case list() | tuple():
+            items = list(value) or [0]
+            at = rng.randrange(len(items))
+            items[at] = _changed_value(items[at], rng, distance, ())
+            return items if isinstance(value, list) else tuple(items)
+        case _:
+            return other_value(value, rng, distance, avoid)
+
+
+def _word(rng: Random) -> str:
+    return "".join(rng.sample("abcdefghijklmnopqrstuvwxyz", 2))
+
+
+EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
+"""What an empty container that is made by a call begins with once it is not empty."""
+EMPTY_DICT = EMPTY_CALLS["dict"]
+
+_CLOSING = {"{": "}", "[": "]", "(": ", )"}
+_GAP = re.compile(r"\s*")
+_COMMA = re.compile(r"\s*,\s*")  # no comment and no bracket
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerElement:
+    """An element, or a pair of a dict from its key to its value."""
+
+    first: ast.expr
+    last: ast.expr
+
+
+def with_first_element(
+    source: SourceText, node: ast.expr, opening: str, doubt: int
+) -> ExpectedValue:
+    """An empty container that gets an element."""
+    like: Scalar = 1 if opening == EMPTY_DICT else "a"
+    way = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
+    return _container_value(source, node, source.span(node), doubt, way)
+
+
+def with_added_element(
+    source: SourceText, node: ast.expr, first: ast.expr, neighbours: Sequence[Scalar], doubt: int
+) -> Iterator[ExpectedValue]:
+    """A container with one element more, which is like one that it has."""
+    at = source.span(first).start
+    opening = source.text[source.span(node).start : at]
+    if neighbours and opening and _GAP.fullmatch(opening[1:]):
+        way = AddedElement(like=neighbours[0], avoid=neighbours)
+        yield _container_value(source, node, SourceSpan(at, at), doubt, way)
+
+
+def without_element(
+    source: SourceText, elements: Sequence[ContainerElement], doubt: int
+) -> Iterator[ExpectedValue]:
+    """A container without one of its inner elements, if it has that one only once."""
+    shapes = [ast.dump(element.first) for element in elements]
+    for at in range(1, len(elements) - 1):
+        last, this, following = elements[at - 1 : at + 2]
+        span = SourceSpan(source.span(this.first).start, source.span(following.first).start)
+        gaps = (
+            source.text[source.span(last.last).end : span.start],
+            source.text[source.span(this.last).end : span.end],
+        )
+        if shapes.count(shapes[at]) == 1 and all(_COMMA.fullmatch(gap) for gap in gaps):
+            way = RemovedElement(lines=source.text.count("\n", span.start, span.end))
+            yield _container_value(source, this.first, span, doubt, way)
+
+
+def _container_value(
+    source: SourceText,
+    node: ast.expr,
+    span: SourceSpan,
+    doubt: int,
+    way: AddedElement | RemovedElement,
+) -> ExpectedValue:
+    return ExpectedValue(
+        span=span,
+        line=source.line_of(span.start),
+        kind=ValueKind.CONTAINER,
+        original=source.segment(node),
+        doubt=doubt,
+        way=way,
+    )

@@ -1,0 +1,233 @@
+"""The functions of a file of tests.
+
+Which of them a node id is about, for sure or not, and which look at their own ids.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from agentbench.integrity.expectation_changes.scopes import FunctionNode, name_of
+
+_BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With, ast.For)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFunction:
+    """A function at the top of a file or of a class."""
+
+    name: str
+    """As in a node id: `TestX::test_y`."""
+    node: FunctionNode
+    is_method: bool
+
+    @property
+    def looks_like_a_test(self) -> bool:
+        """Whether pytest takes it for a test, as far as its name tells."""
+        return self.node.name.startswith("test") or self.node.name.endswith("_test")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedFunction:
+    """A function with the tests of it that are selected."""
+
+    function: FoundFunction | None
+    """`None` if the file does not define it."""
+    cases: tuple[str | None, ...]
+    """The parts of node ids in brackets; `None` stands for all that there are."""
+    tests: tuple[str, ...]
+    """Their node ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionsOfFile:
+    """All functions of a file, and the classes that hand theirs down."""
+
+    functions: Mapping[str, FoundFunction]
+    classes: Mapping[str, ast.ClassDef]
+
+    def find(self, name: str) -> FoundFunction | None:
+        """The function that a node id names, also if a base class of the file defines it."""
+        return self._find(name, set())
+
+    def select(self, tests: Iterable[str]) -> dict[str, SelectedFunction]:
+        """Node ids by the function that decides them; unknown ones by the name they give."""
+        grouped: dict[str, list[str]] = {}
+        for test in sorted(tests):
+            name, _ = split_id(test)
+            function = self.find(name)
+            grouped.setdefault(name if function is None else function.name, []).append(test)
+        return {
+            name: SelectedFunction(
+                function=self.find(name),
+                cases=tuple(split_id(test)[1] for test in found),
+                tests=tuple(found),
+            )
+            for name, found in grouped.items()
+        }
+
+    def _find(self, name: str, seen: set[str]) -> FoundFunction | None:
+        if name in self.functions or name in seen:
+            return self.functions.get(name)
+        seen.add(name)
+        owner, _, method = name.rpartition("::")
+        for base in self.classes[owner].bases if owner in self.classes else ():
+            found = self._find(f"{name_of(base)}::{method}", seen)
+            if found is not None:
+                return found
+        return None
+
+
+def split_id(test: str) -> tuple[str, str | None]:
+    """The function's part of a node id, and the one in brackets if there is one."""
+    _, _, inner = test.partition("::")
+    name, bracket, case = inner.partition("[")
+    return name, case.removesuffix("]") if bracket else None
+
+
+def functions_of(tree: ast.Module) -> FunctionsOfFile:
+    """All functions that a file defines outside of functions."""
+    functions: dict[str, FoundFunction] = {}
+    classes: dict[str, ast.ClassDef] = {}
+    for prefix, node in _definitions(tree.body, ""):
+        if isinstance(node, ast.ClassDef):
+            classes[prefix + node.name] = node
+        else:
+            name = prefix + node.name
+            functions[name] = FoundFunction(name=name, node=node, is_method=bool(prefix))
+    return FunctionsOfFile(functions=functions, classes=classes)
+
+
+def _definitions(
+    body: Iterable[ast.AST], prefix: str
+) -> Iterator[tuple[str, FunctionNode | ast.ClassDef]]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix, node
+        elif isinstance(node, ast.ClassDef):
+            yield prefix, node
+            yield from _definitions(node.body, f"{prefix}{node.name}::")
+        elif isinstance(node, _BLOCKS):
+            yield from _definitions(list(ast.iter_child_nodes(node)), prefix)
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionIndex:
+    """The functions of a file whose names stand for nothing else in it."""
+
+    functions: FunctionsOfFile
+    again: frozenset[str]
+    """Names that are defined in more places than are known, or bound in another way."""
+    used: frozenset[str]
+    """Names that are read, so that what they stand for may have a second name."""
+    bases: frozenset[str]
+    """Classes at the top of the file of whose name there is no other, at the top of a class."""
+
+    def is_sure(self, name: str) -> bool:
+        """Whether the file's function of this name is known to be the one that pytest takes."""
+        parts = name.split("::")
+        return not self.again.intersection(parts) and parts[-1] not in self.used
+
+    def find(self, name: str) -> str | None:
+        """The name of the function that a node id's name surely stands for."""
+        seen: set[str] = set()
+        while name not in seen and self.is_sure(name):
+            if name in self.functions.functions:
+                return name
+            seen.add(name)
+            owner, _, method = name.rpartition("::")
+            base = self._only_base(owner)
+            if base is None:
+                return None
+            name = f"{base}::{method}"
+        return None
+
+    def _only_base(self, owner: str) -> str | None:
+        found = self.functions.classes.get(owner)
+        match found.bases if found is not None else []:
+            case [ast.Name(id=name)] if name in self.bases:
+                return name
+            case _:
+                return None
+
+
+def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> DefinitionIndex:
+    """The functions of a file, with the names that make their being the only ones uncertain."""
+    known = Counter(_last(name) for name in (*functions.functions, *functions.classes))
+    defined: Counter[str] = Counter()
+    bound: set[str] = set()
+    used: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _DEFINITIONS):
+            defined[node.name] += 1
+        for name, is_read in _other_names(node):
+            (used if is_read else bound).add(name)
+    again = {name for name, count in defined.items() if count > known[name]}
+    return DefinitionIndex(
+        functions=functions,
+        again=frozenset(again | bound),
+        used=frozenset(used),
+        bases=frozenset(name for name in functions.classes if known[name] == 1),
+    )
+
+
+def _last(name: str) -> str:
+    return name.rpartition("::")[2]
+
+
+def _other_names(node: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Names with whether they are read, or bound by anything but a definition."""
+    match node:
+        case ast.Name(id=name, ctx=context) | ast.Attribute(attr=name, ctx=context):
+            yield name, isinstance(context, ast.Load)
+        case ast.alias(name=name, asname=asname):
+            yield asname or name.rpartition(".")[2], False
+        case ast.Global(names=names):
+            for name in names:
+                yield name, False
+        case _:
+            pass
+
+
+_VARIABLE = "PYTEST_CURRENT_TEST"
+_ATTRIBUTES = frozenset({"nodeid", "callspec"})
+_SNAPSHOT_FIXTURES = ("snapshot", "_regression")
+"""How the names end of fixtures that compare with a file named after the test."""
+
+
+def readers_of_own_ids(tree: ast.Module, functions: Iterable[FoundFunction]) -> set[str]:
+    """The test functions whose outcome may depend on their ids.
+
+    All of them if a fixture of the file, or anything else in it, looks at an id.
+    """
+    tests = [function for function in functions if function.looks_like_a_test]
+    looks = {function.name: _id_accesses(function.node) for function in tests}
+    if _id_accesses(tree) > sum(looks.values()):
+        return set(looks)
+    return {one.name for one in tests if looks[one.name] or _uses_snapshots(one.node)}
+
+
+def _id_accesses(root: ast.AST) -> int:
+    return sum(_is_id_access(node) for node in ast.walk(root))
+
+
+def _is_id_access(node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=str() as text):
+            return _VARIABLE in text
+        case ast.Attribute(attr="node", value=value):
+            return name_of(value) in ("request", "_request")
+        case ast.Attribute(attr=name):
+            return name in _ATTRIBUTES
+        case _:
+            return False
+
+
+def _uses_snapshots(function: FunctionNode) -> bool:
+    arguments = function.args
+    names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
+    return any(name.endswith(_SNAPSHOT_FIXTURES) for name in names)

@@ -1,0 +1,267 @@
+"""Node ids that tell nothing of a test's values.
+
+Which case each id is about, and random ids in their place.
+"""
+
+import ast
+import math
+import string
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, product
+from random import Random
+
+from agentbench.integrity.expectation_changes.functions import (
+    DefinitionIndex,
+    definition_index,
+    readers_of_own_ids,
+    split_id,
+)
+from agentbench.integrity.expectation_changes.parametrize import (
+    ParameterTable,
+    escaped,
+    parametrized,
+)
+from agentbench.integrity.expectation_changes.parsed_file import ParsedFile, ParsedFunction
+from agentbench.integrity.expectation_changes.scopes import name_of
+from agentbench.integrity.expectation_changes.source_text import (
+    SourceEdit,
+    SourceSpan,
+    SourceText,
+    edit_keeping_lines,
+)
+
+_MOST_CASES = 5_000
+_MOST_UNKNOWN = 500
+_MOST_TRIED = 20
+_ANYTHING = "\0"  # in no id: pytest escapes it
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterCase:
+    """One row of each table, in the order in which pytest joins their ids."""
+
+    rows: tuple[int, ...]
+    parts: tuple[str | None, ...]
+    """What the ids are made of, as far as that is known."""
+
+    @property
+    def name(self) -> str:
+        """The part in brackets."""
+        return "-".join(_ANYTHING if part is None else part for part in self.parts)
+
+
+def _in_id_order(tables: Sequence[ParameterTable]) -> list[ParameterTable]:
+    """Tables in the order of their ids: that of the decorator next to the function is first."""
+    return list(reversed(tables))
+
+
+def _cases_by_name(
+    tables: Sequence[ParameterTable], listed: Iterable[Collection[str]]
+) -> dict[str, ParameterCase]:
+    """The case that each part in brackets surely is about; none if one is in doubt.
+
+    Args:
+        tables: All tables of a function.
+        listed: The parts that are known to be, for each class that has the function.
+    """
+    cases = _cases(tables)
+    found = {case.name: case for case in cases}
+    if len(found) < len(cases):
+        return {}  # pytest numbers those that are alike
+    listed = list(listed)
+    if any(None in case.parts for case in cases):
+        return _by_likeness(cases, listed)
+    if all(names <= found.keys() and _are_whole(names, found) for names in map(set, listed)):
+        return found
+    return {}
+
+
+def _cases(tables: Sequence[ParameterTable]) -> list[ParameterCase]:
+    columns = [
+        [tuple(None if part is None else escaped(part) for part in row.parts) for row in table.rows]
+        for table in _in_id_order(tables)
+    ]
+    if not columns or math.prod(map(len, columns)) > _MOST_CASES:
+        return []
+    rows = product(*(range(len(column)) for column in columns))
+    return [
+        ParameterCase(at, tuple(chain.from_iterable(parts)))
+        for at, parts in zip(rows, product(*columns), strict=True)
+    ]
+
+
+def _by_likeness(
+    cases: Sequence[ParameterCase], listed: Sequence[Collection[str]]
+) -> dict[str, ParameterCase]:
+    """Names by the only case that each is like, where every case has one."""
+    names = set(chain.from_iterable(listed))
+    if len(names) != len(cases) or len(cases) > _MOST_UNKNOWN:
+        return {}
+    found: dict[str, ParameterCase] = {}
+    for case in cases:
+        like = [name for name in names if _is_like(name, case.name.split(_ANYTHING))]
+        if len(like) != 1 or like[0] in found:
+            return {}
+        found[like[0]] = case
+    fewest = min(len(case.parts) for case in cases) - 1
+    whole = all(any(name.count("-") == fewest for name in one) for one in listed)
+    return found if whole else {}
+
+
+def _is_like(name: str, pieces: Sequence[str]) -> bool:
+    """Whether a name has these pieces in this order, the first and the last at its ends."""
+    first, *inner, last = pieces if len(pieces) > 1 else [*pieces, ""]
+    if len(pieces) == 1:
+        return name == first
+    at, end = len(first), len(name) - len(last)
+    if at > end or not (name.startswith(first) and name.endswith(last)):
+        return False
+    for piece in inner:
+        found = name.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def _are_whole(names: Collection[str], known: Mapping[str, ParameterCase]) -> bool:
+    """Whether known cases are not others that have a part besides.
+
+    Such a part, of a fixture, a class or a hook, is in all cases of a function if it is in one.
+    """
+    shortest = sorted(names, key=len)[:_MOST_TRIED]
+    return any(
+        not any(len(other) < len(name) and _may_be_in(name, case) for other, case in known.items())
+        for name in shortest
+    )
+
+
+def _may_be_in(name: str, case: ParameterCase) -> bool:
+    return _is_like(name, ["", *(part for part in case.parts if part is not None), ""])
+
+
+_RANK = 3
+_LENGTH = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class OpaqueIds:
+    """What was done to the ids of a file."""
+
+    edits: list[SourceEdit] = field(default_factory=list)
+    functions: set[str] = field(default_factory=set)
+    """Those whose ids are others now."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    visible: set[str] = field(default_factory=set)
+    """Those that keep the ids of listed tests."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Listed:
+    """Listed tests that have a part in brackets, by the function that surely decides them."""
+
+    tests: dict[str, list[str]] = field(default_factory=dict)
+    unclear: set[str] = field(default_factory=set)
+    """The functions that may decide the others."""
+    unclear_names: set[str] = field(default_factory=set)
+    """Their names without those of classes, by which a function elsewhere may be meant."""
+
+
+def opaque_ids(
+    file: ParsedFile, functions: Iterable[ParsedFunction], tests: Collection[str], rng: Random
+) -> OpaqueIds:
+    """Give random ids to the rows of each function of which all listed tests are found again."""
+    sure = definition_index(file.source.tree, file.functions)
+    listed = _listed_tests(file, tests, sure)
+    readers = readers_of_own_ids(file.source.tree, file.functions.functions.values())
+    done = OpaqueIds(visible=listed.unclear | listed.tests.keys())
+    tokens = _tokens(rng)
+    for function in functions:
+        name, own = function.name, listed.tests.get(function.name, [])
+        if not sure.is_sure(name) or _last(name) in listed.unclear_names or name in readers:
+            continue
+        known = _cases_by_name(function.tables, _by_owner(own)) if _can_be_written(function) else {}
+        if known:
+            new = [[next(tokens) for _ in table.rows] for table in _in_id_order(function.tables)]
+            done.edits += _edits(file.source, _in_id_order(function.tables), new)
+            done.renamed |= {test: _renamed(test, known, new) for test in own}
+            done.functions.add(name)
+            done.visible.discard(name)
+    return done
+
+
+def _listed_tests(file: ParsedFile, tests: Collection[str], sure: DefinitionIndex) -> _Listed:
+    listed = _Listed()
+    for test in sorted(set(tests)):
+        name, case = split_id(test)
+        definer = sure.find(name) if test.endswith("]") else None
+        if case is None:
+            continue
+        if definer is not None:
+            listed.tests.setdefault(definer, []).append(test)
+        else:
+            found = file.functions.find(name)
+            listed.unclear.add(found.name if found is not None else name)
+            listed.unclear_names.add(_last(name))
+    return listed
+
+
+def _can_be_written(function: ParsedFunction) -> bool:
+    """Whether all decorators that make cases are read, and are pytest's own."""
+    calls = parametrized(function.node) if function.node is not None else []
+    return len(calls) == len(function.tables) and all(
+        isinstance(call.func, ast.Attribute) and name_of(call.func.value) == "mark"
+        for call in calls
+    )
+
+
+def _by_owner(tests: Iterable[str]) -> Collection[set[str]]:
+    """The cases of each class that has the function."""
+    found: dict[str, set[str]] = {}
+    for test in tests:
+        name, case = split_id(test)
+        found.setdefault(name, set()).add(case or "")
+    return found.values()
+
+
+def _edits(
+    source: SourceText, tables: Iterable[ParameterTable], new: Iterable[Sequence[str]]
+) -> Iterator[SourceEdit]:
+    for table, ids in zip(tables, new, strict=True):
+        for row, id_ in zip(table.rows, ids, strict=True):
+            if row.own_id is not None:
+                yield edit_keeping_lines(source, source.span(row.own_id), f"({id_!r})", rank=_RANK)
+        if table.ids is not None:
+            yield edit_keeping_lines(source, source.span(table.ids), f"{[*ids]!r}", rank=_RANK)
+        else:
+            at = source.span(table.call).end - 1
+            last = max(
+                source.span(node).end for node in (*table.call.args, *_keyword_values(table.call))
+            )
+            comma = "" if "," in source.text[last:at] else ", "
+            yield SourceEdit(span=SourceSpan(at, at), text=f"{comma}ids={[*ids]!r}")
+
+
+def _keyword_values(call: ast.Call) -> list[ast.expr]:
+    return [keyword.value for keyword in call.keywords]
+
+
+def _renamed(test: str, known: Mapping[str, ParameterCase], new: Sequence[Sequence[str]]) -> str:
+    _, case = split_id(test)
+    assert case is not None  # only such tests are listed
+    ids = [column[row] for column, row in zip(new, known[case].rows, strict=True)]
+    return f"{test.removesuffix(f'[{case}]')}[{'-'.join(ids)}]"
+
+
+def _tokens(rng: Random) -> Iterator[str]:
+    seen: set[str] = set()
+    while True:
+        token = "".join(rng.choices(string.ascii_lowercase, k=_LENGTH))
+        if token not in seen:
+            seen.add(token)
+            yield token
+
+
+def _last(name: str) -> str:
+    return name.rpartition("::")[2]

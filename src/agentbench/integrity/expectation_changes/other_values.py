@@ -1,0 +1,160 @@
+"""Other values of the same kind, near enough that they look as likely as the first."""
+
+import builtins
+import math
+import re
+import string
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from agentbench.integrity.expectation_changes.values import Scalar
+
+_FAR = 3000
+_TRIES = 20
+_LITERAL_PATTERN = re.compile(r"\^?((?:[\w\s,:;'\"=<>@!/%&-]|\\[^\w\s])*)\$?")
+_ERRORS = (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, GeneratorExit)
+_WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """How far a new value must be from the old one."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    far: bool = False
+    """Far enough to be in no likely collection or text."""
+
+    def margin(self, value: float) -> float:
+        """By how much more than tolerated a number must differ, as the old one may be off too."""
+        return 4 * (self.relative * abs(value) + self.absolute)
+
+
+NEAR = Distance()
+FAR = Distance(far=True)
+
+
+def other_value(
+    value: Scalar, rng: Random, distance: Distance = NEAR, avoid: Collection[object] = ()
+) -> Scalar:
+    """Another value of the same kind, and none of those to avoid, its neighbours in a set."""
+    new = _another(value, rng, distance)
+    for _ in range(_TRIES):
+        if new not in avoid and new != value:
+            return new
+        new = _another(new, rng, distance)
+    return _another(value, rng, FAR)
+
+
+def other_text(text: str, rng: Random, distance: Distance = NEAR) -> str:
+    """A text that differs in a character, or by a whole word if it is to be far."""
+    if distance.far:
+        cut = rng.randrange(len(text) + 1) if len(text) > 3 else len(text)
+        return text[:cut] + "".join(rng.sample(string.ascii_lowercase, 6)) + text[cut:]
+    places = [at for at, character in enumerate(text) if _alphabet(character)]
+    if not places:
+        return text + rng.choice(string.ascii_lowercase)
+    at = rng.choice(places)
+    if len(text) > 4 and rng.random() < 0.15:
+        return text[:at] + text[at + 1 :]
+    others = _alphabet(text[at]).replace(text[at], "")
+    return text[:at] + rng.choice(others) + text[at + 1 :]
+
+
+def other_pattern(pattern: str, rng: Random) -> str | None:
+    """A regular expression that nothing which the first one was written for can match.
+
+    `None` for those of which one cannot be sure.
+    """
+    literal = _LITERAL_PATTERN.fullmatch(pattern)
+    if literal is not None and len(literal[1]) > 2:
+        text = re.sub(r"\\(.)", r"\1", literal[1])
+        new = other_text(pattern, rng)
+        if _compiles(new) and re.search(new, text) is None:
+            return new
+    word = "".join(rng.sample(string.ascii_lowercase, 4))
+    new = f"{pattern} {word}"
+    return new if "|" not in pattern and "(?" not in pattern and _compiles(new) else None
+
+
+def other_error(names: Sequence[str], rng: Random) -> str | None:
+    """The name of a built-in exception that is neither above nor below the named ones.
+
+    `None` for exceptions such as KeyboardInterrupt, which would end the run if not expected.
+    """
+    warning = names[0].endswith("Warning")
+    usual: tuple[type[BaseException], ...] = _WARNINGS if warning else _ERRORS
+    known = [found for name in names if isinstance(found := getattr(builtins, name, None), type)]
+    if any(issubclass(BaseException, one) or not issubclass(one, Exception) for one in known):
+        return None
+    apart = [
+        other
+        for other in usual
+        if not any(issubclass(other, one) or issubclass(one, other) for one in known)
+    ]
+    common = [other for other in apart if other is not GeneratorExit] or apart
+    return rng.choice(common).__name__ if common else None
+
+
+def _another(value: Scalar, rng: Random, distance: Distance) -> Scalar:
+    match value:
+        case bool():
+            return not value
+        case None:
+            return rng.choice((True, False))
+        case str():
+            return other_text(value, rng, distance)
+        case bytes():
+            return other_text(value.decode("latin-1"), rng, distance).encode("latin-1")
+        case _:
+            return _number(value, rng, distance)
+
+
+def _number(value: complex, rng: Random, distance: Distance) -> complex:
+    if isinstance(value, int):
+        return _integer(value, rng, distance)
+    if isinstance(value, float):
+        return _real(value, rng, distance)
+    return value + rng.choice((1, 2, -1, 1j, 2j))
+
+
+def _integer(value: int, rng: Random, distance: Distance) -> int:
+    least = 1
+    if distance.far:
+        least += rng.randrange(_FAR, 3 * _FAR)
+    elif distance.relative or distance.absolute:
+        least += int(distance.margin(value))
+    elif abs(value) >= 100 and rng.random() < 0.5:
+        return value + rng.choice((-1, 1)) * int(10 ** rng.randrange(_digits(value) - 1))
+    step = least + rng.randrange(3)
+    return value + (-step if value > step and rng.random() < 0.5 else step)
+
+
+def _digits(value: int) -> int:
+    return int(abs(value).bit_length() * math.log10(2))  # str() refuses very large numbers
+
+
+def _real(value: float, rng: Random, distance: Distance) -> float:
+    margin = distance.margin(value) + (rng.randrange(_FAR, 3 * _FAR) if distance.far else 0)
+    for scale in (1.0, abs(value)):  # one more makes no difference to a very large number
+        step = 2 * margin + rng.choice((0.25, 0.5, 1.0, 1.5, 2.0)) * scale
+        new = value - step if value > step and rng.random() < 0.5 else value + step
+        if math.isfinite(new) and abs(new - value) > margin:
+            return new
+    return 1.5
+
+
+def _alphabet(character: str) -> str:
+    for alphabet in (string.digits, string.ascii_lowercase, string.ascii_uppercase):
+        if character in alphabet:
+            return alphabet
+    return ""
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,258 @@
+"""The tables of pytest.mark.parametrize, and the ids that pytest makes of their rows."""
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agentbench.integrity.expectation_changes.scopes import FunctionNode, NameScope, name_of
+from agentbench.integrity.expectation_changes.source_text import SourceEdit, SourceSpan, SourceText
+from agentbench.integrity.expectation_changes.values import LiteralValue, NotConstantError, evaluate
+
+_DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+_LONGEST = 100
+"""Newer versions of pytest number the rows whose ids would be longer."""
+_OBJECTS = frozenset(
+    [
+        "Decimal",
+        "Fraction",
+        "date",
+        "datetime",
+        "time",
+        "timedelta",
+        "Path",
+        "PurePath",
+        "PurePosixPath",
+        "UUID",
+        "set",
+        "frozenset",
+        "list",
+        "dict",
+        "tuple",
+        "bytearray",
+        "OrderedDict",
+        "Counter",
+    ]
+)
+"""Makers of objects that never stand for themselves in an id."""
+_UNREADABLE_ID = ast.Name(id="")
+"""Stands for an id that is not to be read in the file."""
+_SEPARATOR = re.compile(r"\s*,?\s*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """One set of parameters."""
+
+    values: tuple[ast.expr, ...]
+    parts: tuple[str | None, ...]
+    """What pytest joins to the row's part of the node id, as far as that can be told."""
+    fixed: bool
+    """Whether the id is written down, and so does not change with the values."""
+    own_id: ast.expr | None = None
+    """Where its own `pytest.param` says the id."""
+
+    @property
+    def id(self) -> str | None:
+        """The row's part of the node id, where all of it can be told."""
+        known = [part for part in self.parts if part is not None]
+        return "-".join(known) if len(known) == len(self.parts) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterTable:
+    """The parameters that one decorator gives to a function."""
+
+    names: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    ids_at: int | None
+    """Where ids can be written down that pytest would otherwise make of the values."""
+    call: ast.Call
+    ids: ast.expr | None
+    """What the decorator is given as ids."""
+
+    def keeps_id(self, row: int, value: ast.expr) -> bool:
+        """Whether a row goes by the same id when a value of it is another."""
+        fixable = self.ids_at is not None and bool(self.rows[row].id)
+        return self.rows[row].fixed or fixable or isinstance(value, _DISPLAYS)
+
+    def rows_of(self, cases: Iterable[str | None]) -> list[int]:
+        """The rows that node ids are about, by their parts in brackets; none if any is unclear.
+
+        `None` among them stands for all rows.
+        """
+        wanted = set(cases)
+        if None in wanted:
+            return list(range(len(self.rows)))
+        ids: dict[str, list[int]] = {}
+        for at, row in enumerate(self.rows):
+            if row.id is not None:
+                ids.setdefault(escaped(row.id), []).append(at)
+        found = [_row_of(case, ids) for case in wanted if case is not None]
+        return [] if None in found else sorted({at for at in found if at is not None})
+
+    def edits(self) -> list[SourceEdit]:
+        """The ids written down, so that other values do not change them."""
+        if self.ids_at is None or not any(row.id for row in self.rows):
+            return []
+        ids = ", ".join(ascii(row.id or None) for row in self.rows)
+        return [SourceEdit(span=SourceSpan(self.ids_at, self.ids_at), text=f", ids=[{ids}]")]
+
+
+def tables(source: SourceText, function: FunctionNode, module: NameScope) -> list[ParameterTable]:
+    """The tables of a function, as far as they are written down in its file."""
+    found = [_table(source, call, module) for call in parametrized(function)]
+    return [table for table in found if table is not None]
+
+
+def parametrized(function: FunctionNode) -> list[ast.Call]:
+    """The decorators that make several tests of a function."""
+    calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
+    return [call for call in calls if _is_parametrize(call.func)]
+
+
+def escaped(id_: str) -> str:
+    """An id as pytest writes it in a node id."""
+    return id_.encode("unicode_escape").decode("ascii")
+
+
+def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
+    found = ids.get(case)
+    if found is None:  # of several tables, each has a part of the id
+        found = [
+            at for id_, rows in ids.items() if id_ and f"-{id_}-" in f"-{case}-" for at in rows
+        ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_parametrize(func: ast.expr) -> bool:
+    return isinstance(func, ast.Attribute) and func.attr == "parametrize"
+
+
+def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTable | None:
+    given = dict(zip(("argnames", "argvalues", "indirect", "ids"), call.args, strict=False))
+    given |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
+    if not {"argnames", "argvalues"} <= given.keys() or given.keys() & {"indirect", "**"}:
+        return None
+    try:
+        names, wrapped = _names(given["argnames"])
+    except NotConstantError:
+        return None
+    shape = _TableShape(names=names, wrapped=wrapped, ids=given.get("ids"), module=module)
+    written = _rows_of(given["argvalues"], module)
+    rows = [shape.row(node, index) for index, node in enumerate(written)]
+    read = tuple(row for row in rows if row is not None)
+    if len(read) < len(rows) or not rows:
+        return None
+    return ParameterTable(
+        names=names,
+        rows=read,
+        ids_at=_ids_at(source, call) if not shape.ids else None,
+        call=call,
+        ids=shape.ids,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TableShape:
+    """What the rows of a table have in common."""
+
+    names: tuple[str, ...]
+    wrapped: bool
+    ids: ast.expr | None
+    module: NameScope
+
+    def row(self, node: ast.expr, index: int) -> TableRow | None:
+        values: Sequence[ast.expr] = [node]
+        written, own = _written_id(self.ids, index), None
+        if isinstance(node, ast.Call) and name_of(node.func) == "param":
+            values = node.args
+            named = {keyword.arg: keyword.value for keyword in node.keywords}
+            own = named.get("id")
+            written = _UNREADABLE_ID if None in named else own or written
+        elif self.wrapped:
+            values = node.elts if isinstance(node, ast.Tuple | ast.List) else []
+        if len(values) != len(self.names) or any(isinstance(v, ast.Starred) for v in values):
+            return None
+        parts = self._made(values, index) if written is None else (_text_of(written),)
+        fixed = own is not None or (written is not None and None not in parts)
+        return TableRow(values=tuple(values), parts=parts, fixed=fixed, own_id=own)
+
+    def _made(self, values: Sequence[ast.expr], index: int) -> tuple[str | None, ...]:
+        pairs = zip(values, self.names, strict=True)
+        return tuple(_id_of(value, name, index, self.module) for value, name in pairs)
+
+
+def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
+    """What is written down as a row's id, and `None` where pytest makes one."""
+    if ids is None:
+        return None
+    if not isinstance(ids, ast.List | ast.Tuple) or any(
+        isinstance(element, ast.Starred) for element in ids.elts
+    ):
+        return _UNREADABLE_ID
+    id_ = ids.elts[index] if index < len(ids.elts) else None
+    return None if isinstance(id_, ast.Constant) and id_.value is None else id_
+
+
+def _names(node: ast.expr) -> tuple[tuple[str, ...], bool]:
+    value = evaluate(node)
+    if isinstance(value, str):
+        names = tuple(part.strip() for part in value.split(",") if part.strip())
+        return names, len(names) > 1
+    if isinstance(value, list | tuple):
+        return tuple(str(item) for item in value), True
+    raise NotConstantError
+
+
+def _rows_of(node: ast.expr, module: NameScope) -> Sequence[ast.expr]:
+    if isinstance(node, ast.Name) and module.loads[node.id] == 1:
+        node = module.constants.get(node.id, node)
+    if not isinstance(node, ast.List | ast.Tuple):
+        return []
+    return [] if any(isinstance(item, ast.Starred) for item in node.elts) else node.elts
+
+
+def _text_of(node: ast.expr) -> str | None:
+    try:
+        value = evaluate(node)
+    except NotConstantError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _id_of(node: ast.expr, name: str, index: int, module: NameScope) -> str | None:
+    if isinstance(node, _DISPLAYS) or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OBJECTS
+    ):
+        return f"{name}{index}"
+    if isinstance(node, ast.Name) and module.bound.get(node.id, 0) == 0:
+        return node.id if isinstance(getattr(builtins, node.id, None), type) else None
+    try:
+        return _id_of_value(evaluate(node, module.constants), f"{name}{index}")
+    except NotConstantError:
+        return None
+
+
+def _id_of_value(value: LiteralValue, number: str) -> str | None:
+    match value:
+        case list() | set() | dict() | tuple():
+            return number
+        case complex() if isinstance(value, complex):
+            return None  # some versions number them
+        case bytes():
+            text = value.decode("latin-1")
+            plain = value.isascii() and text.isprintable() and "\\" not in text
+            return text if plain and len(text) <= _LONGEST else None
+        case _:
+            text = str(value)
+            return text if len(escaped(text)) <= _LONGEST else None
+
+
+def _ids_at(source: SourceText, call: ast.Call) -> int | None:
+    last = max(
+        [source.span(node).end for node in (*call.args, *(kw.value for kw in call.keywords))]
+    )
+    rest = source.text[last : source.span(call).end - 1]
+    return last if _SEPARATOR.fullmatch(rest) else None

@@ -1,0 +1,239 @@
+"""A parsed file of tests, with what is known about its test functions and doctests."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from agentbench.integrity.expectation_changes.assertions import AssertingHelper, expected_in
+from agentbench.integrity.expectation_changes.expected_literals import (
+    FunctionContext,
+    LiteralReader,
+    ParameterColumn,
+)
+from agentbench.integrity.expectation_changes.expected_values import (
+    ExpectedValue,
+    ParameterRow,
+    Replacement,
+)
+from agentbench.integrity.expectation_changes.functions import (
+    FoundFunction,
+    FunctionsOfFile,
+    SelectedFunction,
+    functions_of,
+)
+from agentbench.integrity.expectation_changes.other_values import other_text
+from agentbench.integrity.expectation_changes.parametrize import ParameterTable, tables
+from agentbench.integrity.expectation_changes.scopes import (
+    FunctionNode,
+    NameScope,
+    function_scope,
+    lasting_constants,
+    module_scope,
+)
+from agentbench.integrity.expectation_changes.source_text import (
+    SourceSpan,
+    SourceText,
+    parse_source,
+)
+from agentbench.integrity.expectation_changes.values import Names
+from agentbench.integrity.records import ValueKind
+
+_NOT_PLAIN = ("...", "<BLANKLINE>", "Traceback")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctestOutput:
+    """One line of output, which cannot be disguised: it is text."""
+
+    line: str
+
+    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (it has no other form)
+        """The line is left as it is."""
+        return None
+
+    def changed(self, rng: Random) -> Replacement | None:
+        """A line that differs in a character."""
+        new = other_text(self.line, rng)
+        return Replacement(text=new, shown=new) if "\\" not in new else None
+
+
+def doctest_values(source: SourceText, name: str) -> list[ExpectedValue]:
+    """The lines of output in the docstring that a doctest's name, `module.Class`, is about."""
+    module = source.path.rpartition("/")[2].removesuffix(".py")
+    parts = name.split(".")
+    if module not in parts:
+        return []
+    owner = ".".join(parts[parts.index(module) + 1 :])
+    found = [text for known, text in _docstrings(source.tree.body, "") if known == owner]
+    return list(_outputs(source, found[-1])) if found else []
+
+
+def _docstrings(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[str, ast.Constant]]:
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str()) as text), *_]:
+            yield name, text
+        case _:
+            pass
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _docstrings(node.body, f"{name}.{node.name}".lstrip("."))
+
+
+def _outputs(source: SourceText, docstring: ast.Constant) -> Iterator[ExpectedValue]:
+    from doctest import DocTestParser  # it loads the debugger
+
+    text = str(docstring.value)
+    try:
+        examples = DocTestParser().get_examples(text)
+    except ValueError:
+        return  # its prompts are not in order; as a doctest it would fail
+    lines = text.split("\n")
+    for example in examples:
+        if any(word in example.want for word in _NOT_PLAIN):
+            continue
+        first = example.lineno + example.source.count("\n")
+        for at in range(first, first + example.want.count("\n")):
+            value = _output_value(source, docstring, lines[at], at)
+            if value is not None:
+                yield value
+
+
+def _output_value(
+    source: SourceText, docstring: ast.Constant, line: str, at: int
+) -> ExpectedValue | None:
+    number = docstring.lineno + at
+    start = source.line_start(number)
+    written = source.text[start : start + len(line)]
+    output = line.strip()
+    if at == 0 or written != line or not output or "\\" in line:
+        return None  # a text with escapes is not where it seems to be
+    begin = start + line.index(output)
+    return ExpectedValue(
+        span=SourceSpan(begin, begin + len(output)),
+        line=number,
+        kind=ValueKind.DOCTEST,
+        original=output,
+        doubt=0,
+        way=DoctestOutput(line=output),
+        site=at,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedFunction:
+    """A test function, its parameters and what it expects."""
+
+    name: str
+    node: FunctionNode | None
+    """`None` for a doctest, and for what the file does not define."""
+    tables: tuple[ParameterTable, ...] = ()
+    values: tuple[ExpectedValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedFile:
+    """A parsed file of tests."""
+
+    source: SourceText
+    functions: FunctionsOfFile
+    module: NameScope
+    lasting: Names
+    helpers: Mapping[str, AssertingHelper]
+
+    def read(self, function: FoundFunction) -> ParsedFunction:
+        """What one function expects."""
+        scope = function_scope(function.node)
+        found = tables(self.source, function.node, self.module)
+        columns = {
+            name: column
+            for name, column in self._columns(function.node, found)
+            if scope.bound.get(name) == 1
+        }
+        outer = {name: node for name, node in self.lasting.items() if name not in scope.bound}
+        around = FunctionContext(
+            source=self.source, module=self.module, function=scope, columns=columns
+        )
+        reader = LiteralReader(around=around, names={**outer, **lasting_constants(scope, outer)})
+        values = expected_in(reader, function.node, self.helpers)
+        return ParsedFunction(
+            name=function.name,
+            node=function.node,
+            tables=tuple(found),
+            values=tuple(values),
+        )
+
+    def read_selected(self, name: str, selected: SelectedFunction) -> ParsedFunction:
+        """What a selected function, or doctest, expects."""
+        if selected.function is not None:
+            return self.read(selected.function)
+        values = tuple(doctest_values(self.source, name))
+        return ParsedFunction(name=name, node=None, values=values)
+
+    def _columns(
+        self, function: FunctionNode, found: Iterable[ParameterTable]
+    ) -> Iterator[tuple[str, ParameterColumn]]:
+        for number, table in enumerate(found):
+            for at, name in enumerate(table.names):
+                cells = [
+                    (ParameterRow(table=number, index=index), row.values[at])
+                    for index, row in enumerate(table.rows)
+                    if table.keeps_id(index, row.values[at])
+                ]
+                yield name, ParameterColumn(cells=tuple(cells))
+        for node in ast.walk(function):
+            if isinstance(node, ast.For):
+                yield from _loop_columns(node, self.module)
+
+
+def parse_file(text: str, path: str) -> ParsedFile:
+    """Parse a file of tests.
+
+    Raises:
+        InputError: The text is no Python that this interpreter can compile.
+    """
+    source = parse_source(text, path)
+    functions = functions_of(source.tree)
+    module = module_scope(source.tree)
+    helpers = {
+        found.node.name: AssertingHelper(node=found.node, bound=found.is_method)
+        for found in functions.functions.values()
+        if not found.looks_like_a_test
+    }
+    return ParsedFile(
+        source=source,
+        functions=functions,
+        module=module,
+        lasting=lasting_constants(module),
+        helpers=helpers,
+    )
+
+
+def _loop_columns(loop: ast.For, module: NameScope) -> Iterator[tuple[str, ParameterColumn]]:
+    rounds = _items(loop.iter)
+    if isinstance(rounds, ast.Name) and module.loads.get(rounds.id) == 1:
+        rounds = module.constants.get(rounds.id, rounds)
+    if not isinstance(rounds, ast.List | ast.Tuple):
+        return
+    if isinstance(loop.target, ast.Name):
+        yield loop.target.id, ParameterColumn(cells=tuple((None, cell) for cell in rounds.elts))
+    if not isinstance(loop.target, ast.Tuple):
+        return
+    targets = loop.target.elts
+    rows = [row.elts for row in rounds.elts if isinstance(row, ast.Tuple | ast.List)]
+    if any(len(row) != len(targets) for row in rows):
+        return
+    for at, target in enumerate(targets):
+        if isinstance(target, ast.Name):
+            yield target.id, ParameterColumn(cells=tuple((None, row[at]) for row in rows))
+
+
+def _items(node: ast.expr) -> ast.expr:
+    """The pairs of a dict that is written down, as if they were a list of tuples."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys, values=values), attr="items")):
+            known = [(key, value) for key, value in zip(keys, values, strict=True) if key]
+            pairs: list[ast.expr] = [ast.Tuple(elts=[key, value]) for key, value in known]
+            return ast.List(elts=pairs) if len(known) == len(keys) else node
+        case _:
+            return node

@@ -1,0 +1,291 @@
+"""What names stand for in a test function, and which statements always run when it passes."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agentbench.integrity.expectation_changes.values import (
+    Names,
+    NotConstantError,
+    evaluate,
+    is_immutable,
+)
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_NAMED = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.arg,
+    ast.ExceptHandler,
+    ast.MatchAs,
+    ast.MatchStar,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameScope:
+    """The names that a module or a function binds."""
+
+    constants: Names
+    """Bound once, at the top of the scope, so that they stand for their expression throughout."""
+    bound: Mapping[str, int]
+    loads: Mapping[str, int]
+    """How often a name is read, in nested functions too."""
+    compared: Mapping[str, int]
+    """How often it is read as a whole side of a comparison, or argument, that asserts."""
+    made_of: Mapping[str, frozenset[str]]
+    """Which names a name was made of, as far as assignments and loops tell."""
+
+    def origins(self, node: ast.expr) -> set[str]:
+        """The names that an expression is made of, by way of others too."""
+        found: set[str] = set()
+        waiting = list(names_in(node))
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.made_of.get(name, ())
+        return found
+
+
+def module_scope(tree: ast.Module) -> NameScope:
+    """The names of a module; those that a function declares global are bound there again."""
+    bound = Counter(_bindings(_outermost_nodes(tree)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            bound.update(node.names)
+    return _scope(tree, tree.body, bound)
+
+
+def function_scope(function: FunctionNode) -> NameScope:
+    """The names of a function. Those of functions within it count too: they may hide others."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    named += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
+    inside = (node for statement in function.body for node in ast.walk(statement))
+    bound = Counter(argument.arg for argument in named)
+    bound.update(_bindings(inside))
+    return _scope(function, function.body, bound)
+
+
+def lasting_constants(scope: NameScope, outer: Names | None = None) -> Names:
+    """Those constants of which every use may have a copy, as nothing changes them."""
+    found: dict[str, ast.expr] = {}
+    known = {**(outer or {}), **scope.constants}
+    for name, node in scope.constants.items():
+        try:
+            value = evaluate(node, known)
+        except NotConstantError:
+            continue
+        if is_immutable(value) or scope.loads[name] == scope.compared[name]:
+            found[name] = node
+    return found
+
+
+def name_of(node: ast.expr) -> str:
+    """The last name of what is called."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    """The names in an expression, but for those of which it takes the length only."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    if isinstance(node, ast.Call) and name_of(node.func) == "len":
+        return  # a length tells nothing of the values
+    for child in ast.iter_child_nodes(node):
+        yield from names_in(child)
+
+
+def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes and all within them, but for what is inside a function or class among them."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, _SCOPES):
+            yield from own_nodes(ast.iter_child_nodes(node))
+
+
+def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> NameScope:
+    loads: Counter[str] = Counter()
+    compared: Counter[str] = Counter()
+    made_of: dict[str, set[str]] = {}
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+            loads[child.id] += 1
+        if isinstance(child, ast.Assert | ast.Call):
+            compared.update(_compared(child))
+        for name, origin in _derivations(child):
+            made_of.setdefault(name, set()).add(origin)
+    constants = {
+        name: value
+        for statement in body
+        for name, value in _assigned(statement)
+        if bound[name] == 1
+    }
+    return NameScope(
+        constants=constants,
+        bound=bound,
+        loads=loads,
+        compared=compared,
+        made_of={name: frozenset(origins) for name, origins in made_of.items()},
+    )
+
+
+def _outermost_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    yield from own_nodes(tree.body)
+
+
+def _derivations(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Pairs of a name and another one that it is made of."""
+    targets: list[ast.expr] = []
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            pass
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            targets = [target]
+        case ast.NamedExpr(target=target, value=value) | ast.AugAssign(target=target, value=value):
+            targets = [target]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=target)) as value):
+            targets = [target]
+        case _:
+            return
+    for target in targets:
+        for name in names_in(target):
+            for other in names_in(value):
+                yield name, other
+
+
+def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                yield name
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                yield from names * 2  # bound elsewhere as well
+            case ast.alias(name=name, asname=asname):
+                yield asname or name.partition(".")[0]
+            case _:
+                yield from _named(node)
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """The name that a definition, a parameter, a handler or a pattern has as a plain text."""
+    if isinstance(node, _NAMED):
+        name = getattr(node, "arg" if isinstance(node, ast.arg) else "name", None)
+        if isinstance(name, str):
+            yield name
+    elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+        yield node.rest
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            yield name, value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            yield name, value
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            pairs = list(zip(targets, values, strict=False))
+            if len(targets) != len(values) or any(isinstance(v, ast.Starred) for v in values):
+                return
+            for target, value in pairs:
+                if isinstance(target, ast.Name):
+                    yield target.id, value
+        case _:
+            pass
+
+
+def _compared(node: ast.AST) -> Iterator[str]:
+    sides: list[ast.expr] = []
+    match node:
+        case ast.Assert(test=ast.Compare(left=left, comparators=comparators)):
+            sides = [left, *comparators]
+        case ast.Call(func=ast.Attribute(attr=name), args=sides) if name.startswith("assert"):
+            pass
+    yield from (side.id for side in sides if isinstance(side, ast.Name))
+
+
+UNCERTAIN = 3
+"""Doubt about a statement in a branch, which outweighs that about any expression."""
+_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+_ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+
+
+def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.stmt, int]]:
+    """Each statement with a doubt: 0 if it is run, 1 if most likely, `UNCERTAIN` in a branch.
+
+    What stands where an error is expected, or may be swallowed, is left out: it may never be
+    reached, and an assertion that fails there may be taken for the error.
+    """
+    for statement in body:
+        yield statement, doubt
+        yield from _within(statement, doubt)
+        if isinstance(statement, _ENDS):
+            return
+        if may_return(statement):
+            doubt = max(doubt, UNCERTAIN)
+
+
+def may_return(statement: ast.stmt) -> bool:
+    """Whether a function may end within a statement, before those that follow."""
+    return any(isinstance(node, ast.Return) for node in own_nodes([statement]))
+
+
+def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:
+    if isinstance(node, ast.With | ast.AsyncWith) and not _raises(node):
+        yield from statements(node.body, doubt)
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        yield from statements(node.body, doubt + (not _runs(node.iter)))
+        yield from statements(node.orelse, UNCERTAIN)
+    elif isinstance(node, ast.While):
+        yield from statements(node.body, doubt + 1)
+        yield from statements(node.orelse, UNCERTAIN)
+    elif isinstance(node, ast.Try | ast.TryStar):
+        yield from statements(node.body, UNCERTAIN if node.handlers else doubt)
+        yield from statements([*node.orelse, *node.finalbody], doubt)
+    for branch in _branches(node):
+        yield from statements(branch, UNCERTAIN)
+
+
+def _branches(node: ast.stmt) -> list[list[ast.stmt]]:
+    match node:
+        case ast.If(body=body, orelse=orelse):
+            return [body, orelse]
+        case ast.Match(cases=cases):
+            return [case.body for case in cases]
+        case ast.Try(handlers=handlers) | ast.TryStar(handlers=handlers):
+            return [handler.body for handler in handlers]
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+            return [body]
+        case _:
+            return []
+
+
+def _raises(node: ast.With | ast.AsyncWith) -> bool:
+    calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+    return any(name_of(call.func) in _RAISING for call in calls)
+
+
+def _runs(node: ast.expr) -> bool:
+    """Whether a loop over it surely has a round."""
+    match node:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+            return any(not isinstance(element, ast.Starred) for element in elements)
+        case ast.Call(func=ast.Name(id="range"), args=arguments):
+            return any(isinstance(item, ast.Constant) and item.value for item in arguments)
+        case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys), attr="items")):
+            return bool(keys)
+        case ast.Name(id=name):
+            return name.isupper()  # a table of the module
+        case _:
+            return False

@@ -1,0 +1,134 @@
+"""The text of a Python file, where in it each node of its syntax tree stands.
+
+Edits of it by position.
+"""
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agentbench.core import python_syntax
+from agentbench.errors import InputError
+
+_LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines knows more ends than Python's grammar
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceSpan:
+    """A piece of a text, counted in characters; `end` is the first one after it."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceText:
+    """A file of tests that could be parsed."""
+
+    path: str
+    text: str
+    tree: ast.Module
+    _starts: list[int] = field(repr=False)
+
+    def span(self, node: ast.expr | ast.stmt) -> SourceSpan:
+        """Where a node stands; only right for nodes that are not inside an f-string."""
+        end_line, end_column = node.end_lineno, node.end_col_offset
+        assert end_line is not None  # the parser sets both on all that it makes
+        assert end_column is not None
+        return SourceSpan(
+            self._offset(node.lineno, node.col_offset), self._offset(end_line, end_column)
+        )
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """The text of a node as it was written."""
+        span = self.span(node)
+        return self.text[span.start : span.end]
+
+    def line_end(self, line: int) -> str:
+        """What ends a line, counted from 1; a line feed where the last one has no end."""
+        start, following = self._starts[line - 1], self._starts[min(line, len(self._starts) - 1)]
+        found = _LINE_END.search(self.text, start, max(following, start))
+        return found.group() if found else "\n"
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are; what follows the last line's end is one more."""
+        return len(self._starts)
+
+    def line(self, line: int) -> str:
+        """A line, counted from 1, without what ends it."""
+        start = self._starts[line - 1]
+        end = self._starts[line] if line < len(self._starts) else len(self.text)
+        return _LINE_END.sub("", self.text[start:end])
+
+    def line_start(self, line: int) -> int:
+        """Where a line begins, counted from 1."""
+        return self._starts[line - 1]
+
+    def line_of(self, offset: int) -> int:
+        """The line, counted from 1, that a character is on."""
+        return bisect_right(self._starts, offset)
+
+    def _offset(self, line: int, column: int) -> int:
+        start = self._starts[line - 1]
+        following = self._starts[line] if line < len(self._starts) else len(self.text)
+        written = self.text[start:following]
+        if written.isascii():
+            return start + column
+        return start + len(written.encode()[:column].decode())
+
+
+def parse_source(text: str, path: str) -> SourceText:
+    """Parse a file of tests.
+
+    Raises:
+        InputError: The text is no Python that this interpreter can compile.
+    """
+    bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
+    try:
+        bare.encode()
+        tree = python_syntax.parse(bare, path)
+        python_syntax.check(tree, path)
+    except SyntaxError as error:
+        raise InputError(f"{path}: line {error.lineno}: {error.msg}; give valid Python") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{path}: cannot be parsed: {error}; give valid Python") from error
+    starts = [0, *(found.end() for found in _LINE_END.finditer(bare))]
+    return SourceText(path=path, text=bare, tree=tree, _starts=starts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceEdit:
+    """New text in the place of a piece of the old; a piece of no length is an insertion."""
+
+    span: SourceSpan
+    text: str
+    rank: int = 0
+    """Of two edits of one piece, the higher rank counts."""
+
+
+def edit_keeping_lines(
+    source: SourceText, span: SourceSpan, text: str, *, rank: int = 0
+) -> SourceEdit:
+    """An edit that keeps the number of lines: the new text must end with a bracket."""
+    lost = source.text[span.start : span.end].count("\n") - text.count("\n")
+    return SourceEdit(span=span, text=text[:-1] + "\n" * lost + text[-1:], rank=rank)
+
+
+def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:
+    """The text with all edits made; one that lies within another is left out."""
+    parts: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=_order):
+        if edit.span.start < done:
+            continue
+        parts += text[done : edit.span.start], edit.text
+        done = edit.span.end
+    return "".join([*parts, text[done:]])
+
+
+def _order(edit: SourceEdit) -> tuple[int, bool, int, int]:
+    return edit.span.start, edit.span.end > edit.span.start, -edit.span.end, -edit.rank

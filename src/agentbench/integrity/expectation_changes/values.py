@@ -1,0 +1,123 @@
+"""The value of an expression of constants, found without running it."""
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias, TypeGuard
+
+Scalar: TypeAlias = str | bytes | bool | int | float | complex | None
+LiteralValue: TypeAlias = (
+    Scalar
+    | tuple["LiteralValue", ...]
+    | list["LiteralValue"]
+    | set["LiteralValue"]
+    | dict["LiteralValue", "LiteralValue"]
+)
+"""A set's members and a dict's keys are hashable, which the type does not say."""
+
+Names: TypeAlias = Mapping[str, ast.expr]
+"""What a name stands for, where it is bound once and for all."""
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[object, object], object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+_MOST_DEPTH = 50
+_LONGEST_REPEAT = 20_000
+_MOST_BITS = 4096
+
+
+class NotConstantError(Exception):
+    """The expression holds more than constants; never leaves this package."""
+
+
+def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue:
+    """The value of literals, of containers of them, and of simple arithmetic on them.
+
+    Raises:
+        NotConstantError: It needs to be run to be known, or is too large to be of use.
+    """
+    return _evaluate(node, names or {}, _MOST_DEPTH)
+
+
+def is_scalar(value: object) -> TypeGuard[Scalar]:
+    """Whether it is a single value that can be written as a literal and read back."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, complex):
+        return math.isfinite(value.real) and math.isfinite(value.imag)
+    return value is None or isinstance(value, str | bytes | int)
+
+
+def is_immutable(value: LiteralValue) -> bool:
+    """Whether every use of it may have a copy of its own."""
+    if isinstance(value, tuple):
+        return all(is_immutable(item) for item in value)
+    return is_scalar(value)
+
+
+def _evaluate(node: ast.expr, names: Names, depth: int) -> LiteralValue:
+    if depth == 0:
+        raise NotConstantError
+    match node:
+        case ast.Constant(value=value) if is_scalar(value):
+            return value
+        case ast.Name(id=name) if name in names:
+            return _evaluate(names[name], names, depth - 1)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _negative(_evaluate(operand, names, depth - 1))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            both = _evaluate(left, names, depth - 1), _evaluate(right, names, depth - 1)
+            return _combined(type(op), *both)
+        case ast.Tuple() | ast.List() | ast.Set() | ast.Dict():
+            return _container(node, names, depth - 1)
+        case _:
+            raise NotConstantError
+
+
+def _container(
+    node: ast.Tuple | ast.List | ast.Set | ast.Dict, names: Names, depth: int
+) -> LiteralValue:
+    def items(nodes: Iterable[ast.expr | None]) -> list[LiteralValue]:
+        if any(item is None for item in nodes):
+            raise NotConstantError  # {**more}
+        return [_evaluate(item, names, depth) for item in nodes if item is not None]
+
+    try:
+        match node:
+            case ast.Tuple(elts=elements):
+                return tuple(items(elements))
+            case ast.List(elts=elements):
+                return items(elements)
+            case ast.Set(elts=elements):
+                return set(items(elements))
+            case ast.Dict(keys=keys, values=values):
+                return dict(zip(items(keys), items(values), strict=True))
+    except TypeError as error:
+        raise NotConstantError from error
+
+
+def _negative(value: LiteralValue) -> LiteralValue:
+    if isinstance(value, int | float | complex):
+        return -value
+    raise NotConstantError
+
+
+def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -> LiteralValue:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, int) and isinstance(other, str | bytes | list | tuple):
+            if one * len(other) > _LONGEST_REPEAT:
+                raise NotConstantError
+        elif isinstance(one, int) and one.bit_length() > _MOST_BITS:
+            raise NotConstantError
+    try:
+        found = _OPERATORS[op](left, right)
+    except (TypeError, ArithmeticError) as error:
+        raise NotConstantError from error
+    if is_scalar(found) or isinstance(found, list | tuple):
+        return found
+    raise NotConstantError  # a difference of sets, an infinity

@@ -1,0 +1,254 @@
+"""Extracts what an agent changed: its workspace against the base, by content, within limits."""
+
+import hashlib
+import re
+import tarfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from agentbench.core.files import FileContent
+from agentbench.integrity.tool_caches import cache_of
+from agentbench.integrity.trees import (
+    BaseContent,
+    EntryKind,
+    TreeEntry,
+    WorkspaceTree,
+    entry_of,
+    is_git,
+    member_path,
+    open_tar_stream,
+)
+from agentbench.scoring.evidence import Finding, Severity
+
+# Control characters, line ends, marks that turn the direction of text, lone surrogates.
+_CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+_FINDINGS = 200  # at most; an agent can leave as many odd files as it likes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionLimits:
+    """How much of an agent's work is taken out."""
+
+    file_bytes: int = 32 * 1024 * 1024
+    total_bytes: int = 128 * 1024 * 1024
+    files: int = 20_000
+    members: int = 500_000
+    stream_bytes: int = 16 * 1024 * 1024 * 1024  # holes of sparse files and hard links included
+    path_length: int = 1_024
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkspaceChange:
+    """What an agent left, against the base: files as they became, `None` for those it removed."""
+
+    files: dict[PurePosixPath, FileContent | None] = field(default_factory=dict)
+    emptied: tuple[PurePosixPath, ...] = ()  # folders of the base that are gone
+    findings: tuple[Finding, ...] = ()
+
+
+def read_change(
+    chunks: Iterable[bytes],
+    base: WorkspaceTree,
+    base_content: BaseContent,
+    limits: ExtractionLimits | None = None,
+) -> WorkspaceChange:
+    """Compare an agent's workspace with the base; refused parts become findings."""
+    limits = limits if limits is not None else ExtractionLimits()
+    reader = _Reader(base, base_content, limits)
+    try:
+        with open_tar_stream(_bounded(chunks, limits.stream_bytes)) as archive:
+            for member in archive:
+                if not reader.take(archive, member):
+                    break
+    except _TooLongError:
+        reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
+    except tarfile.TarError as error:
+        reader.give_up("unreadable-archive", f"the archive is broken: {error}")
+    return reader.change()
+
+
+class _TooLongError(tarfile.TarError):
+    """A stream that goes on and on."""
+
+
+def _bounded(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    taken = 0
+    for chunk in chunks:
+        taken += len(chunk)
+        if taken > limit:
+            raise _TooLongError
+        yield chunk
+
+
+class _Reader:
+    """Walks the members once; remembers what differs and what was refused."""
+
+    def __init__(
+        self, base: WorkspaceTree, base_content: BaseContent, limits: ExtractionLimits
+    ) -> None:
+        self._base = base.entries
+        self._base_content = base_content
+        self._limits = limits
+        self._seen: dict[PurePosixPath, TreeEntry] = {}
+        self._files: dict[PurePosixPath, FileContent | None] = {}
+        self._findings: list[Finding] = []
+        self._members = 0
+        self._bytes = {False: 0, True: 0}  # of the caches of tools apart: they displace no work
+        self._cache_files = 0
+        self._whole = True
+
+    def take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
+        """Look at one member; false when the limits are used up."""
+        self._members += 1
+        work = len(self._files) - self._cache_files
+        if self._members > self._limits.members or work > self._limits.files:
+            self.give_up("extraction-limit", "too many files")
+            return False
+        path = member_path(member)
+        if path is None or is_git(path):
+            return True
+        fault = self._fault(path, member)
+        if fault is None:
+            self._compare(archive, member, path)
+        elif not self._as_in_base(archive, path, member):
+            self.refuse("file-refused", _printable(path), fault)
+            self._seen.setdefault(path, TreeEntry(kind=EntryKind.OTHER))
+        return True
+
+    def refuse(self, rule: str, where: str, what: str) -> None:
+        """Note something that was not taken over."""
+        if len(self._findings) < _FINDINGS:
+            self._findings.append(
+                Finding(rule=rule, severity=Severity.WARNING, where=where, what=what)
+            )
+
+    def give_up(self, rule: str, what: str) -> None:
+        """Note that the walk was cut short: what was not seen may well be there."""
+        self._whole = False
+        self._findings.append(
+            Finding(rule=rule, severity=Severity.WARNING, where="the workspace", what=what)
+        )
+
+    def change(self) -> WorkspaceChange:
+        """What was found; nothing counts as removed when the walk was cut short."""
+        emptied: list[PurePosixPath] = []
+        for path in [path for path in self._files if self._is_below_a_file(path)]:
+            del self._files[path]
+            self.refuse("file-refused", _printable(path), "lies below what is no folder")
+        for path, entry in self._base.items():
+            now = self._seen.get(path)
+            if now is None and not self._whole:
+                continue
+            if entry.kind is EntryKind.FOLDER:
+                if now is None or now.kind is EntryKind.FILE:
+                    emptied.append(path)
+            elif now is None or now.kind is EntryKind.FOLDER:
+                self._files[path] = None
+        return WorkspaceChange(
+            files=self._files, emptied=tuple(emptied), findings=tuple(self._findings)
+        )
+
+    def _is_below_a_file(self, path: PurePosixPath) -> bool:
+        """Whether a path leads through a file or a link: no file system holds such a one."""
+        above = (self._seen.get(parent) for parent in path.parents)
+        return any(entry is not None and entry.kind is not EntryKind.FOLDER for entry in above)
+
+    def _fault(self, path: PurePosixPath, member: tarfile.TarInfo) -> str | None:
+        name = path.as_posix()
+        if path.is_absolute() or ".." in path.parts:
+            return "leaves the workspace"
+        if len(name) > self._limits.path_length or _CONTROL.search(name):
+            return "its name is too long or bears control characters"
+        if member.islnk() and self._link_target(member) is None:
+            return "a hard link to nowhere"
+        if not (member.isdir() or member.islnk() or member.isreg()):
+            return "a symlink" if member.issym() else "neither a regular file nor a folder"
+        if member.isreg() and member.size > self._limits.file_bytes:
+            return f"{member.size} bytes, more than {self._limits.file_bytes}"
+        return None
+
+    def _link_target(self, member: tarfile.TarInfo) -> TreeEntry | None:
+        target = PurePosixPath(member.linkname)
+        entry = self._seen.get(target)
+        return entry if entry is not None and entry.kind is EntryKind.FILE else None
+
+    def _as_in_base(
+        self, archive: tarfile.TarFile, path: PurePosixPath, member: tarfile.TarInfo
+    ) -> bool:
+        """Whether a member that would be refused was just so in the base, and may stay."""
+        base = self._base.get(path)
+        if base is None or (member.isreg() and member.size != base.size):
+            return False
+        source = archive.extractfile(member) if member.isreg() else None
+        if entry_of(member, source) != base:
+            return False
+        self._seen[path] = base
+        return True
+
+    def _compare(
+        self, archive: tarfile.TarFile, member: tarfile.TarInfo, path: PurePosixPath
+    ) -> None:
+        base = self._base.get(path)
+        if member.isdir():
+            self._seen[path] = TreeEntry(kind=EntryKind.FOLDER)
+            self._forget(path)
+            return
+        if member.islnk():
+            self._compare_link(member, path, base)
+            return
+        source = archive.extractfile(member)
+        content = source.read() if source is not None else b""
+        entry = TreeEntry(
+            kind=EntryKind.FILE,
+            digest=hashlib.sha256(content).hexdigest(),
+            size=len(content),
+            executable=bool(member.mode & 0o100),
+        )
+        self._note(path, entry, base, content)
+
+    def _compare_link(
+        self, member: tarfile.TarInfo, path: PurePosixPath, base: TreeEntry | None
+    ) -> None:
+        target = PurePosixPath(member.linkname)
+        entry = self._seen[target]
+        taken = self._bytes[cache_of(path) is not None]
+        if entry == base or taken + entry.size > self._limits.total_bytes:
+            self._note(path, entry, base, None)  # whatever it holds, nobody will look at it
+            return
+        kept = self._files.get(target)
+        content = kept.content if kept is not None else self._base_content(target)
+        if content is None or hashlib.sha256(content).hexdigest() != entry.digest:
+            self._seen[path] = entry
+            self.refuse("extraction-limit", _printable(path), "a link to a file that was left out")
+        else:
+            self._note(path, entry, base, content)
+
+    def _note(
+        self, path: PurePosixPath, entry: TreeEntry, base: TreeEntry | None, content: bytes | None
+    ) -> None:
+        """Remember what a path is now; of a path that comes twice, the last word counts."""
+        self._seen[path] = entry
+        self._forget(path)
+        if entry == base:
+            return
+        is_cache = cache_of(path) is not None
+        self._bytes[is_cache] += entry.size
+        too_many = is_cache and self._cache_files >= self._limits.files
+        if content is None or too_many or self._bytes[is_cache] > self._limits.total_bytes:
+            self.refuse("extraction-limit", _printable(path), "the change is too large, left out")
+        else:
+            self._files[path] = FileContent(content=content, executable=entry.executable)
+            self._cache_files += is_cache
+
+    def _forget(self, path: PurePosixPath) -> None:
+        if path in self._files:
+            del self._files[path]
+            self._cache_files -= cache_of(path) is not None
+
+
+def _printable(path: PurePosixPath) -> str:
+    return ascii(path.as_posix())[1:-1][:200]

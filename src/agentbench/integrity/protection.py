@@ -1,0 +1,292 @@
+"""What of an agent's change is dropped before it is judged.
+
+Tests, their configuration, what would run before them; pytest's tables in shared files are
+restored.
+
+What pytest would read is decided more widely than any one parser reads it: a table that only
+pytest's own parser sees must not slip through.
+
+Tests, their configuration, and what could poison the interpreter. Recorded, never in silence;
+information and not guilt.
+"""
+
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from agentbench.core.files import FileContent
+from agentbench.integrity.extraction import WorkspaceChange
+from agentbench.integrity.records import DroppedPath
+from agentbench.integrity.tool_caches import ToolCache
+from agentbench.integrity.trees import BaseContent, WorkspaceTree
+
+_LARGEST = 1024 * 1024  # characters; tomlkit takes its time
+# What a strange document makes tomlkit stumble over, beside its own errors.
+_STUMBLES = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+# iniconfig cuts a header at its first # or ; and so may see a table where configparser sees none.
+_INI_TABLE = re.compile(r"\ufeff?\s*\[\s*(?:tool:)?pytest\s*\]")
+_INI_HEADER = re.compile(r"\ufeff?\s*\[")
+
+
+class UnreadableTablesError(ValueError):
+    """A file may configure the tests, and how cannot be told."""
+
+
+def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) -> bytes | None:
+    """The agent's file with the base's pytest tables in it; `None` where it has just these.
+
+    Raises:
+        UnreadableTablesError: one of the two is damaged, or too large.
+        KeyError: no table of pytest can be in a file of that name.
+    """
+    text = _RESTORERS[name](_decode(before), _decode(after))
+    return text.encode() if text is not None else None
+
+
+def may_hold_tables(name: str) -> bool:
+    """Whether a file of this name may hold a table of pytest among others."""
+    return name in _RESTORERS
+
+
+def _decode(content: bytes | None) -> str:
+    try:
+        text = (content or b"").decode()
+    except UnicodeDecodeError as error:
+        raise UnreadableTablesError(str(error)) from None
+    if len(text) > _LARGEST:
+        raise UnreadableTablesError(f"{len(text)} characters")
+    return text
+
+
+def _restored_toml(before: str, after: str) -> str | None:
+    ours, theirs = _toml(before), _toml(after)
+    # By their text: 1, 1.0 and true are equal in Python and differ for pytest.
+    if repr(_table_of(ours)) == repr(_table_of(theirs)):
+        return None
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        text = _with_table(after, _table_of(ours))
+        now = _toml(text)
+    except (TOMLKitError, *_STUMBLES) as error:
+        raise UnreadableTablesError(str(error)) from error
+    if repr(_table_of(now)) != repr(_table_of(ours)) or _rest_of(now) != _rest_of(theirs):
+        raise UnreadableTablesError("its tables cannot be told apart")
+    return text
+
+
+def _with_table(text: str, table: object) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
+    tool.pop("pytest", None)
+    if table is not None:
+        tool["pytest"] = table
+    return tomlkit.dumps(document)
+
+
+def _toml(text: str) -> Mapping[str, object]:
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise UnreadableTablesError(str(error)) from None
+    if not isinstance(document.get("tool", {}), dict):
+        raise UnreadableTablesError("tool is no table")
+    return document
+
+
+def _table_of(document: Mapping[str, object]) -> object:
+    tool = document.get("tool")
+    return tool.get("pytest") if isinstance(tool, dict) else None
+
+
+def _rest_of(document: Mapping[str, object]) -> Mapping[str, object]:
+    tool = document.get("tool")
+    others = {key: tool[key] for key in tool if key != "pytest"} if isinstance(tool, dict) else {}
+    return {**document, "tool": others}
+
+
+def _restored_ini(before: str, after: str) -> str | None:
+    ours, _ = _split(before)
+    theirs, rest = _split(after)
+    if _non_blank(ours) == _non_blank(theirs):
+        return None
+    if rest and not rest[-1].endswith("\n"):
+        rest.append("\n")
+    return "".join([*rest, *ours])
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """The lines of the pytest tables, and all others. Lines end where iniconfig ends them."""
+    tables: list[str] = []
+    rest: list[str] = []
+    lines = rest
+    for line in text.splitlines(keepends=True):
+        if _INI_HEADER.match(line):
+            lines = tables if _INI_TABLE.match(line) else rest
+        lines.append(line)
+    return tables, rest
+
+
+def _non_blank(lines: list[str]) -> list[str]:
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+_RESTORERS: Mapping[str, Callable[[str, str], str | None]] = {
+    "pyproject.toml": _restored_toml,
+    "setup.cfg": _restored_ini,
+}
+
+
+_CONFIGURATION = frozenset(
+    {"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini"}
+)
+_STARTED_WITH_PYTHON = frozenset({"sitecustomize", "usercustomize"})
+_PLUGIN_ROOTS = frozenset(
+    {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "xdist", "execnet",
+     "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
+     "agentbench_launch"}
+)  # fmt: skip
+_IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
+_SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectionRules:
+    """Which paths belong to the judge: the task's test paths, its patterns, the hidden tests.
+
+    Where a script judges, whose tests lie elsewhere, the work may be of any kind: then only what
+    would run before or in place of a verifier in Python is dropped.
+    """
+
+    test_paths: tuple[str, ...]
+    patterns: tuple[str, ...]
+    hidden: frozenset[PurePosixPath]
+    a_script_judges: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedChange:
+    """The change as it is judged, and what was dropped from it."""
+
+    files: dict[PurePosixPath, FileContent | None]
+    emptied: tuple[PurePosixPath, ...]
+    dropped: tuple[DroppedPath, ...]
+    tool_caches: tuple[ToolCache, ...] = ()  # of the change, and in none of these
+
+
+def protect(
+    change: WorkspaceChange,
+    protection: ProtectionRules,
+    base: WorkspaceTree,
+    base_content: BaseContent,
+) -> JudgedChange:
+    """Drop from a change what the judge owns; configuration keeps the base's pytest tables."""
+    roots = {_root_of(path) for path in base.entries}
+    kept: dict[PurePosixPath, FileContent | None] = {}
+    dropped: list[DroppedPath] = []
+    for path, file in change.files.items():
+        why = _why_dropped(path, protection, roots)
+        if why is None and not protection.a_script_judges and may_hold_tables(path.name):
+            file, why = _with_base_tables(path, file, base_content)
+        if why is None or (file is not None and why == _TABLES_RESTORED):
+            kept[path] = file
+        if why is not None:
+            dropped.append(DroppedPath(path=path.as_posix(), why=why))
+    emptied = tuple(
+        path for path in change.emptied if _why_dropped(path / "x", protection, roots) is None
+    )
+    return JudgedChange(files=kept, emptied=emptied, dropped=tuple(dropped))
+
+
+def _why_dropped(path: PurePosixPath, protection: ProtectionRules, roots: set[str]) -> str | None:
+    if path in protection.hidden or _is_under(path, protection.test_paths):
+        return "a test of the task"
+    if any(_matches(path, pattern) for pattern in protection.patterns):
+        return "protected by the task"
+    return (_why_before_a_script if protection.a_script_judges else _why_in_pytest)(path, roots)
+
+
+def _why_in_pytest(path: PurePosixPath, roots: set[str]) -> str | None:
+    if path.name in _CONFIGURATION:
+        return "configuration of the tests"
+    if any(part.startswith(".git") for part in path.parts):
+        return "git's own files"
+    if path.suffix in {".pyc", ".pyo"} or "__pycache__" in path.parts:
+        return "byte-code"
+    return _why_poisonous(path, roots)
+
+
+def _why_before_a_script(path: PurePosixPath, roots: set[str]) -> str | None:
+    if _starts_with_python(path):
+        return "runs whenever Python starts"
+    root = _root_of(path)
+    if path.suffix in _IMPORTABLE_SUFFIXES and root in _PLUGIN_ROOTS and root not in roots:
+        return "shadows pytest or a plugin"
+    return None
+
+
+def _starts_with_python(path: PurePosixPath) -> bool:
+    stems = {part.partition(".")[0] for part in path.parts}
+    return path.suffix == ".pth" or not _STARTED_WITH_PYTHON.isdisjoint(stems)
+
+
+def _why_poisonous(path: PurePosixPath, roots: set[str]) -> str | None:
+    if _starts_with_python(path):
+        return "runs whenever Python starts"
+    if any(part.endswith((".egg-info", ".dist-info")) for part in path.parts):
+        return "could register a plugin"
+    root = _root_of(path)
+    if path.suffix in _IMPORTABLE_SUFFIXES and root in _SHADOWABLE and root not in roots:
+        return "shadows the standard library, pytest or a plugin"
+    return None
+
+
+def _root_of(path: PurePosixPath) -> str:
+    """The name that a path would be imported by, were it a module or in a package."""
+    below = path.parts[0] in {"src", "lib"} and len(path.parts) > 1
+    return path.parts[1 if below else 0].partition(".")[0]
+
+
+def _is_under(path: PurePosixPath, prefixes: Sequence[str]) -> bool:
+    for prefix in prefixes:
+        root = PurePosixPath(prefix)
+        if root.parts and path.is_relative_to(root):
+            return True
+        if not root.parts and (path.name.startswith("test_") or path.stem.endswith("_test")):
+            return True  # the whole repository is the test path: its test files are
+    return False
+
+
+def _matches(path: PurePosixPath, pattern: str) -> bool:
+    """Whether a path fits a pattern of `protected`: `**` crosses folders, `*` may too."""
+    name = path.as_posix()
+    if pattern.startswith("**/") and _matches(path, pattern[3:]):
+        return True
+    if pattern.endswith("/**"):
+        return name.startswith(pattern[:-2]) or fnmatchcase(name, pattern)
+    return fnmatchcase(name, pattern) or path.is_relative_to(pattern)
+
+
+_TABLES_RESTORED = "its pytest tables are the base's again"
+
+
+def _with_base_tables(
+    path: PurePosixPath, file: FileContent | None, base_content: BaseContent
+) -> tuple[FileContent | None, str | None]:
+    """A configuration file with the agent's content and the base's pytest tables."""
+    try:
+        content = restore_pytest_tables(
+            path.name, base_content(path), file.content if file else None
+        )
+    except UnreadableTablesError as error:
+        return None, f"may configure the tests, and cannot be read: {str(error)[:100]!a}"
+    if content is None:
+        return file, None
+    executable = file.executable if file is not None else False
+    return FileContent(content=content, executable=executable), _TABLES_RESTORED

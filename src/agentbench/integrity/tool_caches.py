@@ -1,0 +1,132 @@
+"""Files of a change that tools left behind, such as byte-code.
+
+Set apart, neither judged nor counted as work.
+
+A cache is told by its place and name, and by what no such tool writes: nothing in it can be
+imported, byte-code fits a source beside it, and the repository holds none of it. Whatever differs
+from that stays in the change, and is judged or dropped like any other file.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from agentbench.core.files import FileContent
+from agentbench.core.schema import Schema
+from agentbench.integrity.trees import WorkspaceTree
+
+PatchedFiles = Mapping[PurePosixPath, FileContent | None]
+
+_FOLDERS = frozenset(
+    {".hypothesis", ".mypy_cache", ".pytest_cache", ".pytype", ".ruff_cache", "htmlcov"}
+)
+_IMPORTABLE = frozenset({".pth", ".py", ".pyc", ".pyd", ".pyo", ".so"})
+_COVERAGE = re.compile(r"\.coverage(\.(?!rc$).+)?")
+_BYTE_CODE = re.compile(r"(?P<source>\w+)\.[a-z]+-?\d[\w.-]*\.pyc")
+_PYCACHE = "__pycache__"
+_HEADER = 16  # bytes of byte-code: magic, flags, the source's time and size
+_CHECKED_HASH = b"\x03\0\0\0"
+_LISTED = 100
+
+
+class ToolCache(Schema):
+    """A folder or file in which a tool keeps what it can make again."""
+
+    path: str
+    files: int
+    size: int  # bytes, of what was changed in it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparatedChange:
+    """A change without the caches of tools, and these."""
+
+    files: dict[PurePosixPath, FileContent | None]
+    caches: tuple[ToolCache, ...]
+
+
+def cache_of(path: PurePosixPath) -> PurePosixPath | None:
+    """The cache that a path would belong to, by its name alone; None for other files."""
+    if _COVERAGE.fullmatch(path.name) or path.name == ".dmypy.json":
+        return path
+    if path.parent.name == _PYCACHE and _BYTE_CODE.fullmatch(path.name):
+        return path.parent
+    if path.suffix in _IMPORTABLE:
+        return None
+    return next((folder for folder in path.parents if folder.name in _FOLDERS), None)
+
+
+def separate_caches(
+    files: PatchedFiles, base: WorkspaceTree, tracked: Callable[[], AbstractSet[PurePosixPath]]
+) -> SeparatedChange:
+    """Take the caches of tools out of a change.
+
+    Args:
+        files: The change.
+        base: What it is a change of: the repository, and what set-up added.
+        tracked: The files of the repository; asked only where the base holds some of a cache.
+    """
+    found = dict(_found(files, base))
+    if any(path in base.entries or cache in base.entries for path, cache in found.items()):
+        owned = tracked()
+        folders = {folder for path in owned for folder in path.parents}
+        found = {
+            path: cache
+            for path, cache in found.items()
+            if path not in owned and (cache.name == _PYCACHE or cache not in folders)
+        }
+    return SeparatedChange(
+        files={path: file for path, file in files.items() if path not in found},
+        caches=tuple(_listed(files, found)),
+    )
+
+
+def _found(
+    files: PatchedFiles, base: WorkspaceTree
+) -> Iterator[tuple[PurePosixPath, PurePosixPath]]:
+    for path, file in files.items():
+        cache = cache_of(path)
+        if cache is None:
+            continue
+        if cache.name != _PYCACHE or file is None or _matches_source(path, file, files, base):
+            yield path, cache
+
+
+def _matches_source(
+    path: PurePosixPath, code: FileContent, files: PatchedFiles, base: WorkspaceTree
+) -> bool:
+    """Whether byte-code may be what Python or pytest made of the source beside it.
+
+    Python compares it with the source by size and time, or by a hash (as pytest's); byte-code that
+    it would not compare, which no tool writes unasked, counts as the agent's.
+    """
+    named = _BYTE_CODE.fullmatch(path.name)
+    assert named is not None
+    source = path.parent.parent / f"{named['source']}.py"
+    changed = files.get(source)
+    entry = base.entries.get(source)
+    size = len(changed.content) if changed is not None else entry.size if entry else None
+    if size is None or (source in files and changed is None):
+        return False
+    header = code.content[:_HEADER]
+    if len(header) == _HEADER and header[4:8] == _CHECKED_HASH:
+        return True
+    return header[4:8] == bytes(4) and header[12:16] == (size & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def _listed(
+    files: PatchedFiles, found: Mapping[PurePosixPath, PurePosixPath]
+) -> Iterator[ToolCache]:
+    """The caches by path; very many are added up."""
+    amounts: dict[str, tuple[int, int]] = {}
+    for path, cache in sorted(found.items()):
+        name = cache.as_posix()
+        if name not in amounts and len(amounts) >= _LISTED:
+            name = "others"
+        count, size = amounts.get(name, (0, 0))
+        file = files[path]
+        amounts[name] = count + 1, size + (len(file.content) if file is not None else 0)
+    for name, (count, size) in amounts.items():
+        yield ToolCache(path=name, files=count, size=size)

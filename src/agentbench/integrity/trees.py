@@ -1,0 +1,162 @@
+"""A workspace as a tar stream shows it.
+
+What each path is, by content, with bounds, never by running git.
+
+The stream of an agent's workspace is hostile input: every decision is made on a member's header,
+before its content is read, and all of it is bounded.
+"""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import IO
+
+_CHUNK = 1 << 20
+_READS_AFTER_END = 3
+
+
+class EntryKind(StrEnum):
+    """What a path is."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    SYMLINK = "symlink"
+    OTHER = "other"  # devices, FIFOs, sockets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEntry:
+    """One path of a tree; `digest` is the sha256 of a file's content or a symlink's target."""
+
+    kind: EntryKind
+    digest: str = ""
+    size: int = 0
+    executable: bool = False
+    offset: int = field(default=0, compare=False)  # of its content in the stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceTree:
+    """The paths of a workspace, `.git` left out."""
+
+    entries: Mapping[PurePosixPath, TreeEntry]
+
+
+BaseContent = Callable[[PurePosixPath], bytes | None]
+"""Gives the base's content of a path; `None` where the base has no such file."""
+
+
+def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
+    """Read a tree that the harness's own stages made.
+
+    Raises:
+        tarfile.TarError: the stream is no tar, or is cut off.
+    """
+    entries: dict[PurePosixPath, TreeEntry] = {}
+    with open_tar_stream(chunks) as archive:
+        for member in archive:
+            path = member_path(member)
+            if path is None or is_git(path):
+                continue
+            if member.islnk():
+                target = entries.get(PurePosixPath(member.linkname))
+                if target is not None:
+                    entries[path] = target
+                continue
+            source = archive.extractfile(member) if member.isreg() else None
+            entries[path] = entry_of(member, source)
+    return WorkspaceTree(entries=entries)
+
+
+@contextmanager
+def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
+    """A tar that is read once, front to back.
+
+    Raises:
+        tarfile.TarError: the stream is no tar, or is cut off; also at the end of the block, for
+            one that is cut off between two members looks whole to tarfile.
+    """
+    raw = _ChunkReader(iter(chunks))
+    try:
+        with tarfile.open(fileobj=raw, mode="r|", errorlevel=1) as archive:
+            yield archive
+            if raw.taken <= archive.offset:
+                raise tarfile.ReadError("it is cut off")
+    except (ValueError, OverflowError, EOFError) as error:
+        # What tarfile lets escape from the numbers of a hostile extended header.
+        raise tarfile.ReadError(f"a header of it makes no sense: {error}") from error
+
+
+def member_path(member: tarfile.TarInfo) -> PurePosixPath | None:
+    """A member's path relative to the tree's root; `None` for the root itself."""
+    path = PurePosixPath(member.name)
+    parts = [part for part in path.parts if part != "."]
+    return PurePosixPath(*parts) if parts else None
+
+
+def is_git(path: PurePosixPath) -> bool:
+    """Whether a path is the workspace's own `.git` or lies in it."""
+    return path.parts[0] == ".git"
+
+
+def entry_of(member: tarfile.TarInfo, source: IO[bytes] | None) -> TreeEntry:
+    """What one member is; `source` is its content where it is a regular file."""
+    if source is not None:
+        digest = hashlib.sha256()
+        while chunk := source.read(_CHUNK):
+            digest.update(chunk)
+        return TreeEntry(
+            kind=EntryKind.FILE,
+            digest=digest.hexdigest(),
+            size=member.size,
+            executable=bool(member.mode & 0o100),
+            offset=member.offset_data,
+        )
+    if member.issym():
+        target = member.linkname.encode("utf-8", "surrogateescape")
+        return TreeEntry(kind=EntryKind.SYMLINK, digest=hashlib.sha256(target).hexdigest())
+    return TreeEntry(kind=EntryKind.FOLDER if member.isdir() else EntryKind.OTHER)
+
+
+class _ChunkReader(io.RawIOBase):
+    """Chunks of bytes as a file that tarfile's stream mode can read."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        super().__init__()
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+        self._vain = 0  # reads after the end
+        self.taken = 0  # bytes handed out so far
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        parts: list[memoryview] = []
+        wanted = size
+        while wanted != 0:
+            if not self._rest and not self._refill():
+                break
+            part = self._rest if wanted < 0 else self._rest[:wanted]
+            self._rest = self._rest[len(part) :]
+            parts.append(part)
+            wanted -= len(part) if wanted > 0 else 0
+        read = b"".join(parts)
+        self.taken += len(read)
+        self._vain += not read
+        if self._vain > _READS_AFTER_END:
+            # tarfile would skip a member that claims a terabyte block by block, to its last one.
+            raise tarfile.ReadError("it is cut off")
+        return read
+
+    def _refill(self) -> bool:
+        for chunk in self._chunks:
+            if chunk:
+                self._rest = memoryview(chunk)
+                return True
+        return False

@@ -1,0 +1,138 @@
+"""The three tools on tests: what each takes and does, and its answer as the protocol has it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field, model_validator
+
+from agentbench.core.schema import JsonObject
+from agentbench.errors import SandboxError
+from agentbench.pytest_results.tool_calls.answers import answer_to_error, as_text, no_pytest
+from agentbench.pytest_results.tool_calls.arguments import (
+    DiscoverArguments,
+    ExecuteArguments,
+    ToolArguments,
+)
+from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
+from agentbench.pytest_results.tool_calls.envelope import (
+    INTERNAL_ERROR,
+    PytestAnswer,
+    PytestErrorType,
+)
+from agentbench.pytest_results.tool_calls.project import PytestProject
+from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
+from agentbench.scoring.taxonomy import FailureReason, StageName
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
+
+class ExplainArguments(ToolArguments):
+    """What `explain_failure` takes."""
+
+    exit_code: int | None = Field(
+        default=None,
+        ge=-255,
+        le=255,
+        description="An exit code of a stage's command. This or reason.",
+        examples=[137],
+    )
+    reason: Literal[tuple(FailureReason.__members__)] | None = Field(  # type: ignore[valid-type]  # the names of an enum, which strict mode would not take as text
+        default=None,
+        description="A reason of the failure taxonomy. This or exit_code.",
+        examples=["TESTS_FAILED"],
+    )
+    stage: Literal[tuple(stage.value for stage in StageName)] | None = Field(  # type: ignore[valid-type]  # as above
+        default=None,
+        description="The stage that ended with the exit code. Default: each stage in turn.",
+        examples=["setup"],
+    )
+
+    @model_validator(mode="after")
+    def _one_question(self) -> Self:
+        if (self.exit_code is None) == (self.reason is None):
+            raise ValueError("give exit_code or reason, and not both")
+        if self.stage is not None and self.exit_code is None:
+            raise ValueError("stage goes with exit_code")
+        return self
+
+
+def internal_error(incident: str) -> JsonObject:
+    """A fault of ours; the traceback is on stderr under the incident's name."""
+    message = "Internal server error"
+    return answer_to_error(
+        "internal_error", PytestErrorType.RUNTIME, message, code=INTERNAL_ERROR, incident=incident
+    )
+
+
+def explanation_answer(text: str) -> JsonObject:
+    """What `explain_failure` says."""
+    return PytestAnswer(
+        status="success", outcome="explained", message=text.partition("\n")[0], explanation=text
+    ).model_dump(mode="json")
+
+
+def call_result(answer: JsonObject) -> "CallToolResult":
+    """An answer as the protocol has it."""
+    from mcp.types import CallToolResult, TextContent
+
+    return CallToolResult(
+        content=[TextContent(type="text", text=as_text(answer))],
+        structured_content=answer,
+        is_error=is_error(answer),
+    )
+
+
+def is_error(answer: JsonObject) -> bool:
+    """Whether an answer is one of those that ADR-009 counts as errors."""
+    return answer["status"] in ("error", "timeout")
+
+
+class PytestTool(StrEnum):
+    """The tools of the server."""
+
+    EXECUTE = "execute_tests"
+    DISCOVER = "discover_tests"
+    EXPLAIN = "explain_failure"
+
+
+PYTEST_ARGUMENTS: Mapping[PytestTool, type[ToolArguments]] = {
+    PytestTool.EXECUTE: ExecuteArguments,
+    PytestTool.DISCOVER: DiscoverArguments,
+    PytestTool.EXPLAIN: ExplainArguments,
+}
+"""What each tool takes."""
+
+
+def call_pytest_tool(
+    project: PytestProject, arguments: ToolArguments, watch: CallControl
+) -> JsonObject:
+    """Do what a tool is for; returns the answer. Runs pytest, so it is no call for an event loop.
+
+    Raises:
+        KeyboardInterrupt: it was called off; no process of it is left.
+    """
+    match arguments:
+        case ExecuteArguments() | DiscoverArguments():
+            return _call_tests(project, arguments, watch)
+        case ExplainArguments():
+            return explanation_answer(_explanation(arguments))
+        case _:
+            raise TypeError(f"no tool takes {type(arguments).__name__}")
+
+
+def _call_tests(
+    project: PytestProject, arguments: ExecuteArguments | DiscoverArguments, watch: CallControl
+) -> JsonObject:
+    try:
+        return call_tests(project, arguments, watch)
+    except SandboxError as error:
+        return no_pytest(str(error), project.mask)
+
+
+def _explanation(arguments: ExplainArguments) -> str:
+    if arguments.reason is not None:
+        return explain_reason(FailureReason(arguments.reason))
+    assert arguments.exit_code is not None  # one of the two is given
+    return explain_exit_code(arguments.exit_code, arguments.stage)

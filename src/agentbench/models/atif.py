@@ -1,0 +1,98 @@
+"""ATIF, the Agent Trajectory Interchange Format, version 1.8: the part of it that we write.
+
+Defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`); a step's id counts
+from 1, an observation names the call that it answers, and only an agent's step has calls, reasoning
+and metrics.
+"""
+
+from enum import StrEnum
+from typing import Final, Literal
+
+from pydantic import Field, JsonValue
+
+from agentbench.core.schema import Schema
+
+ATIF_VERSION: Final = "ATIF-v1.8"
+
+
+class StepSource(StrEnum):
+    """Whose step it is."""
+
+    SYSTEM = "system"
+    USER = "user"
+    AGENT = "agent"
+
+
+class ToolCall(Schema):
+    """A tool that the model asked for."""
+
+    tool_call_id: str
+    function_name: str
+    arguments: dict[str, JsonValue]
+
+
+class ObservationResult(Schema):
+    """What came of one call."""
+
+    source_call_id: str | None = None
+    content: str
+
+
+class Observation(Schema):
+    """What came of a step's calls."""
+
+    results: tuple[ObservationResult, ...]
+
+
+class Metrics(Schema):
+    """Tokens and money of one answer; `prompt_tokens` counts cached ones, too."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    cost_usd: float | None = None
+
+
+class Step(Schema):
+    """One turn."""
+
+    step_id: int = Field(ge=1)
+    timestamp: str | None = None
+    source: StepSource
+    model_name: str | None = None
+    message: str
+    reasoning_content: str | None = None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    observation: Observation | None = None
+    metrics: Metrics | None = None
+    llm_call_count: int | None = None
+    extra: dict[str, JsonValue] | None = None
+
+
+class TrajectoryAgent(Schema):
+    """Who acted."""
+
+    name: str
+    version: str
+    model_name: str | None = None
+
+
+class FinalMetrics(Schema):
+    """Sums over all steps."""
+
+    total_prompt_tokens: int
+    total_completion_tokens: int
+    total_cached_tokens: int
+    total_cost_usd: float | None = None
+    total_steps: int
+
+
+class Trajectory(Schema):
+    """`trajectory.json`."""
+
+    schema_version: Literal["ATIF-v1.8"] = ATIF_VERSION
+    session_id: str
+    agent: TrajectoryAgent
+    steps: tuple[Step, ...] = Field(min_length=1)
+    notes: str | None = None
+    final_metrics: FinalMetrics

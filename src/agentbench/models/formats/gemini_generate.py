@@ -1,0 +1,129 @@
+"""POST /v1beta/models/M:generateContent and its streaming sibling, Google's format.
+
+Its tool calls have no ids of their own.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from agentbench.core.schema import JsonObject
+from agentbench.core.untrusted_json import objects, text
+from agentbench.models.conversation import Message, ParsedToolCall, Role, ToolResult
+from agentbench.models.formats.interface import (
+    TokensInStream,
+    content_text,
+    first_object,
+    nested_object,
+    parse_arguments,
+    tool_result_text,
+)
+from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts, token_count
+
+_ERROR_STATUSES = {
+    ModelErrorKind.QUOTA: "RESOURCE_EXHAUSTED",
+    ModelErrorKind.AUTH: "UNAUTHENTICATED",
+    ModelErrorKind.UNKNOWN_MODEL: "NOT_FOUND",
+    ModelErrorKind.MALFORMED: "INVALID_ARGUMENT",
+    ModelErrorKind.CONTEXT_LENGTH: "INVALID_ARGUMENT",
+    ModelErrorKind.TIMEOUT: "DEADLINE_EXCEEDED",
+}
+_REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION"})
+
+
+class GeminiGenerateFormat(TokensInStream):
+    """Each event of a stream is an answer; the last one has a reason to finish."""
+
+    wire = ApiFormat.GEMINI_GENERATE
+    quota_status = 403
+
+    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+        """What stands under `usageMetadata`; thoughts and what tools put in count too."""
+        usage = nested_object(said, "usageMetadata")
+        if not usage:
+            return before
+        asked = token_count(usage.get("promptTokenCount"))
+        return TokenCounts(
+            input=asked + token_count(usage.get("toolUsePromptTokenCount")),
+            output=token_count(usage.get("candidatesTokenCount"))
+            + token_count(usage.get("thoughtsTokenCount")),
+            cached=token_count(usage.get("cachedContentTokenCount")),
+        )
+
+    def ends(self, event: JsonObject) -> bool:
+        """With a reason to finish, or not to begin."""
+        finished = first_object(event, "candidates").get("finishReason")
+        return bool(finished) or bool(nested_object(event, "promptFeedback").get("blockReason"))
+
+    def refuses(self, said: JsonObject) -> bool:
+        """By its filter, before or after the model."""
+        blocked = nested_object(said, "promptFeedback").get("blockReason")
+        return bool(blocked) or first_object(said, "candidates").get("finishReason") in _REFUSALS
+
+    def error(self, event: JsonObject) -> JsonObject | None:
+        """In place of an answer."""
+        return event if event.get("error") else None
+
+    def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
+        """As Google writes it."""
+        named = _ERROR_STATUSES.get(kind, "UNAVAILABLE")
+        return {"error": {"code": status, "message": message, "status": named}}
+
+
+def request_messages(body: JsonObject) -> Iterator[Message]:
+    """The conversation that a request carries."""
+    system = body.get("systemInstruction") or body.get("system_instruction")
+    if isinstance(system, dict):
+        yield Message(speaker=Role.SYSTEM, text=content_text(system.get("parts")))
+    for content in objects(body.get("contents")):
+        speaker = Role.AGENT if content.get("role") == "model" else Role.USER
+        yield _message(objects(content.get("parts")), speaker)
+
+
+def answer_message(body: JsonObject) -> Message:
+    """What the model answered."""
+    return _message(_answer_parts(body), Role.AGENT)
+
+
+def streamed_message(events: Iterable[JsonObject]) -> Message:
+    """What the model answered in a stream: each event brings further parts."""
+    return _message((part for event in events for part in _answer_parts(event)), Role.AGENT)
+
+
+def _answer_parts(body: JsonObject) -> Iterator[JsonObject]:
+    for candidate in objects(body.get("candidates")):
+        content = candidate.get("content")
+        yield from objects(content.get("parts") if isinstance(content, dict) else None)
+
+
+def _message(parts: Iterable[JsonObject], speaker: Role) -> Message:
+    spoken, thought = "", ""
+    calls: list[ParsedToolCall] = []
+    results: list[ToolResult] = []
+    for part in parts:
+        call, answer = part.get("functionCall"), part.get("functionResponse")
+        if part.get("thought") is True:
+            thought += text(part.get("text"))
+        else:
+            spoken += text(part.get("text"))
+        if isinstance(call, dict):
+            calls.append(_tool_call(call))
+        if isinstance(answer, dict):
+            results.append(
+                ToolResult(call_id=_call_id(answer), text=tool_result_text(answer.get("response")))
+            )
+    return Message(
+        speaker=speaker,
+        text=spoken,
+        reasoning=thought,
+        calls=tuple(calls),
+        results=tuple(results),
+    )
+
+
+def _tool_call(call: JsonObject) -> ParsedToolCall:
+    return ParsedToolCall(
+        id=_call_id(call), name=text(call.get("name")), arguments=parse_arguments(call.get("args"))
+    )
+
+
+def _call_id(found: JsonObject) -> str:
+    return text(found.get("id")) or text(found.get("name"))

@@ -1,0 +1,373 @@
+"""POST /v1/chat/completions, which most servers of models speak.
+
+Tokens and errors for the gateway, messages for trajectories, and the built-in agent's client.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
+
+from agentbench.core.schema import JsonObject
+from agentbench.core.untrusted_json import objects, text
+from agentbench.models.conversation import (
+    Conversation,
+    ConversationTurn,
+    Message,
+    ModelAnswer,
+    ModelToolCall,
+    ParsedToolCall,
+    Role,
+    StopReason,
+    ToolResult,
+    ToolSpec,
+    UnansweredError,
+)
+from agentbench.models.formats.interface import (
+    content_text,
+    first_object,
+    nested_object,
+    parse_arguments,
+)
+from agentbench.models.interface import (
+    ApiFormat,
+    ModelEndpoint,
+    ModelErrorKind,
+    ModelFailure,
+    TokenCounts,
+    token_count,
+)
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionChunk
+    from openai.types.chat.chat_completion_chunk import ChoiceDeltaToolCall
+
+
+_ERROR_TYPES_AND_CODES = {
+    ModelErrorKind.QUOTA: ("insufficient_quota", "insufficient_quota"),
+    ModelErrorKind.AUTH: ("invalid_request_error", "invalid_api_key"),
+    ModelErrorKind.UNKNOWN_MODEL: ("invalid_request_error", "model_not_found"),
+    ModelErrorKind.MALFORMED: ("invalid_request_error", None),
+    ModelErrorKind.CONTEXT_LENGTH: ("invalid_request_error", "context_length_exceeded"),
+}
+
+
+def openai_error(kind: ModelErrorKind, message: str) -> JsonObject:
+    """The body of an error."""
+    family, code = _ERROR_TYPES_AND_CODES.get(kind, ("server_error", kind.value))
+    return {"error": {"message": message, "type": family, "param": None, "code": code}}
+
+
+class OpenAIChatFormat:
+    """A stream tells its tokens only if asked to, in an event without choices at its end."""
+
+    wire = ApiFormat.OPENAI_CHAT
+    quota_status = 403
+
+    def amended(self, request: JsonObject) -> JsonObject | None:
+        """Ask for the tokens of a stream, whatever else its options say."""
+        options = nested_object(request, "stream_options")
+        if not request.get("stream") or options.get("include_usage"):
+            return None
+        return {**request, "stream_options": {**options, "include_usage": True}}
+
+    def is_extra(self, event: JsonObject) -> bool:
+        """The one with tokens and no choices."""
+        return event.get("choices") == [] and bool(nested_object(event, "usage"))
+
+    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+        """What stands under `usage`."""
+        usage = nested_object(said, "usage")
+        if not usage:
+            return before
+        details = nested_object(usage, "prompt_tokens_details")
+        return TokenCounts(
+            input=token_count(usage.get("prompt_tokens")),
+            output=token_count(usage.get("completion_tokens")),
+            cached=token_count(details.get("cached_tokens")),
+            cache_written=token_count(details.get("cache_write_tokens")),
+        )
+
+    def ends(self, event: JsonObject) -> bool:
+        """With a reason to finish; `[DONE]` adds nothing, and some servers leave it out."""
+        return first_object(event, "choices").get("finish_reason") is not None
+
+    def refuses(self, said: JsonObject) -> bool:
+        """By its filter, or in words of the model."""
+        choice = first_object(said, "choices")
+        filtered = choice.get("finish_reason") == "content_filter"
+        said_no = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
+        return filtered or any(said_no)
+
+    def error(self, event: JsonObject) -> JsonObject | None:
+        """In place of a chunk."""
+        return event if event.get("error") else None
+
+    def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
+        """As OpenAI writes it."""
+        del status
+        return openai_error(kind, message)
+
+
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "assistant": Role.AGENT,
+}
+
+
+def request_messages(body: JsonObject) -> Iterator[Message]:
+    """The conversation that a request carries."""
+    for message in objects(body.get("messages")):
+        if message.get("role") == "tool":
+            answer = ToolResult(
+                call_id=text(message.get("tool_call_id")), text=content_text(message.get("content"))
+            )
+            yield Message(speaker=Role.USER, results=(answer,))
+        else:
+            yield _message(message, _ROLES.get(text(message.get("role")), Role.USER))
+
+
+def answer_message(body: JsonObject) -> Message:
+    """What the model answered."""
+    for choice in objects(body.get("choices")):
+        message = choice.get("message")
+        return _message(message if isinstance(message, dict) else {}, Role.AGENT)
+    return Message(speaker=Role.AGENT)
+
+
+def streamed_message(events: Iterable[JsonObject]) -> Message:
+    """What the model answered in a stream."""
+    spoken, thought = "", ""
+    calls: dict[object, _GrowingToolCall] = {}
+    for event in events:
+        for choice in objects(event.get("choices")):
+            found = choice.get("delta")
+            delta: JsonObject = found if isinstance(found, dict) else {}
+            spoken += text(delta.get("content"))
+            thought += text(_reasoning(delta))
+            for part in objects(delta.get("tool_calls")):
+                calls.setdefault(part.get("index", 0), _GrowingToolCall()).add(part)
+    return Message(
+        speaker=Role.AGENT,
+        text=spoken,
+        reasoning=thought,
+        calls=tuple(call.whole() for call in calls.values()),
+    )
+
+
+class _GrowingToolCall:
+    """A call whose arguments arrive in pieces."""
+
+    def __init__(self) -> None:
+        self._id = self._name = self._arguments = ""
+
+    def add(self, part: JsonObject) -> None:
+        found = part.get("function")
+        function: JsonObject = found if isinstance(found, dict) else {}
+        self._id = self._id or text(part.get("id"))
+        self._name = self._name or text(function.get("name"))
+        self._arguments += text(function.get("arguments"))
+
+    def whole(self) -> ParsedToolCall:
+        return ParsedToolCall(
+            id=self._id, name=self._name, arguments=parse_arguments(self._arguments)
+        )
+
+
+def _message(message: JsonObject, speaker: Role) -> Message:
+    return Message(
+        speaker=speaker,
+        text=content_text(message.get("content")) or text(message.get("refusal")),
+        reasoning=text(_reasoning(message)),
+        calls=tuple(_calls(message)),
+    )
+
+
+def _reasoning(message: JsonObject) -> object:
+    return message.get("reasoning_content") or message.get("reasoning")
+
+
+def _calls(message: JsonObject) -> Iterator[ParsedToolCall]:
+    for call in objects(message.get("tool_calls")):
+        growing = _GrowingToolCall()
+        growing.add(call)
+        yield growing.whole()
+
+
+_STOP_REASONS = {"length": StopReason.CUT_OFF, "content_filter": StopReason.REFUSED}
+_REASONING_FIELDS = ("reasoning_content", "reasoning_details")
+"""Fields that some servers want back with every answer that calls tools, even if empty."""
+
+_INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class OpenAIChatClient:
+    """Sends conversations to a model endpoint with the SDK, which is imported only here."""
+
+    def __init__(self, door: ModelEndpoint) -> None:
+        import openai
+
+        from agentbench.models.sdk_client import BASE_URL, endpoint_http_client, library_errors
+
+        self._errors = partial(library_errors, openai)
+        self._model = door.model
+        self._ids = count(1)
+        self._client = openai.OpenAI(
+            api_key=door.token,
+            base_url=f"{BASE_URL}/v1",
+            max_retries=0,
+            http_client=endpoint_http_client(door),
+        )
+
+    def complete(
+        self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
+    ) -> ModelAnswer:
+        """The model's answer, read as it is streamed.
+
+        Raises:
+            UnansweredError: there is none, or not a whole one.
+        """
+        with self._errors(ModelErrorKind.CONNECTION):
+            stream = self._client.chat.completions.create(
+                model=self._model,
+                messages=cast("Any", list(_request_messages_of(conversation))),
+                tools=cast("Any", [_tool_definition(tool) for tool in tools]),
+                stream=True,
+                timeout=timeout.total_seconds(),
+            )
+        answer = _StreamedAnswer(self._ids)
+        with stream, self._errors(ModelErrorKind.CUT_STREAM):
+            for chunk in stream:
+                answer.take(chunk)
+        return answer.whole()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._client.close()
+
+
+def _tool_definition(tool: ToolSpec) -> JsonObject:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
+
+
+def _request_messages_of(conversation: Conversation) -> Iterator[JsonObject]:
+    yield {"role": "system", "content": conversation.system}
+    yield {"role": "user", "content": conversation.opening}
+    for turn in conversation.turns:
+        yield from _turn_messages(turn)
+
+
+def _turn_messages(turn: ConversationTurn) -> Iterator[JsonObject]:
+    answer = turn.answer
+    if answer.tool_calls:
+        calls = [_echoed_tool_call(call) for call in answer.tool_calls]
+        said = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
+        yield {**answer.extra, **said}
+    elif answer.text:
+        yield {"role": "assistant", "content": answer.text}
+    for call, reply in zip(answer.tool_calls, turn.replies, strict=True):
+        yield {"role": "tool", "tool_call_id": call.id, "content": reply.text}
+    if turn.note:
+        yield {"role": "user", "content": turn.note}
+
+
+def _echoed_tool_call(call: ModelToolCall) -> JsonObject:
+    """A call as servers take it back: some refuse names and arguments that models do write."""
+    name = _INVALID_IN_NAME.sub("_", call.name)[:64] or "unknown"
+    function = {"name": name, "arguments": call.arguments if _is_object(call.arguments) else "{}"}
+    return {"id": call.id, "type": "function", "function": function, **call.extra}
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+@dataclass(slots=True)
+class _StreamedToolCall:
+    id: str
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    extra: JsonObject = field(default_factory=dict)
+
+
+class _StreamedAnswer:
+    """An answer as it grows."""
+
+    def __init__(self, ids: "count[int]") -> None:
+        self._ids = ids
+        self._text: list[str] = []
+        self._calls: list[_StreamedToolCall] = []
+        self._places: dict[int, _StreamedToolCall] = {}
+        self._finish: str | None = None
+        self._refused = False
+        self._extra: JsonObject = {}
+
+    def take(self, chunk: "ChatCompletionChunk") -> None:
+        """Add what a chunk brings; servers leave out whatever they have nothing for."""
+        for choice in chunk.choices or []:
+            self._finish = choice.finish_reason or self._finish
+            if choice.delta is not None:
+                self._text.append(choice.delta.content or "")
+                self._refused = self._refused or bool(choice.delta.refusal)
+                self._take_thoughts(choice.delta.model_extra or {})
+                for piece in choice.delta.tool_calls or []:
+                    self._take_call(piece)
+
+    def whole(self) -> ModelAnswer:
+        """What came, if it came to its end.
+
+        Raises:
+            UnansweredError: it did not.
+        """
+        if self._finish is None:
+            message = "the stream ended before the answer did"
+            kind = ModelErrorKind.CUT_STREAM
+            raise UnansweredError(ModelFailure(kind=kind, status=None, message=message))
+        stop = (
+            StopReason.REFUSED
+            if self._refused
+            else _STOP_REASONS.get(self._finish, StopReason.DONE)
+        )
+        calls = tuple(
+            ModelToolCall(
+                id=call.id, name=call.name, arguments="".join(call.arguments), extra=call.extra
+            )
+            for call in self._calls
+        )
+        text = "".join(self._text)
+        return ModelAnswer(text=text, tool_calls=calls, stop=stop, extra=self._extra)
+
+    def _take_thoughts(self, told: JsonObject) -> None:
+        for name in _REASONING_FIELDS:
+            if name in told:
+                piece, known = told[name], self._extra.get(name, "")
+                if isinstance(piece, list):
+                    known = known if isinstance(known, list) else []
+                    self._extra[name] = [*known, *piece]
+                elif isinstance(known, str):
+                    self._extra[name] = known + str(piece or "")
+
+    def _take_call(self, piece: "ChoiceDeltaToolCall") -> None:
+        call = self._call_of(piece)
+        if piece.function is not None:
+            call.name = call.name or piece.function.name or ""
+            call.arguments.append(piece.function.arguments or "")
+        call.extra.update(piece.model_extra or {})
+
+    def _call_of(self, piece: "ChoiceDeltaToolCall") -> _StreamedToolCall:
+        """The call that a piece belongs to; not every server numbers them."""
+        known = self._places.get(piece.index)
+        if known is None or (piece.id and piece.id != known.id and known.name):
+            known = _StreamedToolCall(id=piece.id or f"call_{next(self._ids)}")
+            self._places[piece.index] = known
+            self._calls.append(known)
+        return known

@@ -1,0 +1,138 @@
+"""POST /v1/responses, OpenAI's newer format.
+
+Tokens and errors for the gateway, messages for trajectories.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from agentbench.core.schema import JsonObject
+from agentbench.core.untrusted_json import objects, text
+from agentbench.models.conversation import Message, ParsedToolCall, Role, ToolResult
+from agentbench.models.formats.interface import (
+    TokensInStream,
+    content_text,
+    nested_object,
+    parse_arguments,
+    tool_result_text,
+)
+from agentbench.models.formats.openai_chat import openai_error
+from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts, token_count
+
+_LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+class OpenAIResponsesFormat(TokensInStream):
+    """A stream's last event carries the whole answer, its tokens too."""
+
+    wire = ApiFormat.OPENAI_RESPONSES
+    quota_status = 400  # codex, which speaks this wire, tries again on all else but 401
+
+    def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
+        """What the answer, or the answer in an event, has under `usage`."""
+        usage = nested_object(_answer(said), "usage")
+        if not usage:
+            return before
+        details = nested_object(usage, "input_tokens_details")
+        return TokenCounts(
+            input=token_count(usage.get("input_tokens")),
+            output=token_count(usage.get("output_tokens")),
+            cached=token_count(details.get("cached_tokens")),
+            cache_written=token_count(details.get("cache_write_tokens")),
+        )
+
+    def ends(self, event: JsonObject) -> bool:
+        """With the answer in its final state."""
+        return event.get("type") in _LAST_EVENTS
+
+    def refuses(self, said: JsonObject) -> bool:
+        """By its filter, or in a part that is a refusal."""
+        answer = _answer(said)
+        if nested_object(answer, "incomplete_details").get("reason") == "content_filter":
+            return True
+        return any(
+            part.get("type") == "refusal"
+            for item in objects(answer.get("output"))
+            for part in objects(item.get("content"))
+        )
+
+    def error(self, event: JsonObject) -> JsonObject | None:
+        """An event `error`, or the error of an answer that failed."""
+        if event.get("type") == "error":
+            return {"error": nested_object(event, "error") or event}
+        failed = nested_object(event, "response", "error")
+        return {"error": failed} if failed else None
+
+    def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
+        """As OpenAI writes it."""
+        del status
+        return openai_error(kind, message)
+
+
+def _answer(said: JsonObject) -> JsonObject:
+    return nested_object(said, "response") or said
+
+
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "assistant": Role.AGENT,
+}
+
+
+def request_messages(body: JsonObject) -> Iterator[Message]:
+    """The conversation that a request carries."""
+    if body.get("instructions"):
+        yield Message(speaker=Role.SYSTEM, text=text(body.get("instructions")))
+    given = body.get("input")
+    if isinstance(given, str):
+        yield Message(speaker=Role.USER, text=text(given))
+    for item in objects(given):
+        turn = _message(item)
+        if turn is not None:
+            yield turn
+
+
+def answer_message(body: JsonObject) -> Message:
+    """What the model answered: its output items, as one turn."""
+    turns = [turn for item in objects(body.get("output")) if (turn := _message(item)) is not None]
+    return Message(
+        speaker=Role.AGENT,
+        text="\n".join(turn.text for turn in turns if turn.text),
+        reasoning="\n".join(turn.reasoning for turn in turns if turn.reasoning),
+        calls=tuple(call for turn in turns for call in turn.calls),
+    )
+
+
+def streamed_message(events: Iterable[JsonObject]) -> Message:
+    """What the model answered in a stream; every item is sent whole when it is done."""
+    done = [event.get("item") for event in events if event.get("type") == _ITEM_DONE]
+    return answer_message({"output": done})
+
+
+_ITEM_DONE = "response.output_item.done"
+
+
+def _message(item: JsonObject) -> Message | None:
+    kind = text(item.get("type")) or "message"
+    if kind == "message":
+        speaker = _ROLES.get(text(item.get("role")), Role.USER)
+        return Message(speaker=speaker, text=content_text(item.get("content")))
+    if kind == "reasoning":
+        return Message(speaker=Role.AGENT, reasoning=content_text(item.get("summary")))
+    if kind.endswith("_call_output"):
+        answer = ToolResult(
+            call_id=text(item.get("call_id")), text=tool_result_text(item.get("output"))
+        )
+        return Message(speaker=Role.USER, results=(answer,))
+    if kind.endswith("_call"):
+        return Message(speaker=Role.AGENT, calls=(_tool_call(item, kind),))
+    return None
+
+
+def _tool_call(item: JsonObject, kind: str) -> ParsedToolCall:
+    given = item.get("arguments") or item.get("input") or item.get("action")
+    return ParsedToolCall(
+        id=text(item.get("call_id")) or text(item.get("id")),
+        name=text(item.get("name")) or kind.removesuffix("_call"),
+        arguments=parse_arguments(given),
+    )

@@ -1,0 +1,1 @@
+"""The gateway, which checks, counts, records and forwards requests to a model."""

@@ -1,0 +1,318 @@
+"""Forwards one request to the provider and its answer back, counting what passes."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from agentbench.core.redaction import Redactor
+from agentbench.core.untrusted_json import json_object
+from agentbench.models.gateway.client_request import ClientRequest
+from agentbench.models.gateway.exchange_log import ModelExchange
+from agentbench.models.gateway.ledger import Ledger
+from agentbench.models.gateway.upstream import (
+    AnswerLimits,
+    ProviderRequest,
+    ProviderResponse,
+    Upstream,
+    UpstreamError,
+)
+from agentbench.models.interface import ModelErrorKind, ModelFailure, TokenCounts
+from agentbench.models.provider_errors import failure_of_body, failure_of_response
+from agentbench.scoring.evidence import Severity
+
+_EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_MAX_EVENT_END = 4
+_PENDING_LIMIT = 1 << 20  # bytes of an event that does not end; past it, it is passed on in parts
+_DONE_MARK = "[DONE]"
+
+
+class EventSplitter:
+    """Puts chunks, cut anywhere, together to whole events."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """The events that are whole now, each with the empty line that ends it."""
+        seen = max(len(self._pending) - _MAX_EVENT_END, 0)
+        self._pending += chunk
+        start = 0
+        for found in _EVENT_END.finditer(self._pending, seen):
+            yield bytes(self._pending[start : found.end()])
+            start = found.end()
+        del self._pending[:start]
+        if len(self._pending) > _PENDING_LIMIT:
+            yield self.rest()
+
+    def rest(self) -> bytes:
+        """What has begun and not ended."""
+        rest = bytes(self._pending)
+        self._pending.clear()
+        return rest
+
+
+class StreamReader:
+    """Reads the events of one answer for its tokens and its end."""
+
+    def __init__(self, exchange: ModelExchange, *, amended: bool) -> None:
+        """Watch an exchange; `amended`: its request asked for more than the client did."""
+        self._format = exchange.format
+        self._amended = amended
+        self.tokens: TokenCounts | None = None
+        self.ended = False
+        self.failure: ModelFailure | None = None
+        self.refused = False
+
+    def passes(self, event: bytes) -> bool:
+        """Read an event; False if the client did not ask for it."""
+        data = _event_data(event)
+        if data == _DONE_MARK:
+            self.ended = True
+            return True
+        said = json_object(data) if data else None
+        if said is None:
+            return True
+        self.tokens = self._format.tokens(said, self.tokens)
+        self.ended |= self._format.ends(said)
+        self.refused |= self._format.refuses(said)
+        error = self._format.error(said)
+        if error is not None and self.failure is None:
+            self.failure = failure_of_body(error, status=200)
+        return not (self._amended and self._format.is_extra(said))
+
+
+def _event_data(event: bytes) -> str:
+    lines = event.decode("utf-8", "replace").splitlines()
+    return "\n".join(line[5:].strip() for line in lines if line.startswith("data:"))
+
+
+RETRY_HEADER = "x-should-retry"
+"""The header that the SDKs of OpenAI and Anthropic obey."""
+_BAD_GATEWAY, _TIMED_OUT = 502, 504
+_NOT_RETRYABLE = frozenset(
+    {ModelErrorKind.AUTH, ModelErrorKind.QUOTA, ModelErrorKind.UNKNOWN_MODEL}
+)
+_UNKNOWN_FIELD_STATUSES = frozenset({400, 422})  # statuses for a field that a server does not know
+_TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
+_NO_TOKENS = "the model's answer does not say how many tokens it took; they are not counted"
+_REFUSED = "the model refused to answer"
+_UNFINISHED = "the provider's stream ended before its answer did"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardingContext:
+    """What all requests of an attempt are forwarded with."""
+
+    upstream: Upstream
+    bounds: AnswerLimits
+    ledger: Ledger
+    keys: Redactor  # what no client may see
+    clock: Callable[[], float] = time.monotonic
+
+
+async def forward(
+    client: ClientRequest, call: ProviderRequest, exchange: ModelExchange, by: ForwardingContext
+) -> None:
+    """Answer a client with what its model says.
+
+    Whatever the client may have got by the end is counted before it gets it.
+    """
+    state = _ForwardedAnswer(client, exchange, by)
+    carrying = asyncio.ensure_future(state.carry(call))
+    leaving = asyncio.ensure_future(client.gone())
+    try:
+        await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not carrying.done() and not client.done:
+            if not state.ended:
+                _record_disconnect(exchange, by)
+            carrying.cancel()
+        await asyncio.wait({carrying})
+    finally:
+        carrying.cancel()
+        leaving.cancel()
+        await asyncio.wait({carrying, leaving})
+    if not carrying.cancelled():
+        carrying.result()  # a bug of ours is to be seen
+
+
+def _record_disconnect(exchange: ModelExchange, by: ForwardingContext) -> None:
+    """The client is gone: no fault of the model, unless it never got a byte in a long time."""
+    exchange.abandoned = True
+    waited = by.clock() - exchange.started
+    if exchange.first_byte_s is None and waited >= by.bounds.patience_s:
+        message = f"the client left after {waited:.0f} s without an answer"
+        exchange.failure = ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
+        if not exchange.route.counts_only:
+            by.ledger.failed(exchange.failure)
+
+
+class _ForwardedAnswer:
+    """The state of one answer on its way."""
+
+    def __init__(
+        self, client: ClientRequest, exchange: ModelExchange, by: ForwardingContext
+    ) -> None:
+        self._client = client
+        self._exchange = exchange
+        self._by = by
+        self._limit = by.bounds.answer_bytes
+        self.ended = False  # all of the answer is told, but for the end of the stream
+
+    async def carry(self, call: ProviderRequest) -> None:
+        """Ask, and pass on what comes."""
+        amended = self._exchange.format.amended(call.request)
+        try:
+            async with asyncio.timeout(self._by.bounds.total_s):
+                if amended is not None:
+                    body = json.dumps(amended).encode()
+                    better = replace(call, request=amended, body=body)
+                    if await self._asked(better, amended=True):
+                        return
+                await self._asked(call, amended=False)
+        except UpstreamError as fault:
+            await self._break_off(fault.failure)
+        except TimeoutError:
+            seconds = self._by.bounds.total_s
+            message = f"the provider did not come to an end within {seconds:.0f} s"
+            await self._break_off(_failure(ModelErrorKind.TIMEOUT, message))
+
+    async def _asked(self, call: ProviderRequest, *, amended: bool) -> bool:
+        """Whether there is an answer to tell; not if the provider minds what we amended."""
+        async with self._by.upstream.ask(call) as answer:
+            if answer.is_stream:
+                await self._stream(answer, amended=amended)
+                return True
+            data = self._by.keys.data(await self._read(answer))
+            if amended and answer.status in _UNKNOWN_FIELD_STATUSES and b"stream_options" in data:
+                return False
+            self._exchange.status = answer.status
+            self._exchange.keep(data)
+            if not self._exchange.route.counts_only:
+                self._judge(answer.status, data)
+                self._miss_tokens()
+            await self._client.answer(answer.status, data, self._headers(answer))
+            return True
+
+    async def _read(self, answer: ProviderResponse) -> bytes:
+        """An answer in one piece is held back until it is whole."""
+        body = bytearray()
+        async for chunk in answer.chunks:
+            self._first_byte()
+            body += chunk
+            if len(body) > self._limit:
+                raise self._too_long()
+        return bytes(body)
+
+    def _judge(self, status: int, data: bytes) -> None:
+        if status >= 300:
+            self._fail(failure_of_response(status, data))
+            return
+        said = json_object(data.decode("utf-8", "replace"))
+        if said is None:
+            message = "the provider's answer is no JSON"
+            self._fail(
+                ModelFailure(kind=ModelErrorKind.SERVER_ERROR, status=status, message=message)
+            )
+            return
+        tokens = self._exchange.format.tokens(said)
+        if tokens is not None:
+            self._by.ledger.count(self._exchange, tokens)
+        error = self._exchange.format.error(said)
+        if error is not None:
+            self._fail(failure_of_body(error, status=status))
+        elif self._exchange.format.refuses(said):
+            self._fail(_refusal(status))
+        else:
+            self._by.ledger.answered()
+
+    async def _stream(self, answer: ProviderResponse, *, amended: bool) -> None:
+        watch, splitter = StreamReader(self._exchange, amended=amended), EventSplitter()
+        self._exchange.status = answer.status
+        await self._client.begin(answer.status, self._masked(answer))
+        passed = 0
+        async for chunk in answer.chunks:
+            self._first_byte()
+            passed += len(chunk)
+            if passed > self._limit:
+                raise self._too_long()
+            for event in splitter.feed(chunk):
+                await self._pass_on(event, watch)
+        rest = splitter.rest()
+        if rest:
+            await self._pass_on(rest, watch)
+        if not watch.ended:
+            raise UpstreamError(ModelErrorKind.CUT_STREAM, _UNFINISHED)
+        self._miss_tokens()
+        await self._client.tell(b"", last=True)
+
+    async def _pass_on(self, event: bytes, watch: StreamReader) -> None:
+        ended, known, failure = watch.ended, watch.tokens, watch.failure
+        wanted = watch.passes(event)
+        if watch.tokens is not None and watch.tokens != known:
+            self._by.ledger.count(self._exchange, watch.tokens)
+        if watch.failure is not failure and watch.failure is not None:
+            self._fail(watch.failure)
+            watch.ended = True
+        elif watch.ended and not ended:
+            if watch.refused:
+                self._fail(_refusal(200))
+            else:
+                self._by.ledger.answered()
+        if wanted:
+            data = self._by.keys.data(event)
+            self._exchange.keep(data)
+            await self._client.tell(data)
+        self.ended = watch.ended
+
+    async def _break_off(self, failure: ModelFailure) -> None:
+        if self._exchange.failure is None:
+            self._fail(failure)
+        if self._client.began:
+            self._client.cut()
+            return
+        status = _TIMED_OUT if failure.kind is ModelErrorKind.TIMEOUT else _BAD_GATEWAY
+        self._exchange.status = status
+        message = f"agentbench gateway: {failure.message}"
+        body = self._exchange.format.error_body(failure.kind, status, message)
+        self._exchange.keep(json.dumps(body).encode())
+        await self._client.answer_json(status, body)
+
+    def _miss_tokens(self) -> None:
+        if self._exchange.tokens is None and self._exchange.failure is None:
+            path = self._exchange.path
+            self._by.ledger.note("gateway-no-usage", Severity.INFO, path, _NO_TOKENS)
+
+    def _fail(self, failure: ModelFailure) -> None:
+        said = self._by.keys.text(failure.message)
+        self._exchange.failure = replace(failure, message=said)
+        if not self._exchange.route.counts_only:
+            self._by.ledger.failed(self._exchange.failure)
+
+    def _first_byte(self) -> None:
+        if self._exchange.first_byte_s is None:
+            self._exchange.first_byte_s = self._by.clock() - self._exchange.started
+
+    def _masked(self, answer: ProviderResponse) -> list[tuple[str, str]]:
+        return [(name, self._by.keys.text(value)) for name, value in answer.headers]
+
+    def _headers(self, answer: ProviderResponse) -> list[tuple[str, str]]:
+        """Its own; where trying again cannot help, clients that may be told so are told."""
+        headers, failure = self._masked(answer), self._exchange.failure
+        says_so = any(name == RETRY_HEADER for name, _ in headers)
+        if failure is not None and failure.kind in _NOT_RETRYABLE and not says_so:
+            headers.append((RETRY_HEADER, "false"))
+        return headers
+
+    def _too_long(self) -> UpstreamError:
+        return UpstreamError(ModelErrorKind.CUT_STREAM, _TOO_LONG.format(self._limit >> 20))
+
+
+def _refusal(status: int) -> ModelFailure:
+    return ModelFailure(kind=ModelErrorKind.REFUSAL, status=status, message=_REFUSED)
+
+
+def _failure(kind: ModelErrorKind, message: str) -> ModelFailure:
+    return ModelFailure(kind=kind, status=None, message=message)

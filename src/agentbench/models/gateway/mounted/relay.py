@@ -1,0 +1,115 @@
+"""Runs a command whose HTTP to a port of its own 127.0.0.1 reaches a unix socket, and no more.
+
+    python3 -I -S relay.py SOCKET -- ARGV...
+
+The command finds the address in AGENTBENCH_MODEL_URL, and in place of `{agentbench-door}` wherever
+that stands in its environment. Its streams are ours, and it ends as we end: same exit code, same
+signal. Standard library only; runs on Python 3.7 to 3.14.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+_ADDRESS_PLACEHOLDER = "{agentbench-door}"
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+_FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+_CHUNK_BYTES = 64 * 1024  # bytes
+_BACKLOG = 1024
+
+
+def main() -> None:
+    """Relay for as long as the command runs, then end as it did."""
+    path, dashes, *argv = sys.argv[1:]
+    assert dashes == "--"
+    _end_as(asyncio.run(_serve(path, argv)))
+
+
+async def _serve(path: str, argv: list[str]) -> int:
+    """The command's return code, negative for a signal, as `subprocess` has it."""
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.CancelledError):
+            await _relay(path, reader, writer)
+        writer.transport.abort()
+
+    server = await asyncio.start_server(relay, "127.0.0.1", 0, backlog=_BACKLOG)
+    port = server.sockets[0].getsockname()[1]
+    signals = _signals()  # caught from before there is a command that they could be meant for
+    try:
+        child = subprocess.Popen(argv, env=_environment(f"http://127.0.0.1:{port}"))
+    except OSError as fault:
+        sys.stderr.write(f"agentbench-relay: {argv[0]}: {fault.strerror}\n")
+        return _NOT_FOUND if isinstance(fault, FileNotFoundError) else _NOT_EXECUTABLE
+    return await _end_of(child, signals)
+
+
+async def _relay(path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Carry bytes both ways until both ways have ended, or one has broken."""
+    far_reader, far_writer = await asyncio.open_unix_connection(path)
+    try:
+        ways = (_copy(reader, far_writer), _copy(far_reader, writer))
+        tasks = [asyncio.ensure_future(way) for way in ways]
+        done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if not left and not any(task.exception() for task in done):
+            far_writer.close()
+            writer.close()
+            await writer.wait_closed()  # what is still on its way arrives
+    finally:
+        far_writer.transport.abort()
+
+
+async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    while True:
+        data = await source.read(_CHUNK_BYTES)
+        if not data:
+            break
+        target.write(data)
+        await target.drain()
+    target.write_eof()
+
+
+def _environment(url: str) -> dict[str, str]:
+    told = {name: value.replace(_ADDRESS_PLACEHOLDER, url) for name, value in os.environ.items()}
+    return {**told, "AGENTBENCH_MODEL_URL": url}
+
+
+def _signals() -> asyncio.Queue[int]:
+    """The signals that come from now on."""
+    loop = asyncio.get_event_loop()
+    queue: asyncio.Queue[int] = asyncio.Queue()
+    wanted = [each for each in _FORWARDED_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    for number in (signal.SIGCHLD, *wanted):
+        loop.add_signal_handler(number, queue.put_nowait, number)
+    return queue
+
+
+async def _end_of(child: subprocess.Popen[bytes], signals: asyncio.Queue[int]) -> int:
+    while child.poll() is None:
+        number = await signals.get()
+        if number != signal.SIGCHLD:
+            child.send_signal(number)
+    return child.returncode
+
+
+def _end_as(code: int) -> None:
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+        code = 128 - code  # the first process of a namespace survives what it sends itself
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

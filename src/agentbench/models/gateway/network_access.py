@@ -1,0 +1,133 @@
+"""Which requests would have the provider use the network in the agent's place.
+
+An agent has no network, so that it cannot read the fix there. Providers offer tools that they run
+themselves (a web search, a fetched page, a remote MCP server), models that search by themselves,
+and pictures and documents that they fetch from an address: each would be a way around that. What a
+client runs itself is allowed; any kind of tool that is not known to be of that sort is not.
+"""
+
+import re
+from collections.abc import Iterator
+
+from agentbench.core.schema import JsonObject
+from agentbench.core.untrusted_json import text
+from agentbench.models.interface import ApiFormat
+
+_MAX_QUOTED = 80  # characters of what a request says
+_SEARCHING_MODEL = re.compile(r":online$|search|\bsonar\b|\bcompound\b|deep-?research")
+
+# Kinds of tools that clients run themselves, or that only draw or look among other tools, by their
+# providers' references (read in November 2026). Anthropic's carry a date at their end.
+_CLIENT_SIDE_TOOLS = re.compile(
+    r"function|custom|local_shell|apply_patch|computer|computer_use_preview|namespace"
+    r"|image_generation|tool_search|tool_search_tool_(regex|bm25)"
+    r"|(bash|text_editor|computer|memory|tool_search_tool_(regex|bm25))_\d{8}"
+)
+# All names below are without `_` and in small letters: see `_fields`.
+_GEMINI_CLIENT_SIDE = frozenset({"functiondeclarations", "computeruse"})
+# Fields that switch a search or remote tools on: of OpenAI, OpenRouter, xAI, Anthropic, Groq,
+# Azure, DashScope and Mistral.
+_SEARCH_FIELDS = frozenset(
+    {"websearchoptions", "plugins", "searchparameters", "mcpservers", "compoundcustom"}
+    | {"searchsettings", "datasources", "enablesearch", "websearch", "connectors"}
+)
+_CONTENT_FIELDS = frozenset(
+    {"messages", "input", "contents", "system", "systeminstruction", "instructions"}
+)
+_ADDRESSES = frozenset({"url", "imageurl", "videourl", "audiourl", "fileurl", "fileuri"})
+_DATA = frozenset({"data", "filedata"})  # which some servers take addresses in, too
+_ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
+# What a model and its tools say to each other, in any form that they like.
+_FREE_FORM_FIELDS = frozenset({"input", "args", "arguments", "response", "toolcalls"})
+
+
+def network_access_in(
+    wire: ApiFormat, model: str, request: JsonObject, *, run_model: str
+) -> str | None:
+    """Name the first way out in a request; None if it has none.
+
+    Args:
+        wire: The protocol that the request is written in.
+        model: Which one it asks for.
+        request: Its body.
+        run_model: The run's own model, which a person has chosen, and may be any.
+    """
+    if model != run_model and _SEARCHING_MODEL.search(model.lower()):
+        return f"the model {text(model, _MAX_QUOTED)!r}, which searches by itself"
+    for carrier in _tool_holders(request):
+        for name, value in _fields(carrier):
+            if name in _SEARCH_FIELDS and value:
+                return f"the field {name!r}, which has the provider search or call tools"
+            for tool in _objects(value) if name == "tools" else ():
+                for kind in _provider_side_tools(wire, tool):
+                    return f"the tool {text(kind, _MAX_QUOTED)!r}, which the provider runs"
+    for address in _addresses(request):
+        return f"the address {text(address, _MAX_QUOTED)!r}, which the provider fetches"
+    return None
+
+
+def _tool_holders(request: JsonObject) -> Iterator[JsonObject]:
+    """What can name tools: a request, what it adds for Google, and what it says."""
+    yield request
+    for name, value in _fields(request):
+        if name == "extrabody" and isinstance(value, dict):
+            yield value
+            yield from _objects(list(value.values()))
+        elif name == "input":
+            yield from _objects(value)
+
+
+def _provider_side_tools(wire: ApiFormat, tool: JsonObject) -> Iterator[str]:
+    """The kinds of a tool, and of those within it, that are not known for the client's own."""
+    waiting = [tool]
+    while waiting:
+        tool = waiting.pop()
+        for name, value in _fields(tool):
+            if wire is ApiFormat.GEMINI_GENERATE:
+                if name not in _GEMINI_CLIENT_SIDE:
+                    yield name
+            elif name == "tools":
+                waiting += _objects(value)
+            elif name == "type" and not _is_client_side(value, tool):
+                yield str(value)
+
+
+def _is_client_side(kind: object, tool: JsonObject) -> bool:
+    if not isinstance(kind, str):
+        return False
+    return bool(_CLIENT_SIDE_TOOLS.fullmatch(kind)) or (kind == "shell" and _is_local(tool))
+
+
+def _is_local(shell: JsonObject) -> bool:
+    place = shell.get("environment")
+    return isinstance(place, dict) and place.get("type") == "local"
+
+
+def _addresses(request: JsonObject) -> Iterator[str]:
+    """Where content is to be fetched from, instead of being in the request."""
+    waiting = [value for name, value in _fields(request) if name in _CONTENT_FIELDS]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        for name, value in _fields(part) if isinstance(part, dict) else ():
+            if not isinstance(value, str):
+                waiting += [value] if name not in _FREE_FORM_FIELDS else []
+            elif _is_address(name, value):
+                yield value
+
+
+def _is_address(name: str, value: str) -> bool:
+    if name in _ADDRESSES:
+        return bool(value) and not value.lower().startswith("data:")
+    return name in _DATA and _ADDRESS.match(value) is not None
+
+
+def _fields(said: JsonObject) -> Iterator[tuple[str, object]]:
+    """Names as the most lenient servers read them: in any case, with `_` or without."""
+    for name, value in said.items():
+        yield name.replace("_", "").lower(), value
+
+
+def _objects(listed: object) -> list[JsonObject]:
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []

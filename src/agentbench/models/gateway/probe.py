@@ -1,0 +1,129 @@
+"""One small request before a run, to find a bad key or model name before anything is paid for."""
+
+import asyncio
+import json
+
+from agentbench.core.redaction import Redactor
+from agentbench.core.schema import JsonObject
+from agentbench.errors import UnavailableError, UsageError
+from agentbench.models.formats.registry import ApiRoute
+from agentbench.models.gateway.providers import ProviderAccess
+from agentbench.models.gateway.upstream import (
+    AnswerLimits,
+    LiveUpstream,
+    ProviderRequest,
+    UpstreamError,
+    provider_http_client,
+)
+from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure
+from agentbench.models.provider_errors import failure_of_response
+
+PROBE_SECONDS = 4.5
+"""A model that does not answer for so long counts as one that is not there."""
+
+_SKIP_HINT = "or skip this check with --no-probe"
+_USER = {"role": "user", "content": "Say ok."}
+_MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI takes no less
+
+
+async def probe_model(
+    endpoints: ProviderAccess, model: str, *, seconds: float = PROBE_SECONDS
+) -> None:
+    """Ask for a token or so, on the model's main wire.
+
+    Args:
+        endpoints: Where the model is.
+        model: Its name, as its provider knows it.
+        seconds: How long to wait for the answer.
+
+    Raises:
+        UsageError: the key, the model's name or the base URL is wrong, or the account is empty.
+        UnavailableError: no answer came in time, or only that the server is broken.
+    """
+    bounds = AnswerLimits(connect_s=seconds, idle_s=seconds, total_s=seconds)
+    async with provider_http_client(bounds) as client:
+        failure = await _try_formats(endpoints, model, LiveUpstream(endpoints, client), bounds)
+    if failure is None:
+        return
+    said = Redactor(endpoints.keys).text(failure.message)
+    _raise_if_unusable(failure, said or f"HTTP status {failure.status}", endpoints, model)
+
+
+async def _try_formats(
+    endpoints: ProviderAccess, model: str, upstream: LiveUpstream, bounds: AnswerLimits
+) -> ModelFailure | None:
+    failure = await _send_probe(upstream, endpoints.main, model, bounds)
+    newer = ApiFormat.OPENAI_RESPONSES
+    if failure is not None and "v1/responses" in failure.message and newer in endpoints.by_wire:
+        # What some of OpenAI's models speak alone.
+        return await _send_probe(upstream, newer, model, bounds)
+    return failure
+
+
+async def _send_probe(
+    upstream: LiveUpstream, wire: ApiFormat, model: str, bounds: AnswerLimits
+) -> ModelFailure | None:
+    """What is wrong with an answer; its head is enough where all is well."""
+    request = _probe_request(wire, model)
+    action = "streamGenerateContent" if wire is ApiFormat.GEMINI_GENERATE else ""
+    call = ProviderRequest(
+        route=ApiRoute(wire=wire, model=model, action=action),
+        model=model,
+        request=request,
+        body=json.dumps(request).encode(),
+        headers=[("content-type", "application/json"), ("anthropic-version", "2023-06-01")],
+        query="alt=sse" if action else "",
+    )
+    try:
+        async with asyncio.timeout(bounds.total_s), upstream.ask(call) as answer:
+            if answer.status < 300:
+                return None
+            body = b"".join([chunk async for chunk in answer.chunks])
+            return failure_of_response(answer.status, body)
+    except UpstreamError as fault:
+        return fault.failure
+    except TimeoutError:
+        message = f"no answer within {bounds.total_s:g} s"
+        return ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
+
+
+def _probe_request(wire: ApiFormat, model: str) -> JsonObject:
+    match wire:
+        case ApiFormat.OPENAI_CHAT:
+            return {
+                "model": model,
+                "messages": [_USER],
+                "stream": True,
+                "max_tokens": _MIN_OUTPUT_TOKENS,
+            }
+        case ApiFormat.OPENAI_RESPONSES:
+            limit = {"max_output_tokens": _MIN_OUTPUT_TOKENS}
+            return {"model": model, "input": "Say ok.", "stream": True, "store": False, **limit}
+        case ApiFormat.ANTHROPIC_MESSAGES:
+            return {"model": model, "messages": [_USER], "stream": True, "max_tokens": 1}
+        case ApiFormat.GEMINI_GENERATE:
+            asked = {"role": "user", "parts": [{"text": "Say ok."}]}
+            return {"contents": [asked], "generationConfig": {"maxOutputTokens": 1}}
+
+
+def _raise_if_unusable(
+    failure: ModelFailure, said: str, endpoints: ProviderAccess, model: str
+) -> None:
+    """Raise what stops a run; a server that is busy now, or minds our request, is there."""
+    url = endpoints.by_wire[endpoints.main].url
+    variable = endpoints.key_variable
+    match failure.kind:
+        case ModelErrorKind.AUTH:
+            raise UsageError(f"{url} does not take the key in {variable}: {said}; set {variable}")
+        case ModelErrorKind.QUOTA:
+            raise UsageError(f"the account of the key in {variable} has no credit left: {said}")
+        case ModelErrorKind.UNKNOWN_MODEL:
+            raise UsageError(
+                f"{url} knows no model {model!r}: {said}; check --model and --base-url"
+            )
+        case ModelErrorKind.CONNECTION | ModelErrorKind.TIMEOUT | ModelErrorKind.SERVER_ERROR:
+            raise UnavailableError(f"{url}: {said}; check --base-url and the network, {_SKIP_HINT}")
+        case ModelErrorKind.CUT_STREAM:
+            raise UnavailableError(f"{url}: {said}; try again, {_SKIP_HINT}")
+        case _:
+            return

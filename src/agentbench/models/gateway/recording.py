@@ -1,0 +1,324 @@
+"""A run's model answers in a file: written as they come, and read to be given again.
+
+JSON Lines: a head, then one answer each, with the bytes as they came and where they were cut into
+chunks. Requests are there by digest alone. Several attempts write at a time, each answer in one go.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+from pydantic import Field, ValidationError
+
+from agentbench.core.redaction import Redactor
+from agentbench.core.schema import JsonObject, Schema
+from agentbench.errors import InputError, StorageError
+from agentbench.models.gateway.upstream import (
+    Headers,
+    ProviderRequest,
+    ProviderResponse,
+    Upstream,
+    UpstreamError,
+)
+from agentbench.models.interface import ApiFormat, ModelErrorKind
+
+# What differs from run to run and changes nothing in the answer.
+_SESSION_FIELDS = frozenset(
+    {"metadata", "user", "client_metadata", "prompt_cache_key", "safety_identifier", "session_id"}
+)
+_VOLATILE = re.compile(
+    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUIDs
+    r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?[\d.,]*(?:Z|[+-]\d{2}:?\d{2})?)?"
+    r"|\b\d{1,2}:\d{2}:\d{2}(?:\.\d+)?"
+    r"|\b\d+(?:\.\d+)?\s?(?:s|ms|seconds)\b"
+    r"|\b0x[0-9a-f]+"
+    r"|\b(?:call|toolu|msg|fc|rs|resp|chatcmpl|req)[_-][A-Za-z0-9_-]+"
+    r"|\b[0-9a-f]{12,64}\b"
+    r"|/tmp/[^\s\"'\\)]+"
+    r"|127\.0\.0\.1:\d+"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestDigest:
+    """Two digests: of what is said, and of its outline, for when the words differ after all."""
+
+    words: str
+    outline: str
+
+
+def request_digest(call: ProviderRequest) -> RequestDigest:
+    """The digests of a request, without what differs from run to run."""
+    kept = {key: value for key, value in call.request.items() if key not in _SESSION_FIELDS}
+    written = _VOLATILE.sub("~", json.dumps(kept, sort_keys=True, ensure_ascii=False))
+    route = call.route
+    where = f"{route.wire.value} {route.counts_only} {route.action} {call.model} "
+    return RequestDigest(words=_hash(where + written), outline=_hash(where + _outline(kept)))
+
+
+def _outline(request: JsonObject) -> str:
+    """How long its lists are, and all that is no text."""
+    shape = {
+        key: len(value) if isinstance(value, list) else value
+        for key, value in request.items()
+        if not isinstance(value, str | dict)
+    }
+    return json.dumps(shape, sort_keys=True)
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+_CLIENT_LEFT_MESSAGE = "when this was recorded, the client left here"
+
+
+class RecordingHead(Schema):
+    """The first line."""
+
+    agentbench_recording: int = Field(default=1, ge=1, le=1)
+    model: str
+    wires: tuple[ApiFormat, ...]
+    started: datetime
+
+
+class RecordedAnswer(Schema):
+    """One answer, or its failure."""
+
+    lane: str  # the attempt
+    words: str
+    outline: str
+    wire: ApiFormat
+    status: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    chunks: tuple[str, ...] = ()
+    in_base64: bool = False  # where the chunks are no UTF-8
+    failure: ModelErrorKind | None = None  # after the chunks
+    message: str = ""
+
+    def data(self) -> list[bytes]:
+        """The chunks as they came."""
+        if self.in_base64:
+            return [base64.b64decode(chunk) for chunk in self.chunks]
+        return [chunk.encode() for chunk in self.chunks]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """A whole file."""
+
+    head: RecordingHead
+    answers: tuple[RecordedAnswer, ...]
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recording; a last line that is torn is left out.
+
+    Raises:
+        InputError: it cannot be read, or is something else.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as fault:
+        raise InputError(f"{path}: cannot be read: {fault.strerror}") from fault
+    try:
+        head = RecordingHead.model_validate_json(lines[0] if lines else b"")
+    except ValidationError as fault:
+        raise InputError(f"{path}: is no recording made with --record") from fault
+    answers = []
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            answers.append(RecordedAnswer.model_validate_json(line))
+        except ValidationError as fault:
+            if number == len(lines):
+                break
+            raise InputError(f"{path}:{number}: is no recorded answer") from fault
+    return Recording(head=head, answers=tuple(answers))
+
+
+class RecordingFile:
+    """A recording that is being written; lines of several attempts may come at a time."""
+
+    def __init__(self, path: Path, *, model: str, wires: tuple[ApiFormat, ...]) -> None:
+        """Begin it, or go on with one of the same model.
+
+        Raises:
+            InputError: there is another file of that name.
+            StorageError: it cannot be written.
+        """
+        old = read_recording(path) if path.exists() and path.stat().st_size else None
+        if old is not None and old.head.model != model:
+            raise InputError(f"{path}: is a recording of {old.head.model}, not of {model}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("ab", buffering=0)
+        except OSError as fault:
+            raise StorageError(f"{path}: cannot be written: {fault.strerror}") from fault
+        if old is None:
+            now = datetime.now(UTC)
+            self._put(RecordingHead(model=model, wires=wires, started=now))
+
+    def add(self, answer: RecordedAnswer) -> None:
+        """Write an answer.
+
+        Raises:
+            OSError: the disk is full, or gone.
+        """
+        self._put(answer)
+
+    def close(self) -> None:
+        """End the file."""
+        self._file.close()
+
+    def _put(self, line: Schema) -> None:
+        self._file.write(line.model_dump_json().encode() + b"\n")
+
+
+@dataclass(slots=True)
+class _AnswerSoFar:
+    """What has come of an answer so far."""
+
+    status: int | None = None
+    headers: Headers = ()
+    chunks: list[bytes] = field(default_factory=list)
+    whole: bool = False
+    failure: ModelErrorKind | None = None
+    message: str = ""
+
+
+class RecordingUpstream:
+    """Hands on what another upstream says, and keeps it.
+
+    `add` is handed what makes the record of an answer, to be called elsewhere: that takes a while.
+    """
+
+    def __init__(
+        self, inner: Upstream, keys: Redactor, add: Callable[[Callable[[], RecordedAnswer]], object]
+    ) -> None:
+        self._inner = inner
+        self._keys = keys
+        self._add = add
+
+    @property
+    def wires(self) -> tuple[ApiFormat, ...]:
+        """The other one's."""
+        return self._inner.wires
+
+    @asynccontextmanager
+    async def ask(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
+        """Ask the other one."""
+        kept = _AnswerSoFar()
+        try:
+            async with self._inner.ask(call) as answer:
+                kept.status, kept.headers = answer.status, answer.headers
+                yield replace(answer, chunks=_recorded_chunks(answer.chunks, kept))
+        except UpstreamError as fault:
+            kept.failure, kept.message = fault.failure.kind, fault.failure.message
+            raise
+        finally:
+            self._add(partial(self._recorded, call, kept))
+
+    def _recorded(self, call: ProviderRequest, kept: _AnswerSoFar) -> RecordedAnswer:
+        digest = request_digest(call)
+        if not kept.whole and kept.failure is None:
+            kept.failure, kept.message = ModelErrorKind.CUT_STREAM, _CLIENT_LEFT_MESSAGE
+        in_base64, chunks = _encode_chunks([self._keys.data(chunk) for chunk in kept.chunks])
+        return RecordedAnswer(
+            lane=call.lane,
+            words=digest.words,
+            outline=digest.outline,
+            wire=call.route.wire,
+            status=kept.status,
+            headers=tuple((name, self._keys.text(value)) for name, value in kept.headers),
+            chunks=chunks,
+            in_base64=in_base64,
+            failure=kept.failure,
+            message=self._keys.text(kept.message),
+        )
+
+
+async def _recorded_chunks(
+    chunks: AsyncIterator[bytes], kept: _AnswerSoFar
+) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        kept.chunks.append(chunk)
+        yield chunk
+    kept.whole = True
+
+
+def _encode_chunks(chunks: Sequence[bytes]) -> tuple[bool, tuple[str, ...]]:
+    """Whether the chunks are in base64, and the chunks."""
+    try:
+        return False, tuple(chunk.decode() for chunk in chunks)
+    except UnicodeDecodeError:
+        return True, tuple(base64.b64encode(chunk).decode() for chunk in chunks)
+
+
+class ReplayedUpstream:
+    """Gives each attempt its own answers again, each of them once.
+
+    The answer to a request is the first that is left of those to the same words; else of those to
+    a request of the same outline; else of its wire, in the order of the recording.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._wires = recording.head.wires
+        self._left: dict[str, list[RecordedAnswer]] = defaultdict(list)
+        self._lock = Lock()
+        for answer in recording.answers:
+            self._left[answer.lane].append(answer)
+
+    @property
+    def wires(self) -> tuple[ApiFormat, ...]:
+        """Those that could be spoken when it was recorded."""
+        return self._wires
+
+    @asynccontextmanager
+    async def ask(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
+        """Look the answer up."""
+        found = self._take(call)
+        if found is None:
+            lane = f" for {call.lane}" if call.lane else ""
+            message = f"not in the recording: a request of {call.model}{lane} that was not made"
+            raise UpstreamError(ModelErrorKind.CONNECTION, message)
+        if found.status is None:
+            raise _recorded_failure(found)
+        yield ProviderResponse(
+            status=found.status, headers=found.headers, chunks=_replayed_chunks(found)
+        )
+
+    def _take(self, call: ProviderRequest) -> RecordedAnswer | None:
+        digest = request_digest(call)
+        fits: tuple[Callable[[RecordedAnswer], bool], ...] = (
+            lambda each: each.words == digest.words,
+            lambda each: each.outline == digest.outline,
+            lambda each: each.wire is call.route.wire,
+        )
+        with self._lock:
+            left = self._left[call.lane]
+            for fit in fits:
+                for at, answer in enumerate(left):
+                    if fit(answer):
+                        return left.pop(at)
+        return None
+
+
+async def _replayed_chunks(recorded: RecordedAnswer) -> AsyncIterator[bytes]:
+    for chunk in recorded.data():
+        yield chunk
+    if recorded.failure is not None:
+        raise _recorded_failure(recorded)
+
+
+def _recorded_failure(recorded: RecordedAnswer) -> UpstreamError:
+    kind = recorded.failure or ModelErrorKind.CONNECTION
+    return UpstreamError(kind, recorded.message)

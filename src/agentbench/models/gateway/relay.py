@@ -1,0 +1,172 @@
+"""Runs a command in a sandbox whose only way out is its model endpoint.
+
+It reaches the endpoint over a mounted socket, or over a tunnel through the engine's connection.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from agentbench.models.gateway.mounted.tunnel import START_MARK, Multiplexer, ProtocolError
+from agentbench.models.interface import ModelEndpoint
+from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, Sidecar
+
+_ResultT = TypeVar("_ResultT")
+
+
+class LoopThread:
+    """An event loop in a thread; ends with `stop`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="agentbench-gateway", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, _ResultT]) -> _ResultT:
+        """Do something there, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def stop(self) -> None:
+        """End it; what still runs there is cancelled."""
+        self.run(_cancel_others())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.gather(*others, return_exceptions=True)
+
+
+_READY_SECONDS = 20.0  # for a Python to start in a sandbox, on a loaded machine
+
+
+@contextmanager
+def open_tunnel(stream: socket.socket, door: Path) -> Iterator[None]:
+    """Lead all that a carrier says on a stream to a door, for as long as the block lasts.
+
+    The stream comes from a place where the agent rules: whatever is said there, or if nothing is,
+    no more comes of it than that the agent has no model.
+    """
+    loop = LoopThread()
+    try:
+        work = loop.run(_start_tunnel(stream, door))
+        try:
+            yield
+        finally:
+            loop.run(_stop_tunnel(work))
+    finally:
+        loop.stop()
+
+
+async def _start_tunnel(stream: socket.socket, door: Path) -> "asyncio.Task[None]":
+    reader, writer = await asyncio.open_connection(sock=stream)
+
+    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_unix_connection(str(door))
+
+    writer.write(START_MARK)
+    carrier = Multiplexer(reader, writer, connect)
+    work = asyncio.ensure_future(_listen(carrier, writer))
+    ready = asyncio.ensure_future(carrier.ready.wait())
+    await asyncio.wait([work, ready], timeout=_READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    ready.cancel()
+    return work
+
+
+async def _listen(carrier: Multiplexer, writer: asyncio.StreamWriter) -> None:
+    try:
+        with suppress(ProtocolError):
+            await carrier.listen()
+    finally:
+        writer.transport.abort()
+
+
+async def _stop_tunnel(work: "asyncio.Task[None]") -> None:
+    work.cancel()
+    await asyncio.wait([work])
+
+
+RELAY_MOUNT = "agentbench-relay.py"
+TUNNEL_MOUNT = "agentbench-carrier.py"
+ENDPOINT_MOUNT = "agentbench-door"
+ADDRESS_PLACEHOLDER = "{agentbench-door}"
+"""What the relay replaces by the address of the door, wherever it stands in the environment."""
+
+_MOUNTED_PROGRAMS = Path(__file__).parent / "mounted"
+_TUNNEL_SOCKET = PurePosixPath("/tmp/agentbench-door.sock")  # where the carrier listens
+# One outside the environment that agents may write to, if there is any.
+_FIND_PYTHON = """
+for python in /usr/bin/python3 /usr/local/bin/python3; do
+  if [ -x "$python" ]; then exec "$python" -I -S "$@"; fi
+done
+exec python3 -I -S "$@"
+""".strip()
+
+
+def endpoint_mounts(door: ModelEndpoint) -> tuple[ReadOnlyMount, ...]:
+    """What a sandbox has to be opened with for `relayed_command`."""
+    return (
+        ReadOnlyMount(name=RELAY_MOUNT, source=_MOUNTED_PROGRAMS / "relay.py"),
+        ReadOnlyMount(name=TUNNEL_MOUNT, source=_MOUNTED_PROGRAMS / "tunnel.py"),
+        ReadOnlyMount(name=ENDPOINT_MOUNT, source=door.socket.parent, live=True),
+    )
+
+
+def relayed_command(command: Command, sandbox: Sandbox, door: ModelEndpoint) -> Command:
+    """The command, with the door to its model at an address that clients of models are told of.
+
+    It ends as the command would have ended. What the command's own environment says wins; there,
+    `{agentbench-door}` stands for the address, without a path.
+
+    Raises:
+        KeyError: the sandbox was not opened with the door's mounts.
+    """
+    relay = sandbox.mounted(RELAY_MOUNT)
+    try:
+        socket, beside = sandbox.mounted(ENDPOINT_MOUNT) / door.socket.name, None
+    except KeyError:  # its engine does not see our sockets
+        socket, beside = _TUNNEL_SOCKET, _tunnel_process(sandbox, door)
+    return replace(
+        command,
+        argv=(*_program_argv(relay, socket), "--", *command.argv),
+        env={**model_environment(door), **command.env},
+        beside=beside,
+    )
+
+
+def _tunnel_process(sandbox: Sandbox, door: ModelEndpoint) -> Sidecar:
+    """What leads to the door by the engine's own connection."""
+    return Sidecar(
+        argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
+        attend=lambda stream: open_tunnel(stream, door.socket),
+    )
+
+
+def _program_argv(path: PurePosixPath, socket: PurePosixPath) -> tuple[str, ...]:
+    return ("sh", "-c", _FIND_PYTHON, path.stem, str(path), str(socket))
+
+
+def model_environment(door: ModelEndpoint) -> Mapping[str, str]:
+    """The variables that clients of models look at, as they are set behind the relay."""
+    return {
+        "AGENTBENCH_MODEL": door.model,
+        "OPENAI_BASE_URL": f"{ADDRESS_PLACEHOLDER}/v1",
+        "OPENAI_API_BASE": f"{ADDRESS_PLACEHOLDER}/v1",
+        "OPENAI_API_KEY": door.token,
+        "ANTHROPIC_BASE_URL": ADDRESS_PLACEHOLDER,
+        "ANTHROPIC_API_KEY": door.token,
+        "GOOGLE_GEMINI_BASE_URL": ADDRESS_PLACEHOLDER,
+        "GEMINI_API_KEY": door.token,
+    }

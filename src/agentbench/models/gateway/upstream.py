@@ -1,0 +1,198 @@
+"""HTTP from the gateway to a model's provider: limits, headers and failures of a connection."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import parse_qsl, urlencode
+
+import httpx2
+
+from agentbench.core.schema import JsonObject
+from agentbench.models.formats.registry import ApiRoute
+from agentbench.models.gateway.providers import ProviderAccess, ProviderUrl
+from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure
+
+Headers = Sequence[tuple[str, str]]
+
+# Of one connection only, or ours to say.
+_HOP_HEADERS = (
+    "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
+    "transfer-encoding upgrade content-length content-encoding"
+)
+_CLIENT_HEADERS = (
+    "host accept-encoding expect cookie authorization x-api-key x-goog-api-key api-key forwarded "
+    "x-forwarded-for"
+)
+_ACCOUNT_HEADERS = (
+    "date server set-cookie alt-svc openai-organization openai-project anthropic-organization-id"
+)
+_DROPPED_FROM_REQUESTS = frozenset((*_HOP_HEADERS.split(), *_CLIENT_HEADERS.split()))
+_DROPPED_FROM_RESPONSES = frozenset((*_HOP_HEADERS.split(), *_ACCOUNT_HEADERS.split()))
+_MAX_IDLE_CONNECTIONS = 256
+_IDLE_SECONDS = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLimits:
+    """What an answer may take; past it, it is cut off and counted as a failure."""
+
+    connect_s: float = 10.0
+    idle_s: float = 600.0  # without a byte
+    total_s: float = 3600.0
+    request_bytes: int = 32 << 20
+    answer_bytes: int = 64 << 20
+    patience_s: float = 60.0  # a client that leaves after so long without a byte gave up waiting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderRequest:
+    """A request, as the provider is to get it."""
+
+    route: ApiRoute
+    model: str
+    request: JsonObject
+    body: bytes
+    headers: Headers = ()
+    query: str = ""
+    lane: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderResponse:
+    """The head of an answer, and its body as it comes in."""
+
+    status: int
+    headers: Headers
+    chunks: AsyncIterator[bytes]  # raises UpstreamError
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a stream of events."""
+        kind = next((v for name, v in self.headers if name == "content-type"), "")
+        return self.status < 300 and kind.startswith("text/event-stream")
+
+
+class UpstreamError(Exception):
+    """The provider did not answer, or not to the end."""
+
+    def __init__(self, kind: ModelErrorKind, message: str) -> None:
+        super().__init__(message)
+        self.failure = ModelFailure(kind=kind, status=None, message=message)
+
+
+class Upstream(Protocol):
+    """Where answers come from."""
+
+    @property
+    def wires(self) -> tuple[ApiFormat, ...]:
+        """What can be asked there, the model's main wire first."""
+
+    def ask(self, call: ProviderRequest) -> AbstractAsyncContextManager[ProviderResponse]:
+        """Send a request; what is left of its answer is dropped when the block ends.
+
+        Raises:
+            UpstreamError: no answer came.
+        """
+
+
+class LiveUpstream:
+    """The providers themselves."""
+
+    def __init__(self, endpoints: ProviderAccess, client: httpx2.AsyncClient) -> None:
+        self._endpoints = endpoints
+        self._client = client
+
+    @property
+    def wires(self) -> tuple[ApiFormat, ...]:
+        """Those that the model's provider speaks."""
+        main = self._endpoints.main
+        return main, *(wire for wire in self._endpoints.by_wire if wire is not main)
+
+    @asynccontextmanager
+    async def ask(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
+        """Send a request with the real key in it."""
+        endpoint = self._endpoints.by_wire[call.route.wire]
+        request = self._client.build_request(
+            "POST", _url(endpoint, call), headers=_headers(endpoint, call), content=call.body
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+        except httpx2.TransportError as fault:
+            raise _connection_error(fault) from fault
+        try:
+            headers = _filtered_headers(response.headers.multi_items(), _DROPPED_FROM_RESPONSES)
+            yield ProviderResponse(
+                status=response.status_code, headers=headers, chunks=_response_chunks(response)
+            )
+        finally:
+            await response.aclose()
+
+
+def provider_http_client(bounds: AnswerLimits) -> httpx2.AsyncClient:
+    """What speaks to providers; made and closed in one event loop."""
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(bounds.idle_s, connect=bounds.connect_s, pool=None),
+        limits=httpx2.Limits(
+            max_connections=None,
+            max_keepalive_connections=_MAX_IDLE_CONNECTIONS,
+            keepalive_expiry=_IDLE_SECONDS,
+        ),
+    )
+
+
+def _url(endpoint: ProviderUrl, call: ProviderRequest) -> str:
+    url = endpoint.url
+    if call.route.wire is ApiFormat.GEMINI_GENERATE:
+        url = f"{url}/{call.route.model}:{call.route.action}"
+    elif call.route.counts_only:
+        url = f"{url}/count_tokens"
+    query = [pair for pair in parse_qsl(call.query, keep_blank_values=True) if pair[0] != "key"]
+    return f"{url}?{urlencode(query)}" if query else url
+
+
+def _headers(endpoint: ProviderUrl, call: ProviderRequest) -> list[tuple[str, str]]:
+    headers = _filtered_headers(call.headers, _DROPPED_FROM_REQUESTS)
+    if endpoint.key is not None:
+        for name in endpoint.key_headers:
+            bearer = "Bearer " if name == "authorization" else ""
+            headers.append((name, bearer + endpoint.key))
+    return [*headers, ("accept-encoding", "identity")]
+
+
+def _filtered_headers(headers: Headers, left_out: frozenset[str]) -> list[tuple[str, str]]:
+    named = {
+        name.strip().lower()
+        for header, value in headers
+        if header.lower() == "connection"
+        for name in value.split(",")
+    }
+    return [
+        (name.lower(), value)
+        for name, value in headers
+        if name.lower() not in left_out and name.lower() not in named
+    ]
+
+
+async def _response_chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in response.aiter_bytes():
+            yield chunk
+    except httpx2.TimeoutException as fault:
+        message = "the provider said nothing more for too long"
+        raise UpstreamError(ModelErrorKind.TIMEOUT, message) from fault
+    except (httpx2.TransportError, httpx2.DecodingError) as fault:
+        message = f"the provider's answer was cut off: {_error_text(fault)}"
+        raise UpstreamError(ModelErrorKind.CUT_STREAM, message) from fault
+
+
+def _connection_error(fault: httpx2.TransportError) -> UpstreamError:
+    if isinstance(fault, httpx2.TimeoutException) and not isinstance(fault, httpx2.ConnectTimeout):
+        return UpstreamError(ModelErrorKind.TIMEOUT, "the provider did not answer in time")
+    return UpstreamError(
+        ModelErrorKind.CONNECTION, f"the provider is not reached: {_error_text(fault)}"
+    )
+
+
+def _error_text(fault: Exception) -> str:
+    return " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")

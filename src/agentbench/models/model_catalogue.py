@@ -1,0 +1,159 @@
+"""What known models cost, and how many tokens fit into one request to them."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+
+from pydantic import Field, ValidationError
+
+from agentbench.core.schema import Schema
+from agentbench.errors import InputError
+from agentbench.models.interface import TokenCounts
+
+_MILLION = 1_000_000
+# What providers put behind a model's name: a day, or that it is the latest.
+_SUFFIX = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}|\d{3}|\d{2}-\d{4}|latest)\Z")
+
+
+class TokenRates(Schema):
+    """USD per million tokens. What is not given costs as much as any input."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    cache_write_1h: float | None = Field(default=None, ge=0)
+
+
+class ModelPrice(TokenRates):
+    """A model's rates, and those of requests with a long input where they differ."""
+
+    long_input_over: int | None = Field(default=None, gt=0)  # tokens of input
+    long_input: TokenRates | None = None
+
+
+class PriceList(Schema):
+    """One provider's prices."""
+
+    source: str  # where they are published
+    date: date  # when they were known to be so
+    models: Mapping[str, ModelPrice]
+
+
+class PriceFile(Schema):
+    """A file of prices."""
+
+    schema_version: int = Field(default=1, ge=1, le=1)
+    lists: tuple[PriceList, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """Prices by model; of models that it does not know none is guessed."""
+
+    by_model: Mapping[str, ModelPrice]
+
+    def cost_usd(self, model: str, tokens: TokenCounts) -> float | None:
+        """What tokens of a model cost; None if its price is not known."""
+        price = self.price_of(model)
+        return None if price is None else _cost(price, tokens)
+
+    def price_of(self, model: str) -> ModelPrice | None:
+        """A model's price, by its name, or by its name without a date behind it."""
+        name = model.lower()
+        for named in (name, name.rpartition("/")[2]):
+            undated = _SUFFIX.sub("", named)
+            for each in (named, undated, undated.replace(".", "-")):  # routers write 4.5 for 4-5
+                if each in self.by_model:
+                    return self.by_model[each]
+        return None
+
+
+@cache
+def known_prices() -> Prices:
+    """The prices that come with agentbench."""
+    return _prices((files(__package__) / "prices.json").read_text("utf-8"))
+
+
+def load_prices(path: Path) -> Prices:
+    """The prices that come with agentbench, overridden by a file of the same form.
+
+    Raises:
+        InputError: there is no such file, or it is of another form.
+    """
+    try:
+        own = _prices(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as fault:
+        raise InputError(f"{path}: cannot be read: {fault}") from fault
+    except ValidationError as fault:
+        faults = (f"{path}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in fault.errors())
+        raise InputError(*faults) from fault
+    return Prices(by_model=MappingProxyType({**known_prices().by_model, **own.by_model}))
+
+
+def _prices(source: str) -> Prices:
+    lists = PriceFile.model_validate_json(source).lists
+    merged = {name.lower(): price for each in lists for name, price in each.models.items()}
+    return Prices(by_model=MappingProxyType(merged))
+
+
+def _cost(price: ModelPrice, tokens: TokenCounts) -> float:
+    rates: TokenRates = price
+    over = price.long_input_over
+    if over is not None and price.long_input is not None and tokens.input > over:
+        rates = price.long_input
+    cached = rates.input if rates.cached_input is None else rates.cached_input
+    write = rates.input if rates.cache_write is None else rates.cache_write
+    write_1h = write if rates.cache_write_1h is None else rates.cache_write_1h
+    fresh = max(tokens.input - tokens.cached - tokens.cache_written, 0)
+    return (
+        fresh * rates.input
+        + tokens.cached * cached
+        + (tokens.cache_written - tokens.cache_written_1h) * write
+        + tokens.cache_written_1h * write_1h
+        + tokens.output * rates.output
+    ) / _MILLION
+
+
+class ContextWindow(Schema):
+    """Tokens that fit into a request together with its answer, and those the answer may have."""
+
+    window: int
+    output: int
+
+    @property
+    def room(self) -> int:
+        """Tokens that are left for the request."""
+        return self.window - self.output
+
+
+class _ModelWindows(ContextWindow):
+    names: tuple[str, ...]
+
+
+class _WindowTable(Schema):
+    default: ContextWindow
+    models: tuple[_ModelWindows, ...]
+
+
+def context_window(model: str) -> ContextWindow:
+    """What is known of a model, or a cautious guess."""
+    name = model.rpartition("/")[2].lower()
+    table = _table()
+    for row in table.models:
+        if any(fnmatchcase(name, pattern) for pattern in row.names):
+            return row
+    return table.default
+
+
+@cache
+def _table() -> _WindowTable:
+    text = files(__package__).joinpath("context_windows.toml").read_text("utf-8")
+    return _WindowTable.model_validate(tomllib.loads(text))

@@ -1,0 +1,124 @@
+"""What the clients over OpenAI's and Anthropic's libraries share: transport and errors.
+
+HTTP goes over the endpoint's socket, with a deadline and a size for whole answers.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+import httpx2
+
+from agentbench.models.conversation import UnansweredError
+from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
+from agentbench.models.provider_errors import unanswered_error
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""Bytes of an answer."""
+
+
+class EndpointTransport(httpx2.BaseTransport):
+    """Speaks over a unix socket; what a request allows for one read, it allows for the whole."""
+
+    def __init__(self, socket: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._inner = httpx2.HTTPTransport(uds=str(socket))
+        self._clock = clock
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it; the answer's stream is bounded."""
+        allowed = request.extensions.get("timeout", {}).get("read")
+        deadline = None if allowed is None else self._clock() + allowed
+        response = self._inner.handle_request(request)
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        bounded = _BoundedStream(response.stream, request, lambda: self._is_over(deadline))
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=bounded,
+            extensions=response.extensions,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+    def _is_over(self, deadline: float | None) -> bool:
+        return deadline is not None and self._clock() > deadline
+
+
+class _BoundedStream(httpx2.SyncByteStream):
+    def __init__(
+        self, inner: httpx2.SyncByteStream, request: httpx2.Request, is_over: Callable[[], bool]
+    ) -> None:
+        self._inner = inner
+        self._request = request
+        self._is_over = is_over
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for chunk in self._inner:
+            size += len(chunk)
+            if self._is_over():
+                raise httpx2.ReadTimeout("the answer did not end in time", request=self._request)
+            if size > MAX_ANSWER_BYTES:
+                raise httpx2.RemoteProtocolError(
+                    f"the answer has more than {MAX_ANSWER_BYTES} bytes", request=self._request
+                )
+            yield chunk
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+BASE_URL = "http://gateway"
+"""Its host is the door, whatever it is called."""
+
+
+def endpoint_http_client(door: ModelEndpoint) -> httpx2.Client:
+    """HTTP that goes through the door and nowhere else; no proxy of the environment has a say."""
+    return httpx2.Client(transport=EndpointTransport(door.socket), trust_env=False)
+
+
+_UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)  # no JSON, or of another shape
+
+
+@contextmanager
+def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[None]:
+    """Turn whatever a library raises into an UnansweredError.
+
+    Args:
+        library: `openai` or `anthropic`.
+        otherwise: What a connection that breaks is: none yet, or a stream that is cut.
+
+    Raises:
+        UnansweredError: the model did not answer.
+    """
+    try:
+        yield
+    except library.APIStatusError as error:
+        raise unanswered_error(
+            error.status_code, error.body, error.message, error.response.headers
+        ) from error
+    except (library.APITimeoutError, httpx2.TimeoutException) as error:
+        raise _connection_error(ModelErrorKind.TIMEOUT, error) from error
+    except (library.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
+        raise _connection_error(otherwise, error) from error
+    except library.APIError as error:  # told in the middle of a stream
+        raise unanswered_error(200, error.body, error.message, {}) from error
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:  # no JSON, or of another shape
+        shape = f"an answer that cannot be read: {type(error).__name__}: {error}"
+        failure = ModelFailure(kind=ModelErrorKind.CUT_STREAM, status=None, message=shape)
+        raise UnansweredError(failure) from error
+
+
+def _connection_error(kind: ModelErrorKind, error: Exception) -> UnansweredError:
+    cause = error.__cause__ or error
+    message = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+    return UnansweredError(ModelFailure(kind=kind, status=None, message=message))

@@ -1,0 +1,185 @@
+"""Reads the reporters' files out of a sandbox, at the end of a run and for its progress.
+
+Named files only, of bounded size, as a stream.
+"""
+
+import tarfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from pathlib import PurePosixPath
+from threading import Event, Thread
+from typing import IO
+
+from agentbench.core import untrusted_json
+from agentbench.errors import SandboxError
+from agentbench.pytest_results.chunked_text import CompressedText, ReportText, lines_of
+from agentbench.pytest_results.command import JSON_REPORT_FILE, JUNIT_FILE, STREAM_FILE
+from agentbench.pytest_results.parse import ReportFiles
+from agentbench.sandbox.interface import Sandbox
+
+_MIB = 1024 * 1024
+_LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
+TOTAL_LIMIT = 1024 * _MIB
+"""Bytes that are read from a sandbox before the rest is given up."""
+
+_MEMBER_LIMIT = 1000
+_COMPRESS_FROM = _MIB
+
+
+def read_report_files(
+    sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
+) -> ReportFiles:
+    """The report files in a folder of a sandbox; whatever else lies there is passed over.
+
+    Raises:
+        SandboxError: the sandbox is lost. A folder that is not there is no error.
+    """
+    try:
+        with sandbox.read_tree(folder) as chunks:
+            files = dict(_named_files(_BoundedReader(chunks, total_limit)))
+    except SandboxError:
+        _ensure_alive(sandbox)
+        files = {}
+    return ReportFiles(
+        stream=files.get(STREAM_FILE),
+        json_report=files.get(JSON_REPORT_FILE),
+        junit=files.get(JUNIT_FILE),
+    )
+
+
+def _ensure_alive(sandbox: Sandbox) -> None:
+    """Tell a folder that is missing, which a test may bring about, from a sandbox that is lost."""
+    with sandbox.read_tree(sandbox.results) as chunks:
+        next(iter(chunks), None)
+
+
+def _named_files(chunks: "_BoundedReader") -> Iterator[tuple[str, ReportText]]:
+    seen: set[str] = set()
+    try:
+        with tarfile.open(fileobj=chunks, mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
+            for number, member in enumerate(archive):
+                if number >= _MEMBER_LIMIT or member.size > chunks.left:
+                    return  # tarfile would count its way past a giant, block by block
+                name = str(PurePosixPath(member.name))
+                if name not in seen and _is_report_file(name, member):
+                    seen.add(name)
+                    file = archive.extractfile(member) or BytesIO()
+                    yield name, _content(file, member.size)
+    except (tarfile.TarError, ValueError, EOFError):
+        return  # torn, or past the limit: what was read before stands
+
+
+def _content(file: IO[bytes], size: int) -> ReportText:
+    if size > _COMPRESS_FROM:
+        return CompressedText(file.read)
+    return file.read().decode("utf-8", "replace")
+
+
+def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
+    """Decided on the header alone; sparse files, links and devices are not regular here."""
+    regular = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+    return regular and 0 <= member.size <= _LIMITS.get(name, -1)
+
+
+class _BoundedReader:
+    """A readable file over chunks of bytes, up to the total limit."""
+
+    def __init__(self, chunks: Iterator[bytes], limit: int) -> None:
+        self._chunks = chunks
+        self.left = limit
+
+    def read(self, _size: int) -> bytes:
+        """The next chunk, of whatever size it comes in.
+
+        Raises:
+            ValueError: the limit is reached.
+        """
+        chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" means the end
+        self.left -= len(chunk)
+        if self.left < 0:
+            raise ValueError("more than a report can hold")
+        return chunk
+
+
+_POLL_SECONDS = 0.2  # seconds
+_MAX_SHARE_OF_TIME = (
+    20  # a look may take a twentieth of the time at most: a long stream is read anew each time
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunProgress:
+    """How many tests have ended, of those that are to run."""
+
+    done: int
+    collected: int
+
+
+ProgressSink = Callable[[RunProgress], None]
+"""Is handed every change, from a thread of its own."""
+
+
+@contextmanager
+def follow_progress(
+    sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink | None
+) -> Iterator[None]:
+    """Follow the run that writes its reports into a folder, for as long as the block lasts."""
+    if tell is None:
+        yield
+        return
+    over = Event()
+    follower = Thread(target=_follow, args=(sandbox, folder, tell, over), daemon=True)
+    follower.start()
+    try:
+        yield
+    finally:
+        over.set()
+        follower.join()
+
+
+def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: Event) -> None:
+    tally = ProgressCounter()
+    told: RunProgress | None = None
+    pause = _POLL_SECONDS
+    while not over.wait(pause):
+        started = time.monotonic()
+        try:
+            tally.take(lines_of(read_report_files(sandbox, folder).stream or ""))
+        except SandboxError:
+            return  # the run itself will tell
+        if tally.progress.collected and tally.progress != told:
+            told = tally.progress
+            tell(told)
+        pause = max(_POLL_SECONDS, _MAX_SHARE_OF_TIME * (time.monotonic() - started))
+
+
+class ProgressCounter:
+    """Counts what a stream tells, however often more of it is there."""
+
+    def __init__(self) -> None:
+        self._read = 0  # lines
+        self._collected: set[str] = set()
+        self._done: set[str] = set()
+
+    @property
+    def progress(self) -> RunProgress:
+        """As of the last look."""
+        collected = max(len(self._collected), len(self._done))
+        return RunProgress(done=len(self._done), collected=collected)
+
+    def take(self, lines: Iterable[str]) -> None:
+        """Read the whole lines that have come since the last look."""
+        for line in islice(lines, self._read, None):
+            if not line.endswith("\n"):
+                break  # it is being written
+            self._read += 1
+            record = untrusted_json.json_object(line) or {}
+            ids = record.get("ids")
+            if record.get("kind") == "collected" and isinstance(ids, list):
+                self._collected.update(map(untrusted_json.text, ids))
+            elif record.get("kind") == "phase" and record.get("when") == "teardown":
+                self._done.add(untrusted_json.text(record.get("id")))

@@ -1,0 +1,106 @@
+"""One row per attempt: the columns that every tabular report shows."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from operator import attrgetter
+from typing import NamedTuple
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.core.display_text import printable
+from agentbench.runs.store.summaries import AttemptSummary, Counts
+
+
+class AttemptRow(NamedTuple):
+    """An attempt as a row of text."""
+
+    run: str
+    task: str
+    attempt: str
+    agent: str
+    model: str
+    verdict: str
+    reason: str
+    fault: str
+    tests: str
+    seconds: str
+    cost: str
+    detail: str
+
+
+HEADER = AttemptRow(
+    "run",
+    "task",
+    "attempt",
+    "agent",
+    "model",
+    "verdict",
+    "reason",
+    "fault",
+    "tests",
+    "seconds",
+    "cost",
+    "detail",
+)
+
+
+def rows_of(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptRow]:
+    """A row for each attempt, by task, attempt and run."""
+    return list(rows(in_order(attempts)))
+
+
+def in_order(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptSummary]:
+    """Attempts by task, attempt and run."""
+    ordered = [AttemptSummary.of(attempt) for attempt in attempts]
+    for field in ("run_id", "attempt", "task_id"):  # one by one: no key of three for each of them
+        ordered.sort(key=attrgetter(field))
+    return ordered
+
+
+def rows(attempts: Iterable[AttemptSummary]) -> Iterator[AttemptRow]:
+    """A row for each attempt; none is kept."""
+    cells = cell_makers()
+    for each in attempts:
+        yield AttemptRow._make([cell(each) for cell in cells])
+
+
+def cell_makers() -> tuple[Callable[[AttemptSummary], str], ...]:
+    """What makes each cell of a row, in the row's order; texts that return are made once."""
+    told = cache(printable)
+    tests = cache(_tests_text)
+    return (
+        attrgetter("run_id"),
+        attrgetter("task_id"),
+        lambda each: str(each.attempt),
+        lambda each: told(each.agent),
+        lambda each: told(each.model or ""),
+        verdict_word,
+        lambda each: each.failure_reason.value if each.failure_reason else "",
+        lambda each: each.fault.value if each.fault else "",
+        lambda each: told(each.rewards) or tests(each.counts),
+        lambda each: f"{each.total_s:.1f}",
+        _cost,
+        lambda each: printable(each.detail),
+    )
+
+
+def verdict_word(attempt: AttemptRecord | AttemptSummary) -> str:
+    """`resolved`, `quarantined` or `failed`."""
+    if attempt.resolved:
+        return "resolved"
+    return "quarantined" if attempt.quarantined else "failed"
+
+
+def _cost(attempt: AttemptSummary) -> str:
+    if not attempt.is_metered:
+        return ""
+    return "?" if attempt.cost_usd is None else f"{attempt.cost_usd:.4f}"
+
+
+def _tests_text(counts: Counts) -> str:
+    others = (
+        (counts.still_failing, "failing"),
+        (counts.regressed, "regressed"),
+        (counts.unrun, "not run"),
+    )
+    told = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
+    return ", ".join(told)

@@ -1,0 +1,147 @@
+"""Numbers, summary lines and the statement on a difference, as all text reports show them.
+
+Every report takes them from here, so that reports cannot disagree.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agentbench.report.summary import ResultSummary
+from agentbench.scoring.paired_comparison import Difference
+from agentbench.scoring.statistics import ALPHA, Interval, PassRates
+
+UNKNOWN_COST = "$?"
+NO_VALUE = "\u2013"
+_SMALLEST_P = 0.0001
+_MOST_DIGITS = 17  # of a float
+
+
+class SummaryLine(NamedTuple):
+    """One line of a summary: over all attempts, and over those that were judged."""
+
+    name: str
+    overall: str
+    judged: str
+
+
+def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
+    """What there is to tell of a summary; what is true of all attempts alone has no second cell."""
+    yield SummaryLine("resolved", str(summary.overall), str(summary.judged))
+    if summary.overall.tasks is not None:
+        told = {rates.k: rates for rates in summary.judged_passes}
+        for rates in summary.passes:
+            yield from _pass_lines(rates, told.get(rates.k))
+    yield SummaryLine("cost per resolved", cost_per_resolved(summary), "")
+    yield SummaryLine("tokens per resolved", amount(summary.tokens_per_resolved), "")
+    yield SummaryLine("seconds per resolved", amount(summary.seconds_per_resolved), "")
+    if summary.reasons:
+        yield SummaryLine("reasons", counts_text(summary.reasons), "")
+        yield SummaryLine("faults", counts_text(summary.faults), "")
+
+
+def _pass_lines(rates: PassRates, judged: PassRates | None) -> Iterator[SummaryLine]:
+    second = (percent(judged.any_of_k), percent(judged.all_of_k)) if judged else ("", "")
+    yield SummaryLine(f"pass@{rates.k}", percent(rates.any_of_k), second[0])
+    if rates.k > 1:
+        yield SummaryLine(f"pass^{rates.k}", percent(rates.all_of_k), second[1])
+
+
+def judged_title(summary: ResultSummary) -> str:
+    """What the second denominator is."""
+    return f"judged: without {summary.lost} lost to task or infrastructure"
+
+
+def counts_text(counts: Sequence[tuple[object, int]]) -> str:
+    """Such as `2 TESTS_FAILED, 1 TIMEOUT`."""
+    return ", ".join(f"{count} {what}" for what, count in counts)
+
+
+def percent(share: float) -> str:
+    """Such as `90.0 %`."""
+    return f"{100 * share:.1f} %"
+
+
+def points(difference: float) -> str:
+    """Such as `+20.0`: percentage points with their sign."""
+    shown = f"{100 * difference:+.1f}".replace("-", "\u2212")
+    return "0.0" if shown[1:] == "0.0" else shown
+
+
+def point_interval(interval: Interval, *, confidence: float = 1 - ALPHA) -> str:
+    """Such as `95 % CI +10.0 to +30.0`; an end that is not zero is not shown as zero."""
+    low, high = (_bound_text(bound) for bound in interval)
+    return f"{100 * confidence:.4g} % CI {low} to {high}"
+
+
+def _bound_text(bound: float) -> str:
+    shown = points(bound)
+    return f"{100 * bound:+.1g}".replace("-", "\u2212") if shown == "0.0" and bound else shown
+
+
+def p_value(value: float, *, alpha: float = ALPHA) -> str:
+    """Such as `p = 0.031`: two digits, or as many as tell it from `alpha`."""
+    if value < min(_SMALLEST_P, alpha):
+        return f"p < {_SMALLEST_P}"
+    digits = 2
+    while value != alpha and float(f"{value:.{digits}g}") == alpha and digits < _MOST_DIGITS:
+        digits += 1
+    return f"p = {value:.{digits}g}"
+
+
+def cost_per_resolved(summary: ResultSummary) -> str:
+    """Dollars; `$?` where a price is unknown, a dash where nothing was resolved or counted."""
+    if summary.cost_usd is None:
+        return UNKNOWN_COST
+    cost = summary.cost_per_resolved
+    return NO_VALUE if cost is None else f"${cost:.4f}"
+
+
+def amount(number: float | None) -> str:
+    """Such as `12,345` or `1.5`; a dash for none."""
+    if number is None:
+        return NO_VALUE
+    return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:,.1f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a difference means, in parts for tables and as a paragraph."""
+
+    difference: str  # such as `+12.0 points`
+    interval: str  # such as `95 % CI +3.0 to +25.0`
+    verdict: str  # such as `Not statistically significant (p = 0.12)`
+    test: str  # such as `Exact McNemar test over 12 tasks`
+    power: str  # such as `Differences of 58.0 points or more are detectable (80 % power)`
+
+    def __str__(self) -> str:
+        return f"{self.difference}, {self.interval}. {self.verdict}. {self.test}. {self.power}."
+
+
+def statement(difference: Difference) -> Statement:
+    """The statement on a difference."""
+    tasks = f"{difference.tasks} task{'' if difference.tasks == 1 else 's'}"
+    test = f"{difference.test[0].upper()}{difference.test[1:]}"
+    return Statement(
+        difference=f"{points(difference.difference)} points",
+        interval=point_interval(difference.interval, confidence=1 - difference.alpha),
+        verdict=_verdict_text(difference),
+        test=f"{test} over {tasks}",
+        power=detectable(difference),
+    )
+
+
+def detectable(difference: Difference) -> str:
+    """What so many tasks could have shown."""
+    if difference.detectable is None:
+        return "Too few tasks to detect any difference"
+    least = f"{100 * difference.detectable:.1f}"
+    return f"Differences of {least} points or more are detectable (80 % power)"
+
+
+def _verdict_text(difference: Difference) -> str:
+    shown = p_value(difference.p_value, alpha=difference.alpha)
+    if not difference.is_significant:
+        return f"Not statistically significant ({shown})"
+    better = "second" if difference.difference > 0 else "first"
+    return f"Statistically significant ({shown}): the {better} run is better"

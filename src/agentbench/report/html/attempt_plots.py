@@ -1,0 +1,336 @@
+"""What became of attempts, in bars of reasons, and when each attempt was running."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentbench.report.html.drawing import (
+    COLOUR_NAMES,
+    COLOUR_OF_FAULT,
+    HATCHES,
+    WIDTH,
+    Colour,
+    Margins,
+    label,
+    new_drawing,
+    room_for,
+    svg,
+)
+from agentbench.report.html.picture import (
+    MAX_RUNS,
+    OUTCOME_LEGEND,
+    Picture,
+    omitted_runs_note,
+    percent,
+    short,
+)
+from agentbench.report.reported_run import TimedRun, concurrency
+from agentbench.runs.store.summaries import AttemptSummary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.path import Path
+
+
+_ROW_HEIGHT = 34
+_BAR_THICKNESS = 0.72  # of a row, that its bar takes
+_LETTER_WIDTH = 7.2  # units that one takes
+_EDGE = 6  # that stay free beside a text
+_COLOURS = tuple(COLOUR_NAMES)
+
+OutcomeKind = tuple[Colour, str]
+
+
+class BarSegment(NamedTuple):
+    """Attempts of one run that ended alike."""
+
+    colour: Colour
+    reason: str  # empty: resolved
+    attempts: int
+
+
+def reason_plot(labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummary]]) -> Picture:
+    """A bar for each run, from its label and attempts."""
+    order = _order(attempts)
+    parts = [_segments(own, order) for own in attempts]
+    shown = min(len(labels), MAX_RUNS)
+    return Picture(
+        name="reasons",
+        title="Why attempts failed",
+        svg=_reason_drawing([short(each) for each in labels[:shown]], parts[:shown]),
+        note=_note(order) + omitted_runs_note(len(labels), shown),
+        header=("run", "outcome", "fault", "attempts", "share"),
+        rows=[
+            (name, part.reason or "resolved", _fault(part), str(part.attempts), _share(part, own))
+            for name, own in zip(labels, parts, strict=True)
+            for part in own
+        ],
+        keys=OUTCOME_LEGEND,
+    )
+
+
+def _order(attempts: Sequence[Sequence[AttemptSummary]]) -> list[OutcomeKind]:
+    """The parts of every bar from left to right: by colour, the most frequent reason first."""
+    counts = Counter(_kind(attempt) for own in attempts for attempt in own)
+    return sorted(counts, key=lambda kind: (_COLOURS.index(kind[0]), -counts[kind], kind[1]))
+
+
+def _segments(attempts: Sequence[AttemptSummary], order: Sequence[OutcomeKind]) -> list[BarSegment]:
+    counts = Counter(map(_kind, attempts))
+    return [
+        BarSegment(colour, reason, n) for colour, reason in order if (n := counts[colour, reason])
+    ]
+
+
+def _note(order: Sequence[OutcomeKind]) -> str:
+    """Which reasons the parts of a colour are: only wide ones bear their names."""
+    said = "Each attempt is in its bar once, with its primary reason."
+    faults = {
+        colour.value: [reason for other, reason in order if other is colour]
+        for colour in _COLOURS
+        if colour is not Colour.RESOLVED
+    }
+    named = [f"{fault}: {', '.join(reasons)}" for fault, reasons in faults.items() if reasons]
+    return (
+        f"{said} From left to right, by fault of the {'; of the '.join(named)}." if named else said
+    )
+
+
+def _kind(attempt: AttemptSummary) -> OutcomeKind:
+    if attempt.failure_reason is None:
+        return Colour.RESOLVED, ""
+    fault = attempt.fault or attempt.failure_reason.fault
+    return COLOUR_OF_FAULT[fault], attempt.failure_reason.value
+
+
+def outcome_colour(attempt: AttemptSummary) -> Colour:
+    """The colour of what an attempt came to."""
+    return _kind(attempt)[0]
+
+
+def _fault(part: BarSegment) -> str:
+    return "" if part.colour is Colour.RESOLVED else part.colour.value
+
+
+def _share(part: BarSegment, parts: Sequence[BarSegment]) -> str:
+    return percent(part.attempts / sum(each.attempts for each in parts))
+
+
+def _reason_drawing(labels: Sequence[str], parts: Sequence[Sequence[BarSegment]]) -> str:
+    sides = Margins(left=room_for(labels))
+    with new_drawing(_ROW_HEIGHT * len(labels) + sides.top + sides.bottom, sides) as (figure, axes):
+        for row, own in enumerate(parts):
+            _draw_stacked_bar(axes, row, own, room=WIDTH - sides.left - sides.right)
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+        axes.set_xlabel("share of the run's attempts")
+        axes.set_ylim(len(labels) - 0.5, -0.5)
+        axes.set_yticks(range(len(labels)), [label(row) for row in range(len(labels))])
+        axes.tick_params(axis="y", length=0)
+        says = "Of each run the share of attempts that were resolved, and of each reason for which"
+        return svg(figure, name="reasons", says=f"{says} others failed", texts=labels)
+
+
+def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, room: float) -> None:
+    total, left = sum(part.attempts for part in parts), 0.0
+    for part in parts:
+        width, hatch = part.attempts / total, HATCHES[part.colour]
+        axes.barh(
+            row, width, _BAR_THICKNESS, left, color=part.colour.code, hatch=hatch, linewidth=1.2
+        )
+        text = _segment_text(part, width * room)
+        if text:
+            axes.text(
+                left + width / 2,
+                row,
+                text,
+                horizontalalignment="center",
+                verticalalignment="center",
+                color=Colour.PAPER.code,
+                bbox=_text_background(part.colour) if hatch else None,
+            )
+        left += width
+
+
+def _text_background(colour: Colour) -> dict[str, object]:
+    """What keeps a hatch from running through a text."""
+    return {"facecolor": colour.code, "edgecolor": "none", "pad": 1.5}
+
+
+def _segment_text(part: BarSegment, width: float) -> str:
+    """As much as there is room for."""
+    name = part.reason or "resolved"
+    for text in (f"{name} {part.attempts}", str(part.attempts)):
+        if len(text) * _LETTER_WIDTH + _EDGE < width:
+            return text
+    return ""
+
+
+_MOST_BARS = 600
+_MOST_LANES = 40
+_LANE_HEIGHT = 9
+_LANE_THICKNESS = 0.88  # of a lane, that a bar takes
+_AREA_HEIGHT = 170  # the height of the picture where attempts are counted
+_STEPS = 240  # moments at which they are
+_UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+
+Span = tuple[float, float]
+
+
+def time_plot(name: str, label: str, run: TimedRun) -> Picture:
+    """The time line of one run: a bar for each attempt, or counts where these are too many."""
+    spans = run.spans()
+    lanes = list(_lanes(spans))
+    single = len(spans) <= _MOST_BARS and max(lanes, default=0) < _MOST_LANES
+    many = f"Too many for a bar each: how many of {len(spans):,} attempts were under way."
+    return Picture(
+        name=name,
+        title=label,
+        svg=_time_drawing(name, run, lanes if single else None) if spans else "",
+        note="" if single else many,
+        header=(
+            "first start (UTC)",
+            "length",
+            "attempts",
+            "at once, at most",
+            "at once, on average",
+        ),
+        rows=[_table_row(run)] if spans else [],
+    )
+
+
+def _table_row(run: TimedRun) -> tuple[str, ...]:
+    began, length = run.began, run.seconds
+    spent = sum(attempt.total_s for attempt in run.attempts)
+    return (
+        f"{began:%Y-%m-%d %H:%M:%S}" if began else "",
+        f"{length:.0f} s",
+        str(len(run.attempts)),
+        str(run.most_at_once),
+        f"{spent / length:.1f}" if length else "",
+    )
+
+
+def _lanes(spans: Sequence[Span]) -> Iterator[int]:
+    """For each span a lane that no other holds meanwhile, the lowest one there is."""
+    chosen = [0] * len(spans)
+    held: list[tuple[float, int]] = []
+    free: list[int] = []
+    for number in sorted(range(len(spans)), key=lambda number: spans[number]):
+        start, end = spans[number]
+        while held and held[0][0] <= start:
+            heappush(free, heappop(held)[1])
+        lane = heappop(free) if free else len(held)
+        chosen[number] = lane
+        heappush(held, (end, lane))
+    yield from chosen
+
+
+def _time_drawing(name: str, run: TimedRun, lanes: Sequence[int] | None) -> str:
+    return _areas_drawing(name, run) if lanes is None else _bars_drawing(name, run, lanes)
+
+
+def _bars_drawing(name: str, run: TimedRun, lanes: Sequence[int]) -> str:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    most = max(lanes) + 1
+    sides = Margins(left=24)
+    with new_drawing(max(most * _LANE_HEIGHT, 30) + sides.top + sides.bottom, sides) as (
+        figure,
+        axes,
+    ):
+        divisor = _time_axis(axes, run.seconds)
+        for colour in COLOUR_NAMES:
+            bars = [
+                _bar_path(start / divisor, end / divisor, lane)
+                for (start, end), lane, attempt in zip(
+                    run.spans(), lanes, run.attempts, strict=True
+                )
+                if outcome_colour(attempt) is colour
+            ]
+            if bars:
+                patch = PathPatch(
+                    Path.make_compound_path(*bars),
+                    facecolor=colour.code,
+                    hatch=HATCHES[colour],
+                    linewidth=0.6,
+                )
+                axes.add_patch(patch)
+        axes.set_ylim(most, 0)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        return svg(figure, name=name, says=_description(run))
+
+
+def _bar_path(left: float, right: float, lane: int) -> "Path":
+    from matplotlib.path import Path
+
+    corners = [
+        (left, lane),
+        (right, lane),
+        (right, lane + _LANE_THICKNESS),
+        (left, lane + _LANE_THICKNESS),
+    ]
+    return Path([*corners, corners[0]], closed=True)
+
+
+def _areas_drawing(name: str, run: TimedRun) -> str:
+    from matplotlib.ticker import MaxNLocator
+
+    spans, length = run.spans(), run.seconds
+    moments = [length * step / _STEPS for step in range(_STEPS + 1)]
+    counts = {
+        colour: _counts(
+            [
+                span
+                for span, attempt in zip(spans, run.attempts, strict=True)
+                if outcome_colour(attempt) is colour
+            ],
+            moments,
+        )
+        for colour in COLOUR_NAMES
+    }
+    with new_drawing(_AREA_HEIGHT, Margins()) as (figure, axes):
+        divisor = _time_axis(axes, length)
+        areas = axes.stackplot(
+            [moment / divisor for moment in moments],
+            *counts.values(),
+            colors=[colour.code for colour in counts],
+            step="post",
+        )
+        for area, colour in zip(areas, counts, strict=True):
+            area.set_hatch(HATCHES[colour])
+            area.set_linewidth(0)
+        axes.set_ylim(0)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylabel("attempts at once")
+        return svg(figure, name=name, says=_description(run))
+
+
+def _counts(spans: Sequence[Span], moments: Sequence[float]) -> list[float]:
+    """How many spans hold on average the time between each moment and the next."""
+    step = moments[1] - moments[0]
+    filled = [0.0] * len(moments)
+    for (at, number), (until, _) in zip(steps := concurrency(spans), steps[1:], strict=False):
+        first, last = int(at / step), min(int(until / step), len(moments) - 1)
+        for place in range(first, last + 1):
+            overlap = min(until, (place + 1) * step) - max(at, place * step)
+            filled[place] += number * max(overlap, 0.0) / step
+    return filled
+
+
+def _time_axis(axes: "Axes", seconds: float) -> float:
+    """Scale the axis of time; how many seconds its unit has."""
+    divisor, unit = next((each, word) for least, each, word in _UNITS if seconds >= least)
+    axes.set_xlim(0, max(seconds, 1e-3) / divisor)
+    axes.set_xlabel(f"{unit} since the run's first attempt began")
+    return divisor
+
+
+def _description(run: TimedRun) -> str:
+    return (
+        f"Time line of a run: {len(run.attempts)} attempts in {run.seconds:.0f} s, "
+        f"at most {run.most_at_once} at once"
+    )

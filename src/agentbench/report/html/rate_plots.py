@@ -1,0 +1,206 @@
+"""Resolved rates with their intervals, and what runs cost against what they resolved."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agentbench.report.html.drawing import Colour, Margins, label, new_drawing, room_for, svg
+from agentbench.report.html.picture import (
+    MAX_RUNS,
+    LegendEntry,
+    Picture,
+    brief,
+    interval,
+    omitted_runs_note,
+    percent,
+    share,
+    short,
+    usd,
+)
+from agentbench.report.leaderboard import Leaderboard, LeaderboardEntry
+from agentbench.report.summary import Rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_ROW_HEIGHT = 40
+_NUMBERS_WIDTH = 118  # what the numbers at the right take
+
+
+def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
+    """A row for each run under its label."""
+    shown = board.standings[:MAX_RUNS]
+    return Picture(
+        name="rates",
+        title="Resolved rate",
+        svg=_rate_drawing(shown, [short(label) for label in labels[:MAX_RUNS]]),
+        note="Lines are 95 % intervals: how sure one can be of a rate from so many attempts."
+        + omitted_runs_note(len(board.standings), len(shown)),
+        header=("run", "of all attempts", "95 %", "without lost ones", "95 %"),
+        rows=[
+            (
+                label,
+                *_rate_cells(standing.summary.overall),
+                *_rate_cells(standing.summary.judged),
+            )
+            for label, standing in zip(labels, board.standings, strict=True)
+        ],
+        keys=(
+            LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
+            LegendEntry(
+                colour=Colour.JUDGED,
+                says="hollow: without attempts lost to the task or the infrastructure",
+            ),
+        ),
+    )
+
+
+def _rate_cells(rate: Rate) -> tuple[str, str]:
+    return share(rate), interval(rate.interval)
+
+
+def _rate_drawing(standings: Sequence[LeaderboardEntry], labels: Sequence[str]) -> str:
+    sides = Margins(left=room_for(labels), right=_NUMBERS_WIDTH)
+    height = _ROW_HEIGHT * len(standings) + sides.top + sides.bottom
+    with new_drawing(height, sides) as (figure, axes):
+        for row, standing in enumerate(standings):
+            _draw_rate(axes, row - 0.17, standing.summary.overall, Colour.RESOLVED)
+            _draw_rate(axes, row + 0.17, standing.summary.judged, Colour.JUDGED)
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+        axes.set_xlabel("attempts resolved")
+        axes.set_ylim(len(standings) - 0.5, -0.5)
+        axes.set_yticks(range(len(standings)), [label(row) for row in range(len(standings))])
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        says = "; ".join(
+            f"{who}: {percent(each.summary.overall.share)}"
+            for who, each in zip(labels, standings, strict=True)
+        )
+        said = f"Resolved rate of each run with its 95 % interval. {says}"
+        return svg(figure, name="rates", says=brief(said), texts=labels)
+
+
+def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
+    if not rate.total:
+        return
+    low, high = rate.interval
+    axes.plot([low, high], [at, at], color=colour.code, linewidth=2, solid_capstyle="butt")
+    hollow = colour is Colour.JUDGED
+    axes.plot(
+        [rate.share],
+        [at],
+        marker="D" if hollow else "o",
+        markersize=6,
+        color=colour.code,
+        markerfacecolor=Colour.PAPER.code if hollow else colour.code,
+        clip_on=False,
+    )
+    axes.annotate(
+        f"{rate.resolved}/{rate.total} = {percent(rate.share)}",
+        (1, at),
+        xytext=(10, 0),
+        textcoords="offset points",
+        verticalalignment="center",
+        annotation_clip=False,
+    )
+
+
+_HEIGHT = 300
+_LOG_SCALE_FROM = 20  # times the least cost: from there on a logarithmic axis tells more
+
+
+def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
+    """A point for each run whose cost is known, under its number on the leaderboard.
+
+    Args:
+        board: All runs.
+        labels: Of each standing.
+        metered: Of each standing, whether it used a model at all.
+    """
+    placed = list(enumerate(board.standings, start=1))
+    known = [
+        (number, standing)
+        for (number, standing), used in zip(placed, metered, strict=True)
+        if used and _cost(standing) is not None
+    ]
+    return Picture(
+        name="costs",
+        title="Cost against rate",
+        svg=_cost_drawing(known) if known else "",
+        note=_cost_note(placed, known),
+        header=("number", "run", "USD per attempt", "resolved of all attempts", "USD per resolved"),
+        rows=[
+            (
+                str(number),
+                label,
+                usd(_cost(standing)) if used else "no model",
+                percent(standing.summary.overall.share),
+                usd(standing.summary.cost_per_resolved) if used else "no model",
+            )
+            for (number, standing), label, used in zip(placed, labels, metered, strict=True)
+        ],
+        keys=(LegendEntry(colour=Colour.RESOLVED, says="a run, and its 95 % interval"),)
+        if known
+        else (),
+    )
+
+
+def _cost(standing: LeaderboardEntry) -> float | None:
+    summary = standing.summary
+    if summary.cost_usd is None or not summary.overall.total:
+        return None
+    return summary.cost_usd / summary.overall.total
+
+
+def _cost_note(
+    placed: Sequence[tuple[int, LeaderboardEntry]], known: Sequence[tuple[int, LeaderboardEntry]]
+) -> str:
+    lacking = len(placed) - len(known)
+    numbers = "Numbers are those of the leaderboard."
+    if not known:
+        return "No run's cost is known: none used a model whose price is."
+    if not lacking:
+        return numbers
+    runs = "1 run is" if lacking == 1 else f"{lacking} runs are"
+    return f"{numbers} {runs} not in the picture: without a model, or of an unknown price."
+
+
+def _cost_drawing(known: Sequence[tuple[int, LeaderboardEntry]]) -> str:
+    with new_drawing(_HEIGHT, Margins()) as (figure, axes):
+        costs = []
+        for number, standing in known:
+            rate, cost = standing.summary.overall, _cost(standing) or 0.0
+            costs.append(cost)
+            low, high = rate.interval
+            axes.plot([cost, cost], [low, high], color=Colour.RESOLVED.code, linewidth=1.5)
+            axes.plot([cost], [rate.share], marker="o", markersize=7, color=Colour.RESOLVED.code)
+            axes.annotate(
+                str(number),
+                (cost, rate.share),
+                xytext=(8, 5),
+                textcoords="offset points",
+                annotation_clip=False,
+            )
+        _scale_costs(axes, costs)
+        axes.set_ylim(0, 1)
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+        axes.set_ylabel("attempts resolved")
+        axes.grid()
+        says = "Of each run the mean cost of an attempt in USD against its resolved rate"
+        return svg(figure, name="costs", says=says)
+
+
+def _scale_costs(axes: "Axes", costs: Sequence[float]) -> None:
+    from matplotlib.ticker import StrMethodFormatter
+
+    least, most = min(costs), max(costs)
+    if least > 0 and most / least > _LOG_SCALE_FROM:
+        axes.set_xscale("log")
+        axes.set_xlim(least / 1.5, most * 1.5)
+        axes.set_xlabel("USD per attempt, on a logarithmic scale")
+    else:
+        margin = 0.1 * (most - least) or 0.1 * most or 1
+        axes.set_xlim(0 if least < most / 2 else least - margin, most + margin)
+        axes.set_xlabel("USD per attempt")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.4g}"))

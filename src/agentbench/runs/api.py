@@ -1,0 +1,95 @@
+"""The public functions: attempts and runs from a notebook or a training loop.
+
+>>> from agentbench import run_attempt # doctest: +SKIP >>> run_attempt("tasks/lru-expiry",
+my_agent).resolved # doctest: +SKIP True
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from agentbench.agents.interface import Agent
+from agentbench.attempt.record import AttemptRecord
+from agentbench.errors import InputError
+from agentbench.runs.options import RunOptions
+from agentbench.runs.run import Run
+from agentbench.runs.start import start_run
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.tasks.loading import load_tasks
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task import Task
+
+
+def run_attempt(
+    task: Task | Path | str,
+    agent: Agent | str,
+    *,
+    sandbox: SandboxProvider | str = "auto",
+    options: RunOptions | None = None,
+) -> AttemptRecord:
+    """Let an agent try one task once, and judge it.
+
+    Args:
+        task: a loaded task, or the path of a task's folder.
+        agent: an agent, or a name as `--agent` takes it.
+        sandbox: `auto`, `docker`, `bubblewrap`, `process`, or a provider.
+        options: anything else a run may be told; its agent, sandbox and attempts are overridden.
+
+    Raises:
+        InputError: the task is wrong.
+        UsageError: there is no such agent.
+        UnavailableError: the sandbox is not available.
+    """
+    tasks = _loaded([task], options if options is not None else RunOptions())
+    if len(tasks) != 1:
+        raise InputError(f"{task}: expected one task, found {len(tasks)}; use run_tasks")
+    (record,) = run_tasks(tasks, agent, sandbox=sandbox, options=options)
+    return record
+
+
+def run_tasks(
+    tasks: Sequence[Task | Path | str],
+    agent: Agent | str,
+    *,
+    sandbox: SandboxProvider | str = "auto",
+    attempts: int = 1,
+    options: RunOptions | None = None,
+) -> Iterator[AttemptRecord]:
+    """Let an agent try tasks; yields each attempt's record as it ends, in the order they end.
+
+    What is wrong with a task, the agent or the sandbox is raised at once, before the first attempt.
+    Closing the iterator stops the run: what is under way is cut off, recorded and cleaned up.
+
+    Args:
+        tasks: loaded tasks, or paths of task folders, folders of them, or suite files.
+        agent: an agent, or a name as `--agent` takes it.
+        sandbox: `auto`, `docker`, `bubblewrap`, `process`, or a provider.
+        attempts: how often each task is tried.
+        options: anything else a run may be told.
+
+    Raises:
+        InputError: a task is wrong; all faults at once.
+        UsageError: there is no such agent.
+        UnavailableError: the sandbox is not available.
+    """
+    chosen = replace(
+        options if options is not None else RunOptions(),
+        agent=agent,
+        sandbox=sandbox,
+        attempts=attempts,
+    )
+    return _records_of(start_run(_loaded(tasks, chosen), chosen))
+
+
+def _records_of(run: Run) -> Iterator[AttemptRecord]:
+    with closing(run.attempts()) as records:  # type: ignore[type-var]  # it is a generator
+        yield from records
+
+
+def _loaded(tasks: Sequence[Task | Path | str], options: RunOptions) -> list[Task]:
+    ready = [task for task in tasks if isinstance(task, Task)]
+    paths = [Path(task) for task in tasks if not isinstance(task, Task)]
+    if not paths:
+        return ready
+    return [*ready, *load_tasks(paths, mirrors=Mirrors(options.cache_dir / "mirrors")).tasks]

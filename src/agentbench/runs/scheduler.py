@@ -1,0 +1,288 @@
+"""Starts as many attempts at a time as there is room for.
+
+Has those made again that an infrastructure error excluded.
+"""
+
+import heapq
+import random
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from threading import Event
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.runs.capacity import Capacity, FreeCapacity
+from agentbench.runs.executors.interface import Executor, FinishedAttempt
+from agentbench.runs.plan import PlannedAttempt
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.tasks.task import Task
+
+_AHEAD = 256
+"""How many attempts are looked at for one that may start, and how often the first may be passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class ScheduledRetry:
+    """An attempt that is to be made once more."""
+
+    due: float
+    planned: PlannedAttempt = field(compare=False)
+    last: AttemptRecord = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _QueuedAttempt:
+    planned: PlannedAttempt
+    preparation: int
+
+
+class AttemptQueue:
+    """Attempts in their order, few of them in memory at a time.
+
+    One whose task is being prepared by an attempt that runs is passed over while another may
+    start: it would only wait for the other's lock. So is one that there is no room for, though not
+    for ever.
+    """
+
+    def __init__(
+        self,
+        planned: Iterable[PlannedAttempt],
+        *,
+        is_prepared: Callable[[Task], bool] = lambda _task: False,
+    ) -> None:
+        self._planned = iter(planned)
+        self._is_prepared = is_prepared
+        self._ahead: deque[_QueuedAttempt] = deque()
+        self._passed = 0  # starts since the first one became the first
+        self._again: list[ScheduledRetry] = []
+        self._preparing: Counter[int] = Counter()
+        self._prepared: set[int] = set()
+
+    @property
+    def to_retry(self) -> int:
+        """How many wait to be made once more."""
+        return len(self._again)
+
+    @property
+    def next_due(self) -> float | None:
+        """When the first of those may start."""
+        return self._again[0].due if self._again else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        self._look_ahead()
+        return not self._ahead and not self._again
+
+    def put_back(self, again: ScheduledRetry) -> None:
+        """Have an attempt made once more."""
+        heapq.heappush(self._again, again)
+
+    def give_up(self) -> list[ScheduledRetry]:
+        """Those that will not be made once more after all."""
+        given_up, self._again = sorted(self._again), []
+        return given_up
+
+    def take_again(self, room: FreeCapacity, *, now: float) -> PlannedAttempt | None:
+        """The attempt whose time to be made once more has come, if there is room for it."""
+        if self._again and self._again[0].due <= now and room.holds(self._again[0].planned.task):
+            return heapq.heappop(self._again).planned
+        return None
+
+    def take(self, room: FreeCapacity) -> PlannedAttempt | None:
+        """The next attempt that there is room for, preferably of a task that nobody prepares."""
+        self._look_ahead()
+        place = self._place(room)
+        if place is None:
+            return None
+        chosen = self._ahead[place]
+        del self._ahead[place]
+        self._passed = self._passed + 1 if place else 0
+        task = chosen.planned.task
+        if not (chosen.preparation in self._prepared or self._is_prepared(task)):
+            self._preparing[chosen.preparation] += 1
+        return chosen.planned
+
+    def ended(self, planned: PlannedAttempt, *, prepared: bool) -> None:
+        """An attempt that was taken is over; `prepared`: its task's preparation is there now."""
+        preparation = _preparation(planned.task)
+        if self._preparing[preparation] > 1 and not prepared:
+            self._preparing[preparation] -= 1
+        else:
+            del self._preparing[preparation]
+        if prepared:
+            self._prepared.add(preparation)
+
+    def _look_ahead(self) -> None:
+        for planned in islice(self._planned, _AHEAD - len(self._ahead)):
+            self._ahead.append(
+                _QueuedAttempt(planned=planned, preparation=_preparation(planned.task))
+            )
+
+    def _place(self, room: FreeCapacity) -> int | None:
+        second_best: int | None = None
+        for place, candidate in enumerate(self._ahead):
+            if not room.holds(candidate.planned.task):
+                if place == 0 and self._passed >= _AHEAD:
+                    return None  # the others would keep it waiting for ever
+            elif not self._preparing[candidate.preparation]:
+                return place
+            elif second_best is None:
+                second_best = place
+        return second_best
+
+
+def _preparation(task: Task) -> int:
+    """Stands for what a task's preparation is made of, as far as that is known without an image."""
+    source, environment = task.source, task.environment
+    parts = (
+        str(source.files or source.url),
+        source.commit,
+        task.setup,
+        environment.image,
+        environment.dockerfile,
+        frozenset(environment.env.items()),
+    )
+    return hash(parts)
+
+
+_LONGEST_BACK_OFF = 30.0  # seconds
+# A signal that comes in the instant before Python begins to wait is answered only after the wait.
+_POLL = 0.5  # seconds
+
+
+def retry_delay(tries: int) -> float:
+    """For how many seconds an attempt waits that failed so many times."""
+    return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (tries - 1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """How a run's attempts are made."""
+
+    jobs: int
+    retries: int
+    capacity: Capacity
+    cancel: Event
+    max_cost_usd: float | None = None
+    is_prepared: Callable[[Task], bool] = lambda _task: False
+    """Whether a task was tried before, so that no attempt waits for another's set-up."""
+    on_start: Callable[[PlannedAttempt], None] = lambda _planned: None
+    on_end: Callable[[AttemptRecord], None] = lambda _record: None
+    back_off: Callable[[int], float] = retry_delay
+    clock: Callable[[], float] = time.monotonic
+
+
+def run_attempts(
+    planned: Iterable[PlannedAttempt], executor: Executor, schedule: Schedule
+) -> Generator[AttemptRecord, None, None]:
+    """Make every planned attempt; yields each one's last record as it ends.
+
+    Stops starting attempts when the run is cancelled or has spent its money. Closing the
+    iterator cancels what is under way.
+
+    Raises:
+        StorageError: what attempts leave could not be written.
+        OutageError: what attempts need was away for too long.
+    """
+    scheduler = _Scheduler(planned, executor, schedule)
+    with executor:
+        try:
+            while scheduler.goes_on():
+                scheduler.start_what_fits()
+                yield from scheduler.ended()
+            yield from scheduler.given_up()
+        finally:
+            if scheduler.running:
+                schedule.cancel.set()
+
+
+def was_interrupted(record: AttemptRecord) -> bool:
+    """Whether our own Ctrl-C cut an attempt off: such a one is made again by `resume`."""
+    return any(
+        failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE
+        for failure in record.failures
+    )
+
+
+class _Scheduler:
+    """Starts attempts while there is room, and has those made again that were lost."""
+
+    def __init__(
+        self, planned: Iterable[PlannedAttempt], executor: Executor, schedule: Schedule
+    ) -> None:
+        self._executor = executor
+        self._schedule = schedule
+        self._capacity = schedule.capacity
+        self._waiting = AttemptQueue(planned, is_prepared=schedule.is_prepared)
+        self._tries: Counter[tuple[str, int]] = Counter()  # of those that were lost
+        self._spent = 0.0  # by every try, also one that is made again
+        self.running = 0
+
+    def goes_on(self) -> bool:
+        """Whether anything runs, or may be started."""
+        return self.running > 0 or (self._may_start() and not self._waiting.is_empty)
+
+    def start_what_fits(self) -> None:
+        """Fill the slots, as far as memory and cores allow."""
+        while self._may_start() and self.running < self._schedule.jobs:
+            planned = self._next()
+            if planned is None:
+                return
+            self._schedule.on_start(planned)
+            self._capacity.take(planned.task)
+            self.running += 1
+            self._executor.start(planned)
+
+    def ended(self) -> Iterator[AttemptRecord]:
+        """What has ended meanwhile, less what is made again; waits for a while."""
+        for over in self._executor.ended(within=self._patience()):
+            record, task = over.record, over.planned.task
+            self.running -= 1
+            self._capacity.give_back(task)
+            self._waiting.ended(over.planned, prepared=_was_prepared(record))
+            if record.usage is not None:
+                self._spent += record.usage.cost_usd or 0.0
+            if not self._is_made_again(over):
+                self._schedule.on_end(record)
+                yield record
+
+    def given_up(self) -> Iterator[AttemptRecord]:
+        """The last records of those that were to be made again when the run ended."""
+        for again in self._waiting.give_up():
+            yield again.last
+
+    def _next(self) -> PlannedAttempt | None:
+        room = self._capacity.room()
+        again = self._waiting.take_again(room, now=self._schedule.clock())
+        if again is not None or self._waiting.to_retry > self._schedule.jobs:
+            return again
+        return self._waiting.take(room)
+
+    def _may_start(self) -> bool:
+        limit = self._schedule.max_cost_usd
+        return (limit is None or self._spent < limit) and not self._schedule.cancel.is_set()
+
+    def _is_made_again(self, over: FinishedAttempt) -> bool:
+        record, planned = over.record, over.planned
+        attempt = (planned.task.id, planned.attempt)
+        lost = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
+        if not lost or self._tries[attempt] >= self._schedule.retries or not self._may_start():
+            del self._tries[attempt]
+            return False
+        self._tries[attempt] += 1
+        due = self._schedule.clock() + self._schedule.back_off(self._tries[attempt])
+        self._waiting.put_back(ScheduledRetry(due=due, planned=planned, last=record))
+        return True
+
+    def _patience(self) -> float:
+        due = self._waiting.next_due
+        if due is None:
+            return _POLL
+        return min(_POLL, max(0.0, due - self._schedule.clock()))
+
+
+def _was_prepared(record: AttemptRecord) -> bool:
+    return any(stage.name is StageName.BASELINE_RUN for stage in record.stages)

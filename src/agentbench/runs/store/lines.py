@@ -1,0 +1,198 @@
+"""The lines of attempts.jsonl, kept as summaries and places.
+
+A very large file is read in several processes.
+
+What a process finds odd (damage, a line without a digest) it leaves: whoever asked reads such a
+stretch itself, so that only one place judges it.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+
+import msgspec
+from pydantic import ValidationError
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.runs.store.configuration import is_damage, refuse_newer, why_invalid
+from agentbench.runs.store.summaries import AttemptSummary, SummaryReader
+
+ATTEMPTS = "attempts.jsonl"
+_BUFFER = 1024 * 1024  # bytes: lines are longer than the usual buffer
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordLines:
+    """What the lines of a run say; a record itself is read again when somebody asks for it."""
+
+    path: Path
+    whole: bool = False  # check every field of every record, not the digests and what is kept
+    headlines: list[AttemptSummary] = field(default_factory=list)
+    starts: "array[int]" = field(default_factory=lambda: array("q"))  # in bytes, of each headline
+    set_aside: list[str] = field(default_factory=list)  # a sentence for each line that is no record
+    count: int = 0  # of all lines that were read
+    end: int = 0  # bytes that were read
+    _shared: SummaryReader = field(default_factory=SummaryReader)
+
+    def read_on(self, *, whole_lines: bool = False, until: int | None = None) -> None:
+        """Read what was not read yet.
+
+        Args:
+            whole_lines: Leave a last line without its end, which may be in the making, for later.
+            until: Leave the lines that begin at this byte, or behind it, for later.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+        """
+        for _, line in lines_between(self.path, self.end, until, aligned=True):
+            if whole_lines and not line.endswith(b"\n"):
+                break
+            self.count += 1
+            if line.strip():
+                self._take(line)
+            self.end += len(line)
+
+    def take_over(
+        self, headlines: Iterable[AttemptSummary], starts: Iterable[int], *, count: int, end: int
+    ) -> None:
+        """Take over what somebody else read of the lines that come next."""
+        self.headlines.extend(map(self._shared.share, headlines))
+        self.starts.extend(starts)
+        self.count += count
+        self.end = end
+
+    def _take(self, line: bytes) -> None:
+        headline = None if self.whole else self._shared.of_sealed(line)
+        if headline is None:
+            where = f"{self.path}:{self.count}"
+            record = record_of(line, where)
+            if isinstance(record, str):
+                self.set_aside.append(record)
+                return
+            headline = AttemptSummary.of(record)
+        self.headlines.append(headline)
+        self.starts.append(self.end)
+
+
+def lines_between(
+    path: Path, begin: int, bound: int | None = None, *, aligned: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """The lines that begin within some bytes of a file, and where; none if there is no file.
+
+    Args:
+        path: The file.
+        begin: From here on.
+        bound: Up to here; None: up to the end.
+        aligned: Whether a line is known to begin right there.
+    """
+    if not path.is_file():
+        return
+    with path.open("rb", buffering=_BUFFER) as source:
+        if begin and not aligned:
+            source.seek(begin - 1)
+            begin += len(source.readline()) - 1
+        source.seek(begin)
+        for line in source:
+            if bound is not None and begin >= bound:
+                return
+            yield begin, line
+            begin += len(line)
+
+
+def read_lines(folder: Path) -> tuple[list[AttemptRecord], list[str]]:
+    """The whole records that the lines of a run hold, and a sentence for each that holds none.
+
+    Raises:
+        InputError: a record is of a newer agentbench.
+    """
+    path = folder / ATTEMPTS
+    records: list[AttemptRecord] = []
+    set_aside: list[str] = []
+    for number, (_, line) in enumerate(lines_between(path, 0), start=1):
+        if not line.strip():
+            continue
+        record = record_of(line, f"{path}:{number}")
+        if isinstance(record, str):
+            set_aside.append(record)
+        else:
+            records.append(record)
+    return records, set_aside
+
+
+def record_of(line: bytes, where: str) -> AttemptRecord | str:
+    """The record of a line, or a sentence that sets it aside.
+
+    Raises:
+        InputError: it is of a newer agentbench.
+    """
+    try:
+        return AttemptRecord.model_validate_json(line)
+    except ValidationError as error:
+        if not is_damage(error):
+            refuse_newer(where, line)
+        return f"{where}: set aside: {why_invalid(error)}"
+
+
+_CHUNK_BYTES = 32 * 1024 * 1024
+_PARALLEL_FROM = 256 * 1024 * 1024
+"""Bytes of a file from which on further processes are worth their start."""
+
+
+class _Chunk(msgspec.Struct, array_like=True, gc=False):
+    """What one stretch holds."""
+
+    headlines: list[AttemptSummary]
+    starts: list[int]
+    count: int
+    end: int
+
+
+def read_lines_in_parallel(lines: RecordLines, processes: int) -> None:
+    """Read all lines that are there now, in several processes where that is worth it.
+
+    A last line without its end is left for later, as it may be in the making.
+
+    Raises:
+        InputError: a record is of a newer agentbench.
+    """
+    size = lines.path.stat().st_size if lines.path.is_file() else 0
+    if processes > 1 and size >= _PARALLEL_FROM and not lines.whole:
+        for bound, told in _read_chunks(lines.path, size, processes):
+            if told is None:
+                lines.read_on(whole_lines=True, until=bound)
+            elif told.count:  # or one line is longer than that
+                lines.take_over(told.headlines, told.starts, count=told.count, end=told.end)
+    lines.read_on(whole_lines=True)
+
+
+def _read_chunks(path: Path, size: int, processes: int) -> Iterator[tuple[int, _Chunk | None]]:
+    import multiprocessing  # for runs alone that are very large
+    from concurrent.futures import ProcessPoolExecutor
+
+    begins = range(0, size, _CHUNK_BYTES)
+    bounds = [min(begin + _CHUNK_BYTES, size) for begin in begins]
+    decoder = msgspec.msgpack.Decoder(_Chunk)
+    # Not forked: this process may have threads, and others' locks.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        answers = pool.map(_read_chunk, repeat(path), begins, bounds)
+        for bound, answer in zip(bounds, answers, strict=True):
+            yield bound, decoder.decode(answer) if answer else None
+
+
+def _read_chunk(path: Path, begin: int, bound: int) -> bytes:
+    """The lines that begin within a stretch, packed; nothing where one of them is odd."""
+    headlines = SummaryReader()
+    told = _Chunk([], [], 0, begin)
+    for start, line in lines_between(path, begin, bound):
+        if line.strip():
+            headline = headlines.of_sealed(line) if line.endswith(b"\n") else None
+            if headline is None:
+                return b""
+            told.headlines.append(headline)
+            told.starts.append(start)
+        told.count += 1
+        told.end = start + len(line)
+    return msgspec.msgpack.encode(told)

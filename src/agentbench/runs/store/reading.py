@@ -1,0 +1,167 @@
+"""Reads a run's records: damaged lines are rejected, and whole copies taken in their place.
+
+Every record is kept twice, as a line of attempts.jsonl and as the record.json of its attempt. A
+power cut between the two, or a flipped bit in one, costs nothing. Headlines are all that is held.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import groupby, takewhile
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import ValidationError
+
+from agentbench.attempt.record import AttemptRecord
+from agentbench.errors import InputError
+from agentbench.runs.store.configuration import why_invalid
+from agentbench.runs.store.copies import RecordCopy, copies_without_lines
+from agentbench.runs.store.lines import ATTEMPTS, RecordLines, read_lines_in_parallel
+from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key, by_attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecords:
+    """A run's records in the order they were appended; a record itself is read when asked for."""
+
+    path: Path  # attempts.jsonl
+    headlines: Sequence[AttemptSummary]
+    places: "array[int]"  # of each: where its line begins, or -1 - n of the nth adopted copy
+    set_aside: tuple[str, ...]  # a sentence for each line that is no record
+    adopted: tuple[RecordCopy, ...]  # records that have no whole line
+
+    def warnings(self) -> tuple[str, ...]:
+        """What was set aside, and what was taken in its place."""
+        said = (
+            f"{copy.path}: has no whole line in {ATTEMPTS}; taken as it is" for copy in self.adopted
+        )
+        return (*self.set_aside, *said)
+
+    def records(self, which: Iterable[int] | None = None) -> Iterator[AttemptRecord]:
+        """Whole records, one at a time: all, or those of some headlines.
+
+        Raises:
+            InputError: a record was changed since, or its digest holds and it is none.
+        """
+        any_line = self.path.is_file()
+        with self.path.open("rb") if any_line else nullcontext(BytesIO()) as source:
+            for number in range(len(self.headlines)) if which is None else which:
+                yield self._record(number, source)
+
+    def latest(self) -> list[int]:
+        """Of each attempt the last record's number, in the order of their first ones."""
+        order = by_attempt(self.headlines)
+        groups = groupby(order, key=lambda number: attempt_key(self.headlines[number]))
+        tries = (list(own) for _, own in groups)
+        return [last for _, last in sorted((own[0], own[-1]) for own in tries)]
+
+    def last_words(self) -> tuple[RecordCopy, ...]:
+        """The adopted copies after which no line comes: their attempts' last words."""
+        last = takewhile(lambda place: place < 0, reversed(self.places))
+        return tuple(self.adopted[-1 - place] for place in last)[::-1]
+
+    def _record(self, number: int, source: BinaryIO) -> AttemptRecord:
+        place = self.places[number]
+        where = self.adopted[-1 - place].path if place < 0 else self.path
+        try:
+            if place < 0:
+                return self.adopted[-1 - place].record()
+            source.seek(place)
+            return AttemptRecord.model_validate_json(source.readline())
+        except ValidationError as error:
+            raise InputError(
+                f"{where}: the record of {self.headlines[number].place}: {why_invalid(error)}"
+            ) from None
+
+
+def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRecords:
+    """Read the lines of a run, and find each whole record.json that has none.
+
+    Args:
+        folder: of the run.
+        whole: Check every field of every record: for whoever goes on to read them. Else the
+            digests say that the fields which are not read are what was written.
+        processes: How many may read a very large run; the program's own main module must be safe
+            to import.
+
+    Raises:
+        InputError: a record is of a newer agentbench.
+    """
+    lines = RecordLines(path=folder / ATTEMPTS, whole=whole)
+    read_lines_in_parallel(lines, processes)
+    copies = list(copies_without_lines(folder / "attempts", lines.headlines))
+    lines.read_on()  # of what was being written meanwhile, a copy was there before its line
+    adopted = _without_line(lines, copies) if copies else []
+    headlines, places = (
+        _insert_copies(lines, adopted) if adopted else (lines.headlines, lines.starts)
+    )
+    return RunRecords(
+        path=lines.path,
+        headlines=headlines,
+        places=places,
+        set_aside=tuple(lines.set_aside),
+        adopted=tuple(one.copy for one in adopted),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Adopted:
+    copy: RecordCopy
+    before: int  # the line that it stands before
+
+
+def _without_line(lines: RecordLines, copies: Sequence[RecordCopy]) -> list[_Adopted]:
+    """The copies that no line is alike, each where its attempt's order puts it."""
+    wanted = {attempt_key(copy.headline) for copy in copies}
+    own: dict[AttemptKey, list[int]] = {}
+    for number, headline in enumerate(lines.headlines):
+        if attempt_key(headline) in wanted:
+            own.setdefault(attempt_key(headline), []).append(number)
+    adopted: list[_Adopted] = []
+    everything = RunRecords(
+        path=lines.path,
+        headlines=lines.headlines,
+        places=lines.starts,
+        set_aside=(),
+        adopted=(),
+    )
+    ordered = sorted(copies, key=lambda copy: (attempt_key(copy.headline), str(copy.path)))
+    for attempt, group in groupby(ordered, key=lambda copy: attempt_key(copy.headline)):
+        adopted += _of_attempt(list(group), own.get(attempt, []), everything)
+    adopted.sort(key=lambda one: (one.before, attempt_key(one.copy.headline), one.copy.rank))
+    return adopted
+
+
+def _of_attempt(
+    copies: list[RecordCopy], numbers: list[int], lines: RunRecords
+) -> Iterator[_Adopted]:
+    records = dict(zip(numbers, lines.records(numbers), strict=True)) if numbers else {}
+    ranks = {number: (record.retry_of or 0, 0) for number, record in records.items()}
+    lacking = []
+    for copy in reversed(copies):
+        whole = copy.record()
+        alike = [number for number, record in records.items() if record == whole]
+        ranks |= dict.fromkeys(alike, copy.rank)  # of the first one, where several are alike
+        if not alike:
+            lacking.append(copy)
+    for copy in lacking:
+        later = (number for number in numbers if ranks[number] > copy.rank)
+        yield _Adopted(copy=copy, before=next(later, len(lines.headlines)))
+
+
+def _insert_copies(
+    lines: RecordLines, adopted: Sequence[_Adopted]
+) -> tuple[list[AttemptSummary], "array[int]"]:
+    headlines: list[AttemptSummary] = []
+    places = array("q")
+    done = 0
+    for number, one in enumerate(adopted):
+        headlines += lines.headlines[done : one.before]
+        places += lines.starts[done : one.before]
+        done = one.before
+        headlines.append(one.copy.headline)
+        places.append(-1 - number)
+    return headlines + lines.headlines[done:], places + lines.starts[done:]

@@ -1,0 +1,330 @@
+"""A run's folder: records are appended whole, nothing is overwritten.
+
+One process at a time makes its attempts.
+"""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from threading import Lock
+
+from pydantic import ValidationError
+
+from agentbench.attempt.outages import storage_errors
+from agentbench.attempt.record import AttemptRecord, RunId
+from agentbench.core.file_locks import FileLock, LockHeldError
+from agentbench.core.files import sync_folder, write_atomically
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.options import VALIDATION
+from agentbench.runs.store.configuration import (
+    RunConfiguration,
+    is_damage,
+    refuse_newer,
+    why_invalid,
+)
+from agentbench.runs.store.copies import RECORD_FILE, unrecorded_attempts
+from agentbench.runs.store.lines import ATTEMPTS
+from agentbench.runs.store.reading import RunRecords, read_run
+from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.tasks.problem import TaskId
+
+_LOCK = "run.lock"  # the system lets go of it when its owner is gone, killed or not
+_LOCK_TIMEOUT = 0.2  # seconds; whoever looks whether it is held has it for an instant
+
+
+@contextmanager
+def run_lock(folder: Path) -> Iterator[None]:
+    """Keep all others from making attempts of the run in this folder.
+
+    Raises:
+        UsageError: another process is at it.
+        StorageError: the folder's disk is full, or cannot be written.
+    """
+    lock = FileLock(folder / _LOCK)
+    with storage_errors(folder):
+        try:
+            lock.acquire(timeout=_LOCK_TIMEOUT)
+        except LockHeldError:
+            raise UsageError(
+                f"{folder}: another process is making this run's attempts; wait for its end, or "
+                "end it with Ctrl-C and go on with `agentbench resume`"
+            ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_run_locked(folder: Path) -> bool:
+    """Whether a process makes attempts of the run in this folder right now; writes nothing."""
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:  # no attempt of it was ever made here, or the folder is gone
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+_RUN = "run.json"
+_RECENT = 20  # runs that may be under way at once; only their run.json is read for `last`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRecords:
+    """Records of a run, and what could not be read of it."""
+
+    records: tuple[AttemptRecord, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def new_run_id(now: datetime) -> RunId:
+    """A run's id: `20260131T235959-k3x9`, in UTC, so that ids sort by time."""
+    letters = "".join(secrets.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(4))
+    return RunId(f"{now.astimezone(UTC):%Y%m%dT%H%M%S}-{letters}")
+
+
+class RunStore:
+    """The folder of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = Lock()
+
+    @classmethod
+    def create(cls, runs_dir: Path, configuration: RunConfiguration) -> "RunStore":
+        """Make the folder of a new run.
+
+        Raises:
+            UsageError: a run of that id exists, or the folder cannot be written.
+        """
+        folder = runs_dir / configuration.run_id
+        try:
+            folder.mkdir(parents=True)
+            store = cls(folder)
+            store._write(configuration)
+            sync_folder(runs_dir)
+        except FileExistsError:
+            raise UsageError(
+                f"{folder}: exists already; choose another --run-id, or `agentbench resume` it"
+            ) from None
+        except OSError as error:
+            raise UsageError(
+                f"{folder}: cannot be written ({error.strerror}); choose another --runs-dir"
+            ) from error
+        return store
+
+    @classmethod
+    def open(cls, folder: Path) -> "RunStore":
+        """The folder of a run that exists.
+
+        Raises:
+            InputError: there is no run.
+        """
+        if not (folder / _RUN).is_file():
+            raise InputError(f"{folder}: no run here; expected a folder with a {_RUN}")
+        return cls(folder)
+
+    def configuration(self) -> RunConfiguration:
+        """What the run was asked to do.
+
+        Raises:
+            InputError: run.json is damaged, or of a newer agentbench.
+        """
+        path = self.folder / _RUN
+        content = path.read_bytes()
+        try:
+            return RunConfiguration.model_validate_json(content)
+        except ValidationError as error:
+            if not is_damage(error):
+                refuse_newer(str(path), content)
+            raise InputError(
+                f"{path}: {why_invalid(error)}; its records can still be read: "
+                f"`agentbench report {self.folder}`, `agentbench show {self.folder} TASK`"
+            ) from None
+
+    def write_configuration(self, configuration: RunConfiguration) -> None:
+        """Write run.json, whole or not at all.
+
+        Raises:
+            StorageError: the disk is full.
+        """
+        with storage_errors(self.folder):
+            self._write(configuration)
+
+    def _write(self, configuration: RunConfiguration) -> None:
+        text = configuration.sealed_json(indent=1) + "\n"
+        write_atomically(self.folder / _RUN, text.encode(), durable=True)
+
+    def attempt_folder(self, task_id: TaskId, attempt: int) -> tuple[Path, int]:
+        """Make a new folder for an attempt; also says how many tries went before it.
+
+        Raises:
+            StorageError: the disk is full.
+        """
+        with storage_errors(self.folder):
+            return self._new_folder(self.folder / "attempts" / task_id, attempt)
+
+    def _new_folder(self, parent: Path, attempt: int) -> tuple[Path, int]:
+        _make_durably(parent)
+        retry = 0
+        while True:
+            folder = parent / (f"{attempt}.retry-{retry}" if retry else str(attempt))
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                retry += 1
+            else:
+                sync_folder(parent)
+                return folder, retry
+
+    def folder_of(self, record: AttemptRecord) -> Path:
+        """Where an attempt's files are."""
+        return self.folder / "attempts" / AttemptSummary.of(record).place
+
+    def rescored_folder(self, record: AttemptRecord) -> Path:
+        """Make a folder for a record that was judged again, beside the attempt's own."""
+        first = self.folder_of(record)
+        for number in count(1):
+            folder = first.with_name(f"{first.name}.rescored-{number}")
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                return folder
+        raise AssertionError  # pragma: no cover - count() does not end
+
+    def append(self, record: AttemptRecord, folder: Path) -> None:
+        """Keep a record: indented in its folder, and as one line that is on disk on return.
+
+        Raises:
+            StorageError: the disk is full.
+        """
+        page = record.sealed_json(indent=1).encode() + b"\n"
+        with storage_errors(folder):
+            write_atomically(folder / RECORD_FILE, page, durable=True)
+            self._append(record)
+
+    def _append(self, record: AttemptRecord) -> None:
+        line = record.sealed_json().encode() + b"\n"
+        path = self.folder / ATTEMPTS
+        with self._lock, path.open("ab") as target:
+            first = not target.tell()
+            if not first and not self._ends_whole():
+                target.write(b"\n")  # a torn line stays what it is, alone
+            target.write(line)
+            target.flush()
+            os.fsync(target.fileno())
+            if first:
+                sync_folder(self.folder)
+
+    def reading(self, *, whole: bool = False, processes: int = 1) -> RunRecords:
+        """Every record in the order they were appended, as a headline; what is damaged is said.
+
+        A record whose line is torn, damaged or missing is taken from its record.json.
+
+        Args:
+            whole: Check every field, for whoever goes on to read whole records.
+            processes: How many may read a very large run.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+        """
+        return read_run(self.folder, whole=whole, processes=processes)
+
+    def read(self) -> ReadRecords:
+        """The same with all of each record: for runs that fit into memory.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+        """
+        reading = self.reading(whole=True)
+        return ReadRecords(records=tuple(reading.records()), warnings=reading.warnings())
+
+    def latest(self) -> ReadRecords:
+        """One whole record per attempt, the last one of its tries: for runs that fit into memory.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+        """
+        reading = self.reading(whole=True)
+        records = tuple(reading.records(reading.latest()))
+        return ReadRecords(records=records, warnings=reading.warnings())
+
+    def recover(self) -> tuple[str, ...]:
+        """Complete attempts.jsonl after a power cut or damage; says what was done and what is lost.
+
+        For whoever makes the run's attempts, alone.
+
+        Raises:
+            InputError: a record is of a newer agentbench.
+            StorageError: the disk is full.
+        """
+        reading = self.reading()
+        again = reading.last_words()  # the others are found where they are whenever it is read
+        with storage_errors(self.folder):
+            for copy in again:
+                self._append(copy.record())
+        said = [
+            f"{copy.path}: its line in {ATTEMPTS} was lost, and is written again" for copy in again
+        ]
+        return (*said, *unrecorded_attempts(self.folder, reading.headlines))
+
+    def _ends_whole(self) -> bool:
+        with (self.folder / ATTEMPTS).open("rb") as source:
+            source.seek(-1, os.SEEK_END)
+            return source.read(1) == b"\n"
+
+
+def _make_durably(folder: Path) -> None:
+    """Make a folder of a run and those above it; a name that is there needs no disk again."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        _make_durably(folder.parent)
+        folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def find_run(name: str, runs_dir: Path) -> Path:
+    """The folder of a run: a path, an id below `runs_dir`, or `last`.
+
+    Runs that prove tasks are found by their ids, and are never `last`.
+
+    Raises:
+        InputError: there is no such run.
+    """
+    if name == "last" and not Path(name).exists():
+        return _newest(runs_dir)
+    for folder in (Path(name), runs_dir / name, runs_dir / VALIDATION / name):
+        if (folder / _RUN).is_file():
+            return folder
+    raise InputError(f"{name}: no run of that name; expected a folder with a {_RUN} or an id")
+
+
+def _newest(runs_dir: Path) -> Path:
+    """The run that began last; ids that somebody chose need not sort by time."""
+    folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
+    if not folders:
+        raise InputError(f"{runs_dir}: no run here yet; `agentbench run` makes one")
+    recent = sorted(folders, key=lambda folder: (folder / _RUN).stat().st_mtime_ns)[-_RECENT:]
+    return max(recent, key=_started_at)
+
+
+def _started_at(folder: Path) -> datetime:
+    try:
+        return RunStore.open(folder).configuration().started_at
+    except InputError:  # damaged, and no reason to hide the others
+        return datetime.min.replace(tzinfo=UTC)

@@ -1,0 +1,218 @@
+"""The summary of an attempt.
+
+What tables, rates and `resume` ask of it; a hundredth of its record, read as fast.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from agentbench.attempt.record import AttemptRecord, RunId
+from agentbench.core.checksums import has_valid_checksum
+from agentbench.scoring.classification import Failure
+from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.tasks.problem import TaskId
+
+
+class Counts(msgspec.Struct, frozen=True, gc=False):
+    """How many tests an attempt changed, and how."""
+
+    fixed: int = 0
+    still_failing: int = 0
+    regressed: int = 0
+    unrun: int = 0
+
+
+class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An attempt in one line of a table; 300 bytes, so that a million of them fit anywhere."""
+
+    run_id: RunId
+    task_id: TaskId
+    attempt: int
+    retry_of: int | None
+    agent: str
+    resolved: bool
+    quarantined: bool
+    failure_reason: FailureReason | None
+    fault: Fault | None
+    detail: str
+    counts: Counts
+    total_s: float
+    is_metered: bool  # whether it used a model
+    cost_usd: float | None
+    was_interrupted: bool  # our own Ctrl-C cut it off
+    tokens: int | None  # in and out; None where no model was used
+    model: str | None
+    task_digest: str
+    rewards: str = ""  # of a script that judged: 'reward 1', names and numbers
+    image_name: str | None = None
+    python: str | None = None
+
+    @classmethod
+    def of(cls, record: "AttemptRecord | AttemptSummary") -> "AttemptSummary":
+        """The headline of a record."""
+        if isinstance(record, AttemptSummary):
+            return record
+        counts, usage = record.counts, record.usage
+        return cls(
+            record.run_id,
+            record.task_id,
+            record.attempt,
+            record.retry_of,
+            record.agent,
+            record.resolved,
+            record.quarantined,
+            record.failure_reason,
+            record.fault,
+            record.detail,
+            Counts(counts.fixed, counts.still_failing, counts.regressed, counts.unrun),
+            record.timing.total_s,
+            usage is not None,
+            usage.cost_usd if usage is not None else None,
+            any(_is_interrupt(failure) for failure in record.failures),
+            usage.input_tokens + usage.output_tokens if usage is not None else None,
+            record.model,
+            record.task_digest,
+            _reward_text(record.rewards),
+            record.environment.image_name,
+            record.environment.python,
+        )
+
+    @property
+    def place(self) -> str:
+        """The folder of its attempt, below attempts/."""
+        retry = f".retry-{self.retry_of}" if self.retry_of else ""
+        return f"{self.task_id}/{self.attempt}{retry}"
+
+
+AttemptKey = tuple[TaskId, int]
+"""Which attempt of a run: its task, and its number."""
+
+
+def attempt_key(headline: AttemptSummary) -> AttemptKey:
+    """Which attempt of a run a headline is of."""
+    return headline.task_id, headline.attempt
+
+
+def by_attempt(headlines: Sequence[AttemptSummary]) -> list[int]:
+    """The numbers of headlines by task and attempt, and else in their own order."""
+    order = sorted(range(len(headlines)), key=lambda number: headlines[number].attempt)
+    order.sort(key=lambda number: headlines[number].task_id)
+    return order
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+
+class _Timing(msgspec.Struct, gc=False):
+    total_s: float
+
+
+class _Environment(msgspec.Struct, gc=False):
+    image_name: str | None = None
+    python: str | None = None
+
+
+class _Failure(msgspec.Struct, gc=False):
+    reason: FailureReason
+    fault: Fault
+
+
+class _RecordFields(msgspec.Struct, gc=False):
+    """The fields of a record that a headline needs, as strict as the record's own."""
+
+    schema_version: Literal[1]
+    run_id: str
+    task_id: str
+    attempt: int
+    agent: str
+    resolved: bool
+    quarantined: bool
+    failure_reason: FailureReason | None
+    fault: Fault | None
+    task_digest: str
+    timing: _Timing
+    environment: _Environment
+    model: str | None = None
+    retry_of: int | None = None
+    detail: str = ""
+    failures: tuple[_Failure, ...] = ()
+    counts: Counts = Counts()
+    usage: _Usage | None = None
+    rewards: dict[str, float] | None = None
+
+
+_SHARED = ("run_id", "task_id", "agent", "model", "task_digest", "image_name", "python")
+_RECORD_DECODER: Final = msgspec.json.Decoder(_RecordFields)
+
+
+class SummaryReader:
+    """Makes headlines of lines; what many of them say alike is kept once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._counts: dict[Counts, Counts] = {}
+
+    def of_sealed(self, line: bytes) -> AttemptSummary | None:
+        """The headline of a line whose digest is right; None where the record must be looked at.
+
+        What lies beside the fields that are read was valid when it was sealed, and is unchanged.
+        """
+        if not has_valid_checksum(line):
+            return None
+        try:
+            told = _RECORD_DECODER.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        return self._shared(told)
+
+    def share(self, headline: AttemptSummary) -> AttemptSummary:
+        """The same headline, made of what others have, too."""
+        one = self._texts.setdefault
+        for field in _SHARED:
+            text = getattr(headline, field)
+            if text is not None:
+                force_setattr(headline, field, one(text, text))
+        counts = self._counts.setdefault(headline.counts, headline.counts)
+        force_setattr(headline, "counts", counts)
+        return headline
+
+    def _shared(self, told: _RecordFields) -> AttemptSummary:
+        one, usage = self._texts.setdefault, told.usage
+        image, python = told.environment.image_name, told.environment.python
+        return AttemptSummary(
+            RunId(one(told.run_id, told.run_id)),
+            TaskId(one(told.task_id, told.task_id)),
+            told.attempt,
+            told.retry_of,
+            one(told.agent, told.agent),
+            told.resolved,
+            told.quarantined,
+            told.failure_reason,
+            told.fault,
+            told.detail,
+            self._counts.setdefault(told.counts, told.counts),
+            told.timing.total_s,
+            usage is not None,
+            usage.cost_usd if usage is not None else None,
+            any(_is_interrupt(failure) for failure in told.failures),
+            usage.input_tokens + usage.output_tokens if usage is not None else None,
+            one(told.model, told.model) if told.model is not None else None,
+            one(told.task_digest, told.task_digest),
+            _reward_text(told.rewards),
+            None if image is None else one(image, image),
+            None if python is None else one(python, python),
+        )
+
+
+def _reward_text(rewards: Mapping[str, float] | None) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in (rewards or {}).items())
+
+
+def _is_interrupt(failure: Failure | _Failure) -> bool:
+    return failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE

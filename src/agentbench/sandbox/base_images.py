@@ -1,0 +1,63 @@
+"""Which Python versions base images exist for, what pytest they install, and how they are named.
+
+Light: the command line imports it at its start.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from agentbench.errors import UsageError
+
+# Pure wheels, pinned, since the tag of a base image is a hash of its recipe.
+_FOR_310_AND_NEWER = (
+    "pytest==9.2.0",
+    "iniconfig==2.3.1",
+    "packaging==26.3",
+    "pluggy==1.7.0",
+    "pygments==2.21.0",
+)
+_BEFORE_311 = ("exceptiongroup==1.3.2", "tomli==2.5.0")  # the standard library has both since then
+
+STACKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "3.8": (
+            "pytest==8.3.5",
+            "iniconfig==2.1.0",
+            "packaging==26.2",
+            "pluggy==1.5.0",
+            *_BEFORE_311,
+            "typing-extensions==4.13.2",
+        ),
+        "3.9": (
+            "pytest==8.4.2",
+            "iniconfig==2.1.0",
+            "packaging==26.3",
+            "pluggy==1.6.0",
+            "pygments==2.21.0",
+            *_BEFORE_311,
+            "typing-extensions==4.16.0",
+        ),
+        "3.10": (*_FOR_310_AND_NEWER, *_BEFORE_311, "typing-extensions==4.16.0"),
+        "3.11": _FOR_310_AND_NEWER,
+        "3.12": _FOR_310_AND_NEWER,
+        "3.13": _FOR_310_AND_NEWER,
+        "3.14": _FOR_310_AND_NEWER,
+    }
+)
+"""Requirements by Python version, oldest version first."""
+
+DEFAULT_PYTHON = "3.11"
+"""The Python of base images where nobody asks for another one."""
+
+
+def stack_for(python: str) -> tuple[str, ...]:
+    """The requirements that a base image with this Python installs.
+
+    Raises:
+        UsageError: there is no base image with this version.
+    """
+    try:
+        return STACKS[python]
+    except KeyError:
+        supported = ", ".join(STACKS)
+        raise UsageError(f"no base image has Python {python!r}: use one of {supported}") from None

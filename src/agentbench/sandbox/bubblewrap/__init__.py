@@ -1,0 +1,1 @@
+"""The back end without a container engine: Linux namespaces made by bubblewrap."""

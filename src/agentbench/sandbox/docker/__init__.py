@@ -1,0 +1,1 @@
+"""The Docker back end (Podman answers by the same API): a container for each sandbox."""

@@ -1,0 +1,219 @@
+"""Compares two runs at the same tasks: the difference, its interval, and its p value.
+
+A task is compared with itself, so its difficulty cancels out. What could have come out otherwise is
+which tasks were drawn, and how each attempt went; both are in the test and in the interval, since
+both treat tasks as wholes. The p value and the interval come from one test. scipy and statsmodels,
+which do the sums, are imported when called.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count, product
+from math import exp, hypot, log
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentbench.scoring.permutation_test import swap_test
+from agentbench.scoring.power import detectable_difference
+from agentbench.scoring.statistics import ALPHA, Interval, TaskScore, wilson_bounds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_LEAST = 1e-12  # of a bound that is not zero: what rounding must not make zero of
+
+
+class TaskPair(NamedTuple):
+    """What came of one task in two runs."""
+
+    first: TaskScore
+    second: TaskScore
+
+    @property
+    def difference(self) -> Fraction:
+        """Of the shares, second minus first."""
+        first, second = (Fraction(score.resolved, score.attempts) for score in self)
+        return second - first
+
+
+TaskPairs = Mapping[TaskPair, int]
+"""How many tasks came out so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Second minus first, over tasks that both have; every task weighs the same."""
+
+    tasks: int
+    difference: float  # the mean of the tasks' differences
+    interval: Interval  # with the confidence 1 - alpha; without 0 exactly if p is below alpha
+    p_value: float  # two-sided
+    alpha: float  # the level of the test
+    test: str  # what gave the p value
+    detectable: float | None  # the least that would have been seen; None: no difference at all
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p value is below the level."""
+        return self.p_value < self.alpha
+
+
+class Significance(NamedTuple):
+    """How often chance alone would give a difference as large, and what says so."""
+
+    p_value: float
+    name: str
+
+
+def paired_difference(pairs: TaskPairs, *, alpha: float = ALPHA) -> Difference:
+    """Compare two runs over the tasks that both have.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not pairs:
+        raise ValueError("expected a task that both runs have, found none")
+    sizes = _sizes(pairs)
+    tested = swap_test(sizes)
+    mean = float(sum(size * count for size, count in sizes.items()) / sizes.total())
+    return Difference(
+        tasks=sizes.total(),
+        difference=mean,
+        interval=_interval(sizes, mean, tested.inverted(alpha), alpha),
+        p_value=tested.p_value,
+        alpha=alpha,
+        test=_test_name(pairs, is_exact=tested.is_exact),
+        detectable=detectable_difference(
+            _differences(sizes), has_single_attempts=_has_single_attempts(pairs), alpha=alpha
+        ),
+    )
+
+
+def significance(pairs: TaskPairs) -> Significance:
+    """The p value of the null hypothesis that both runs are alike at every task.
+
+    Where two runs have unequal numbers of attempts at a task, swapping them is exact only up to
+    that inequality.
+    """
+    tested = swap_test(_sizes(pairs))
+    return Significance(tested.p_value, _test_name(pairs, is_exact=tested.is_exact))
+
+
+def _sizes(pairs: TaskPairs) -> Counter[Fraction]:
+    """How many tasks differ by how much, in an order of their own: alike runs give alike sums."""
+    sizes: Counter[Fraction] = Counter()
+    for pair, tasks in pairs.items():
+        sizes[pair.difference] += tasks
+    return Counter(dict(sorted(sizes.items())))
+
+
+def _has_single_attempts(pairs: TaskPairs) -> bool:
+    return all(pair.first.attempts == pair.second.attempts == 1 for pair in pairs)
+
+
+def _test_name(pairs: TaskPairs, *, is_exact: bool) -> str:
+    if _has_single_attempts(pairs):
+        return "exact McNemar test"
+    return "permutation test" if is_exact else "permutation test, normal approximation"
+
+
+def _differences(sizes: Mapping[Fraction, int]) -> "NDArray[np.float64]":
+    import numpy as np
+
+    kinds = np.array([float(size) for size in sizes])
+    return np.repeat(kinds, list(sizes.values()))
+
+
+def _interval(sizes: Counter[Fraction], mean: float, favour: Interval, alpha: float) -> Interval:
+    """The interval of the mean: of how much tasks differ, and of which run that favours.
+
+    The mean is the product of the two. An end on the estimate's side of zero combines the
+    relative uncertainties of both, by the method of variance estimates recovery (Zou and Donner
+    2008) on a logarithmic scale; one beyond zero takes the largest amount that tasks may differ
+    by. So which side of zero an end is on is decided by `favour` alone.
+    """
+    amount = float(sum(abs(size) * count for size, count in sizes.items()) / sizes.total())
+    amounts = wilson_bounds(amount, _effective_tasks(sizes, amount), confidence=1 - alpha)
+    if mean < 0:
+        turned = _ends(-mean, amount, amounts, Interval(-favour.high, -favour.low))
+        return Interval(-turned.high, -turned.low)
+    return _ends(mean, amount, amounts, favour)
+
+
+def _ends(mean: float, amount: float, amounts: Interval, favour: Interval) -> Interval:
+    """Of a mean that is not negative."""
+    low, high = amounts.high * favour.low, amounts.high * favour.high
+    if mean > 0:
+        estimate = mean / amount
+        more = log(amounts.high / amount), log(max(favour.high, _LEAST) / estimate)
+        high = max(mean, mean * exp(hypot(*more)))
+        if favour.low > 0:
+            less = log(amount / max(amounts.low, _LEAST)), log(favour.low / estimate)
+            low = min(mean, max(_LEAST, mean * exp(-hypot(*less))))
+    return Interval(max(-1.0, low), min(1.0, high))
+
+
+def _effective_tasks(sizes: Counter[Fraction], amount: float) -> float:
+    """How many tasks that flip or do not would leave `amount` as uncertain.
+
+    As many as there are with one attempt each. Partial differences scatter less; one task's worth
+    of the largest scatter is put in, so that equal ones are not taken for certainty.
+    """
+    tasks = sizes.total()
+    largest = amount * (1 - amount)
+    if largest <= 0:
+        return float(tasks)
+    squares = float(sum(size**2 * count for size, count in sizes.items()) / tasks)
+    scatter = ((tasks - 1) * max(0.0, squares - amount**2) + largest) / tasks
+    return tasks * largest / scatter
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """P values that may be held against the same level however many there are (Holm 1979)."""
+    from statsmodels.stats.multitest import multipletests
+
+    if not p_values:
+        return ()
+    return tuple(float(each) for each in multipletests(p_values, method="holm")[1])
+
+
+def compact_letters(size: int, separated: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """Letters for 0, 1, 2 … such that two share one exactly where they are not separated.
+
+    The compact letter display by insertion and absorption (Piepho 2004): a group that holds a
+    separated pair is split into one without each, and a group within another is dropped.
+
+    Args:
+        size: how many there are, the best one first.
+        separated: pairs of them that differ significantly.
+    """
+    groups = [frozenset(range(size))] if size else []
+    for one, other in separated:
+        split = [
+            part
+            for group in groups
+            for part in ((group - {one}, group - {other}) if {one, other} <= group else (group,))
+        ]
+        groups = _without_subsets(split)
+    named = list(zip(sorted(map(sorted, groups)), _letter_names(), strict=False))
+    apart = "" if len(groups) <= len(ascii_lowercase) else " "
+    return tuple(
+        apart.join(name for group, name in named if number in group) for number in range(size)
+    )
+
+
+def _without_subsets(groups: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """Groups that lie within no other one; of equal ones the first."""
+    distinct = list(dict.fromkeys(groups))
+    return [group for group in distinct if not any(group < other for other in distinct)]
+
+
+def _letter_names() -> Iterable[str]:
+    """Letters in their order, then pairs of them: a, b … z, aa, ab and so on."""
+    return (
+        "".join(name) for length in count(1) for name in product(ascii_lowercase, repeat=length)
+    )

@@ -1,0 +1,200 @@
+"""The permutation test that swaps two runs at each task, and the interval that inverts it.
+
+If two runs are alike, their names may be swapped at any task (Fisher 1935). The sum of the tasks'
+differences is compared with its distribution over all swaps. With one attempt per task that is the
+exact McNemar test. The interval holds every hypothesis that the same test would not reject: swaps
+that favour one run, the more the larger a task's difference is (Clopper and Pearson 1934 where all
+differences are equally large). So it contains zero unless the p value is below `alpha`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, inf, lcm
+from typing import TYPE_CHECKING
+
+from agentbench.scoring.statistics import Interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MANY = 2_000  # tasks that differ: with more, the normal distribution is as good
+_LARGEST = 2**13  # values that the sum may have: with more, differences are rounded
+_LEAST = 1e-12  # of a bound that is not zero: what rounding must not make zero of
+_MAX_TILT = 2.0**14  # of a tilt: all but the smallest differences then have one sign
+
+
+_Tail = Callable[[float], float]  # from a tilt towards the second run to a probability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapTest:
+    """A test of neither run being favoured."""
+
+    p_value: float  # two-sided
+    is_exact: bool  # not by the normal approximation
+    inverted: Callable[[float], Interval]
+    """From a level to the interval of which run is favoured that inverts the test: -1 says that all
+    differences favour the first run, 1 that all favour the second."""
+
+
+def swap_test(differences: Mapping[Fraction, int]) -> SwapTest:
+    """Test two runs by how many tasks differ by how much, second minus first."""
+    moved = {size: count for size, count in differences.items() if size and count}
+    if not moved:
+        return SwapTest(p_value=1.0, is_exact=True, inverted=lambda _alpha: Interval(-1.0, 1.0))
+    if len({abs(size) for size in moved}) == 1:
+        return _of_equal_sizes(moved)
+    return _of_sums(_Sums.of(moved), tasks=sum(moved.values()))
+
+
+def _of_equal_sizes(moved: Mapping[Fraction, int]) -> SwapTest:
+    from scipy.stats import binomtest
+
+    gained = sum(count for size, count in moved.items() if size > 0)
+    tested = binomtest(gained, sum(moved.values()))
+
+    def inverted(alpha: float) -> Interval:
+        low, high = tested.proportion_ci(1 - alpha, method="exact")
+        return _consistent_with_test(2 * low - 1, 2 * high - 1, is_rejected=tested.pvalue < alpha)
+
+    return SwapTest(p_value=min(1.0, float(tested.pvalue)), is_exact=True, inverted=inverted)
+
+
+def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
+    is_exact = tasks <= _MANY
+    upper, lower = (
+        each.exact_tail() if is_exact else each.normal_tail() for each in (sums, sums.turned())
+    )
+    p_value = _two_sided(upper(0.0), lower(0.0), tasks=tasks)
+
+    def inverted(alpha: float) -> Interval:
+        low = sums.mean_at(_lower_end(upper, alpha))
+        high = -sums.mean_at(_lower_end(lower, alpha))
+        return _consistent_with_test(low, high, is_rejected=p_value < alpha)
+
+    return SwapTest(p_value=p_value, is_exact=is_exact, inverted=inverted)
+
+
+def _consistent_with_test(low: float, high: float, *, is_rejected: bool) -> Interval:
+    """The interval with zero outside if it is rejected, and else inside, whatever rounding did."""
+    if not is_rejected:
+        return Interval(min(0.0, float(low)), max(0.0, float(high)))
+    if low + high > 0:
+        return Interval(max(_LEAST, float(low)), float(high))
+    return Interval(float(low), min(-_LEAST, float(high)))
+
+
+def _two_sided(upper: float, lower: float, *, tasks: int) -> float:
+    """Twice the smaller tail; never less than the share of the two most extreme sums."""
+    return min(1.0, max(2 * min(upper, lower), 2.0 * 0.5**tasks))
+
+
+def _lower_end(tail: _Tail, alpha: float) -> float:
+    """The tilt at which the upper tail is `alpha / 2`; minus infinity if none is rejected."""
+    from scipy.optimize import brentq
+
+    def short(tilt: float) -> float:
+        return tail(tilt) - alpha / 2
+
+    low, high = -1.0, 1.0
+    while short(low) >= 0:
+        low *= 2
+        if low < -_MAX_TILT:
+            return -inf
+    while short(high) <= 0:
+        high *= 2
+    return float(brentq(short, low, high, xtol=1e-7))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sums:
+    """The sum of differences whose signs are drawn, in whole steps of a grid."""
+
+    sizes: "NDArray[np.int64]"  # of differences, in steps
+    counts: "NDArray[np.int64]"  # of tasks that differ by that much
+    observed: int  # the sum of those that favour the second run
+
+    @classmethod
+    def of(cls, moved: Mapping[Fraction, int]) -> "_Sums":
+        import numpy as np
+
+        parts = lcm(*(size.denominator for size in moved))
+        steps = {size: int(abs(size) * parts) for size in moved}
+        total = sum(steps[size] * count for size, count in moved.items())
+        if total < _LARGEST:
+            common = gcd(*steps.values())
+            steps = {size: step // common for size, step in steps.items()}
+        else:
+            steps = {size: max(1, round(step * _LARGEST / total)) for size, step in steps.items()}
+        counts: dict[int, int] = {}
+        for size, count in moved.items():
+            counts[steps[size]] = counts.get(steps[size], 0) + count
+        return cls(
+            sizes=np.array(list(counts), dtype=np.int64),
+            counts=np.array(list(counts.values()), dtype=np.int64),
+            observed=sum(steps[size] * count for size, count in moved.items() if size > 0),
+        )
+
+    @property
+    def total(self) -> int:
+        return int(self.sizes @ self.counts)
+
+    def turned(self) -> "_Sums":
+        """The same with the runs the other way round."""
+        return _Sums(sizes=self.sizes, counts=self.counts, observed=self.total - self.observed)
+
+    def mean_at(self, tilt: float) -> float:
+        """What the tilt makes of the sum on average, from -1 to 1."""
+        import numpy as np
+
+        if tilt in {-inf, inf}:
+            return 1.0 if tilt > 0 else -1.0
+        weights = self.sizes * self.counts
+        return float(weights @ np.tanh(tilt * self._relative()) / self.total)
+
+    def exact_tail(self) -> _Tail:
+        """From a tilt to how likely a sum as large as the observed one is, of all swaps.
+
+        A task's difference favours the second run with the probability `expit(2 * tilt * size)`.
+        The distribution of the sum is the product of the tasks' own ones, as Fourier transforms.
+        """
+        import numpy as np
+        from scipy.special import expit
+
+        length = self.total + 1
+        turns = -2j * np.pi * np.arange(length // 2 + 1) / length
+        turned = [np.exp(turns * size) for size in self.sizes]
+
+        def tail(tilt: float) -> float:
+            transform = np.ones(turns.size, dtype=complex)
+            chances = expit(2 * tilt * self._relative())
+            for each, count, chance in zip(turned, self.counts, chances, strict=True):
+                transform *= (1 - chance + chance * each) ** count
+            likely = np.fft.irfft(transform, length)
+            return float(np.clip(likely[self.observed :].sum(), 0.0, 1.0))
+
+        return tail
+
+    def normal_tail(self) -> _Tail:
+        """The same by the normal distribution."""
+        import numpy as np
+        from scipy.special import ndtr
+
+        weights, observed = self.sizes * self.counts, 2 * self.observed - self.total
+
+        def tail(tilt: float) -> float:
+            leaning = np.tanh(tilt * self._relative())
+            variance = float((self.sizes * weights) @ (1 - leaning**2))
+            excess = float(weights @ leaning) - observed
+            if variance <= 0:
+                return 1.0 if excess >= 0 else 0.0
+            return float(ndtr(excess / variance**0.5))
+
+        return tail
+
+    def _relative(self) -> "NDArray[np.float64]":
+        """Sizes as shares of the largest one, so that a tilt has no unit."""
+        relative: NDArray[np.float64] = self.sizes / self.sizes.max()
+        return relative

@@ -1,1 +1,0 @@
-"""Stages: the six steps of an attempt; each returns evidence."""

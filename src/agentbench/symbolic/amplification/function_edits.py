@@ -1,0 +1,343 @@
+"""Small edits of a test.
+
+Another value, another text, another method, a step left out or done twice, one case of a
+parametrised test.
+"""
+
+import ast
+import copy
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_NAMES_AND_CASES = 2  # arguments
+
+
+def with_one_case(function: Function, random: Random) -> None:
+    """Leave one case, drawn at random, where cases are written down in the decorator."""
+    for decorator in function.decorator_list:
+        cases = cases_of(decorator)
+        if cases is not None and len(cases.elts) > 1:
+            cases.elts[:] = [random.choice(cases.elts)]
+        if cases is not None and isinstance(decorator, ast.Call):
+            decorator.keywords[:] = [one for one in decorator.keywords if one.arg != "ids"]
+
+
+def cases_of(decorator: ast.expr) -> ast.List | ast.Tuple | None:
+    """The cases that a decorator writes down; None where it is another one."""
+    if not isinstance(decorator, ast.Call) or len(decorator.args) < _NAMES_AND_CASES:
+        return None
+    name = getattr(decorator.func, "attr", "")
+    cases = decorator.args[1]
+    return cases if name == "parametrize" and isinstance(cases, ast.List | ast.Tuple) else None
+
+
+def names_of(decorator: ast.Call) -> tuple[str, ...]:
+    """The parameters that the cases are for, as far as they are written down."""
+    names = decorator.args[0]
+    if isinstance(names, ast.Constant) and isinstance(names.value, str):
+        return tuple(name.strip() for name in names.value.split(","))
+    if isinstance(names, ast.Tuple | ast.List):
+        return tuple(str(one.value) for one in names.elts if isinstance(one, ast.Constant))
+    return ()
+
+
+_MOST_EDITS = 40  # that are drawn of all
+_SIGNS = 4  # of other texts, besides its own
+_WORDS = 3  # of other texts, that are put in at a place
+_LONGEST_NAME = 3  # characters: it is a name for something, and not in a language of its own
+_PART = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+def other_texts(value: str, texts: Sequence[str], random: Random) -> list[str]:
+    """Texts to take in exchange; every sign that the others have is put in everywhere."""
+    others = random.sample(list(texts), min(2, len(texts)))
+    if len(value) <= _LONGEST_NAME and value.isalnum():
+        return [other for other in others if other != value]
+    parts = _PART.findall(value)
+    known = dict.fromkeys(part for text in (value, *texts) for part in _PART.findall(text))
+    signs = [part for part in known if not part.isalnum() and not part.isspace()]
+    own = [part for part in signs if part in parts]
+    foreign = [part for part in signs if part not in parts]
+    words = [part for part in known if part.isalnum()]
+    drawn = [*own, *_some(foreign, _SIGNS, random), *_some(words, _WORDS, random)]
+    edits = list(dict.fromkeys("".join(edit) for edit in _part_edits(parts, drawn)))
+    found = random.sample(edits, min(_MOST_EDITS, len(edits))) + others[:1]
+    return [other for other in dict.fromkeys(found) if other != value]
+
+
+def _some(parts: Sequence[str], most: int, random: Random) -> list[str]:
+    return random.sample(parts, min(most, len(parts)))
+
+
+def _part_edits(parts: Sequence[str], drawn: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(len(parts) + 1):
+        for other in drawn:
+            yield (*parts[:at], other, *parts[at:])
+            if at < len(parts) and parts[at].isalnum() == other.isalnum():
+                yield (*parts[:at], other, *parts[at + 1 :])
+        if at < len(parts):
+            yield (*parts[:at], *parts[at + 1 :])
+            yield (*parts[:at], parts[at], *parts[at:])
+
+
+_LONGEST_TEXT = 120  # characters of a text that is changed
+_NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # they judge, and do nothing
+_HUGE = 10**12
+
+
+Value = str | int | float | None
+"""What a constant may become."""
+
+
+class MethodCall(NamedTuple):
+    """A method that is called on a name."""
+
+    on: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVocabulary:
+    """What a file of tests speaks of."""
+
+    texts: tuple[str, ...]
+    methods: Mapping[str, frozenset[str]]
+    """The methods that are called on a name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChange:
+    """One change of a function, by the place of a node in it."""
+
+    node: int  # as ast.walk counts
+    value: Value = None  # of a constant
+    step: str = ""  # "out" or "twice", of a statement
+    called: str = ""  # the name of another method
+
+
+class EditDescription(NamedTuple):
+    """What a reader is told of a change."""
+
+    line: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFunction:
+    """A function after some changes."""
+
+    function: Function
+    edits: tuple[EditDescription, ...]
+
+
+def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> list[NodeChange]:
+    """All changes that are made to a function: of each node one, then of each another."""
+    nodes = list(ast.walk(function))
+    own = _texts(nodes)
+    alone = _left_alone(function)
+    others = list(dict.fromkeys((*own, *spoken.texts)))
+    methods = spoken.methods
+    numbers = _numbers(nodes)
+    found = [
+        NodeChange(node=at, value=value)
+        for at, node in enumerate(nodes)
+        if isinstance(node, ast.Constant) and id(node) not in alone
+        for value in _other_values(node.value, others, numbers, random)
+    ]
+    found += [
+        NodeChange(node=at, step=step)
+        for at, node in enumerate(nodes)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        for step in ("out", "twice")
+    ]
+    found += [
+        NodeChange(node=at, called=name)
+        for at, node in enumerate(nodes)
+        if id(node) not in alone and (called := called_of(node)) is not None
+        for name in sorted(methods.get(called.on, ()))
+        if name != called.method
+    ]
+    random.shuffle(found)
+    return _in_turns(found)
+
+
+def _in_turns(found: Sequence[NodeChange]) -> list[NodeChange]:
+    """Texts can be changed in many ways, and numbers in few: neither comes first."""
+    of_node: Counter[int] = Counter()
+    turns: list[tuple[int, NodeChange]] = []
+    for change in found:
+        turns.append((of_node[change.node], change))
+        of_node[change.node] += 1
+    return [change for _turn, change in sorted(turns, key=lambda one: one[0])]
+
+
+def called_of(node: ast.AST) -> MethodCall | None:
+    """The method of a call such as `Interval.open(1, 2)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    owner = node.func.value
+    if not isinstance(owner, ast.Name) or owner.id in _NOT_IN_QUESTION:
+        return None
+    return MethodCall(owner.id, node.func.attr)
+
+
+def apply_changes(function: Function, changes: Sequence[NodeChange]) -> ChangedFunction:
+    """Make some changes in a copy."""
+    made = copy.deepcopy(function)
+    nodes = list(ast.walk(made))
+    told = [_apply(made, nodes[one.node], one) for one in changes]
+    ast.fix_missing_locations(made)
+    return ChangedFunction(function=made, edits=tuple(told))
+
+
+def _apply(function: Function, node: ast.AST, change: NodeChange) -> EditDescription:
+    if change.step:
+        assert isinstance(node, ast.stmt)
+        return _stepped(function, node, change.step)
+    assert isinstance(node, ast.Constant | ast.Call)
+    around = _around(function, node)
+    before = ast.unparse(around)
+    if isinstance(node, ast.Constant):
+        node.value = change.value
+    elif isinstance(node.func, ast.Attribute):
+        node.func.attr = change.called
+    return EditDescription(node.lineno, before, ast.unparse(around))
+
+
+def _stepped(function: Function, node: ast.stmt, step: str) -> EditDescription:
+    text = ast.unparse(node)
+    for parent in ast.walk(function):
+        for _field, body in ast.iter_fields(parent):
+            if isinstance(body, list) and node in body:
+                at = body.index(node)
+                again = [copy.deepcopy(node), node] if step == "twice" else [ast.Pass()]
+                body[at : at + 1] = again
+                break
+    return EditDescription(node.lineno, text, f"{text} twice" if step == "twice" else "nothing")
+
+
+def _around(function: Function, node: ast.expr) -> ast.expr | ast.stmt:
+    """The call, or else the statement, that a constant stands in."""
+    best: ast.expr | ast.stmt = node
+    for candidate in ast.walk(function):  # from the outermost inwards
+        if isinstance(candidate, ast.Call | ast.Assign | ast.Compare | ast.Tuple) and any(
+            inner is node for inner in ast.walk(candidate)
+        ):
+            best = candidate
+    return best
+
+
+def _left_alone(function: Function) -> set[int]:
+    """What is judged by, or names things: it is none of what a test does."""
+    found = [side for node in ast.walk(function) for side in _expected(node)]
+    found += [part for one in function.decorator_list for part in _decorator_parts(one, function)]
+    found += [part for node in ast.walk(function) for part in _written_parts(node)]
+    docstring = _docstring(function)
+    return {id(inner) for one in found for inner in ast.walk(one)} | {id(docstring)}
+
+
+def _written_parts(node: ast.AST) -> list[ast.expr]:
+    """The texts in an f-string, which can be texts alone, and the values of patterns."""
+    if isinstance(node, ast.JoinedStr):
+        return [part for part in node.values if isinstance(part, ast.Constant)]
+    if isinstance(node, ast.FormattedValue):
+        return [node.format_spec] if node.format_spec is not None else []
+    return [node.value] if isinstance(node, ast.MatchValue) else []
+
+
+def _expected(node: ast.AST) -> list[ast.expr]:
+    """The sides of an assertion that call nothing, where another does; else all but the first."""
+    if not isinstance(node, ast.Assert) or not isinstance(node.test, ast.Compare):
+        return []
+    sides = [node.test.left, *node.test.comparators]
+    quiet = [side for side in sides if not _calls(side)]
+    return quiet if len(quiet) < len(sides) else sides[1:]
+
+
+def _calls(node: ast.expr) -> bool:
+    return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+
+
+def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
+    """A decorator, but for the cases of a parametrised test."""
+    cases = cases_of(decorator)
+    if cases is None or not isinstance(decorator, ast.Call):
+        return [decorator]
+    judging = _judging(decorator, function)
+    # What is called in a case is called where the file is loaded: a fault there ends it all.
+    called = [node for node in ast.walk(decorator.args[1]) if isinstance(node, ast.Call)]
+    return [
+        decorator.args[0],
+        *called,
+        *judging,
+        *(keyword.value for keyword in decorator.keywords),
+    ]
+
+
+def _judging(decorator: ast.Call, function: Function) -> list[ast.expr]:
+    """What cases hold for a parameter that the test judges by, and does nothing else with."""
+    cases = cases_of(decorator)
+    names = names_of(decorator)
+    only = _judged_by(function)
+    columns = [at for at, name in enumerate(names) if name in only]
+    rows = [row for row in (cases.elts if cases else ()) if isinstance(row, ast.Tuple | ast.List)]
+    return [row.elts[at] for row in rows for at in columns if len(row.elts) == len(names)]
+
+
+def _judged_by(function: Function) -> set[str]:
+    """Names that stand alone on a side of assertions, and nowhere else."""
+    sides = {
+        id(side): side.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare)
+        for side in (node.test.left, *node.test.comparators)
+        if isinstance(side, ast.Name)
+    }
+    used = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and id(node) not in sides
+    }
+    return set(sides.values()) - used
+
+
+def _docstring(function: Function) -> ast.Constant | None:
+    first = function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return first.value
+    return None
+
+
+def _texts(nodes: Sequence[ast.AST]) -> list[str]:
+    found = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return [value for value in found if isinstance(value, str) and len(value) <= _LONGEST_TEXT]
+
+
+def _numbers(nodes: Sequence[ast.AST]) -> list[float]:
+    found = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return [one for one in found if isinstance(one, int | float) and not isinstance(one, bool)]
+
+
+def _other_values(
+    value: object, texts: Sequence[str], numbers: Sequence[float], random: Random
+) -> Iterator[Value]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        if abs(value) < _HUGE:
+            kind = type(value)
+            near = (value + 1, value - 1, value * 2, value // 2, 0, *numbers)
+            # What is below nothing is often outside of what code is for.
+            yield from (
+                kind(one) for one in dict.fromkeys(near) if one != value and one >= min(value, 0)
+            )
+        yield None
+    elif isinstance(value, str) and len(value) <= _LONGEST_TEXT:
+        yield from other_texts(value, texts, random)
+        yield None

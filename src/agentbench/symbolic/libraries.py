@@ -1,0 +1,237 @@
+"""The folder of libraries that is mounted into sandboxes, made once for each version of Python.
+
+It holds crosshair, hypothesis and what they need.
+
+A sandbox has a Python of its own and no network. What is installed beside us serves where the minor
+version is the same, since both have compiled parts; for another one pip fetches the very same
+versions once. A folder bears the versions in its name, and is there as a whole or not at all.
+"""
+
+import compileall
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from functools import cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from py_compile import PycInvalidationMode
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from agentbench.core.extras import install_command
+from agentbench.core.file_locks import SharedLock, creation_lock
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
+from agentbench.sandbox.trees import remove_tree
+
+PROGRAMS_MOUNT = "symbolic"
+"""The name by which a sandbox knows our programs."""
+
+LIBRARY_MOUNT = "symbolic-library"
+"""The name by which a sandbox knows the libraries they use."""
+
+_PROGRAMS_FOLDER = Path(__file__).parent / "mounted"
+
+_FOLDER = "symbolic"
+_DISTRIBUTIONS = ("crosshair-tool", "hypothesis")
+_FORMAT = 1  # raised whenever a folder of an older agentbench must not be used
+_UNFINISHED = ".new"
+_FETCHED_WITHIN = timedelta(minutes=15)
+_ASKED_WITHIN = timedelta(seconds=60)
+_SHOWN = 300  # characters of what pip said
+
+PythonVersion = tuple[int, int]
+"""A minor version of Python: (3, 11)."""
+
+
+def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMount, ...]:
+    """What a sandbox with such a Python has to be opened with, for our programs to run in it.
+
+    Raises:
+        UnavailableError: the libraries are not installed, or not to be had for that Python.
+    """
+    return (
+        ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER),
+        ReadOnlyMount(name=LIBRARY_MOUNT, source=library_folder(cache_dir, python)),
+    )
+
+
+def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
+    """The folder of libraries for a Python, made the first time.
+
+    Raises:
+        UnavailableError: they are not installed, or not to be had for that Python.
+    """
+    versions = _closure(python)
+    folder = cache_dir / _FOLDER / _name(versions, python)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with creation_lock(folder):
+        if not folder.is_dir():
+            _make(folder, versions, python)
+        _shared_lock(folder)
+    os.utime(folder)  # by which the least recently used is told
+    return folder
+
+
+def stored_libraries(cache_dir: Path) -> list[Path]:
+    """Every folder of libraries that is kept."""
+    folders = sorted((cache_dir / _FOLDER).glob("*/"))
+    return [folder for folder in folders if folder.suffix != _UNFINISHED]
+
+
+@cache
+def _shared_lock(folder: Path) -> SharedLock:
+    """Nobody discards it until this process is gone."""
+    return SharedLock(folder)
+
+
+def python_of(sandbox: Sandbox) -> PythonVersion:
+    """The minor version of the Python that a sandbox has on its PATH.
+
+    Raises:
+        UnavailableError: it has none.
+        SandboxError: the sandbox is lost.
+    """
+    asked = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
+    result = sandbox.run(Command(argv=asked, timeout=_ASKED_WITHIN))
+    words = result.stdout.split()
+    if not result.ok or len(words) != 2 or not all(map(str.isdecimal, words)):
+        raise UnavailableError(
+            f"expected a Python in the sandbox that tells its version, found {result.ending}: "
+            "give the task an image with Python"
+        )
+    return int(words[0]), int(words[1])
+
+
+def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersion) -> None:
+    scratch = folder.with_name(folder.name + _UNFINISHED)
+    remove_tree(scratch)  # of somebody who was killed
+    try:
+        scratch.mkdir(mode=0o755)
+        if python == sys.version_info[:2]:
+            _copy(versions, scratch)
+        else:
+            _fetch(versions, python, scratch)
+        _open_to_all(scratch)
+        scratch.rename(folder)
+    except OSError as fault:
+        raise UnavailableError(f"{folder}: cannot be made: {fault.strerror or fault}") from fault
+    finally:
+        remove_tree(scratch)
+
+
+def _copy(versions: Mapping[str, str | None], target: Path) -> None:
+    for name in versions:
+        for source, place in _files(distribution(name)):
+            path = target / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, path)
+    # Read-only where it is used: without byte-code each program would compile all of it again.
+    unchecked = PycInvalidationMode.UNCHECKED_HASH
+    compileall.compile_dir(target, quiet=2, invalidation_mode=unchecked)
+
+
+def _files(found: Distribution) -> Iterator[tuple[Path, Path]]:
+    """Each file of a distribution that belongs beside its package, and where."""
+    for file in found.files or ():
+        source = Path(str(found.locate_file(file)))
+        if ".." not in file.parts and "__pycache__" not in file.parts and source.is_file():
+            yield source, Path(file)
+
+
+def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Path) -> None:
+    said = _refusal(_fetching(versions, python, target))
+    if said:
+        dotted = _dotted(python)
+        raise UnavailableError(
+            f"the sandbox has Python {dotted}, agentbench {_dotted(sys.version_info[:2])}; "
+            f"{_titled(versions)} were to be fetched for {dotted}, and pip said: {said}; "
+            f"run agentbench on Python {dotted}, or where a package index answers"
+        )
+
+
+def _fetching(versions: Mapping[str, str | None], python: PythonVersion, target: Path) -> list[str]:
+    wanted = (name if each is None else f"{name}=={each}" for name, each in versions.items())
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-input", "--no-compile", "--only-binary=:all:", "--no-deps"]
+    return [*command, "--python-version", _dotted(python), "--target", str(target), *wanted]
+
+
+def _refusal(command: list[str]) -> str:
+    """What pip said when it could not; empty when it could."""
+    seconds = _FETCHED_WITHIN.total_seconds()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return f"nothing within {seconds:.0f} s"
+    return "" if done.returncode == 0 else _last_line(done.stderr)
+
+
+def _open_to_all(folder: Path) -> None:
+    """Readable by the sandbox's user, whatever our umask is."""
+    folder.chmod(0o755)
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def _closure(python: PythonVersion) -> dict[str, str | None]:
+    """The wanted distributions and all that they require, each with the version we have of it."""
+    dotted = _dotted(python)
+    environment = {"python_version": dotted, "python_full_version": f"{dotted}.0", "extra": ""}
+    found: dict[str, str | None] = {}
+    waiting = list(_DISTRIBUTIONS)
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name not in found:
+            version, requires = _installed(name)
+            found[name] = version
+            waiting += _names(requires, environment)
+    return dict(sorted(found.items()))
+
+
+def _installed(name: str) -> tuple[str | None, list[str]]:
+    try:
+        ours = distribution(name)
+    except PackageNotFoundError:
+        if name not in _DISTRIBUTIONS:
+            return None, []  # another Python needs it, ours does not
+        raise UnavailableError(
+            f"expected {name}, found none: {install_command('symbolic')}"
+        ) from None
+    return ours.version, ours.requires or []
+
+
+def _names(requires: list[str], environment: dict[str, str]) -> Iterator[str]:
+    for text in requires:
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            yield requirement.name
+
+
+def _name(versions: Mapping[str, str | None], python: PythonVersion) -> str:
+    parts = [
+        str(_FORMAT),
+        platform.machine(),
+        *(f"{name}={each}" for name, each in versions.items()),
+    ]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    return f"{_titled(versions).replace(' ', '-')}-cp{python[0]}{python[1]}-{digest}"
+
+
+def _titled(versions: Mapping[str, str | None]) -> str:
+    return " ".join(f"{name} {versions[name]}" for name in _DISTRIBUTIONS)
+
+
+def _dotted(python: PythonVersion) -> str:
+    return f"{python[0]}.{python[1]}"
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines() or ["nothing"]
+    return lines[-1][:_SHOWN]

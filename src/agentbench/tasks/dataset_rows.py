@@ -1,0 +1,146 @@
+"""Rows of a data set file, one at a time: JSON lines, a JSON document, or Parquet.
+
+JSON lines and Parquet are read piece by piece, so that a file of any size takes little memory. What
+cannot become a task is a Rejection; the rest is not touched by it.
+"""
+
+from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import BinaryIO, cast
+from agentbench.errors import InputError, UsageError
+from agentbench.core.extras import PARQUET, require
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """One fault of one thing that was to become a task; the others are not touched by it."""
+
+    where: str
+    """The file, with its line where it has one; or the package, or the commit."""
+    what: str
+    """What was expected, what was found, what to do."""
+    instance: str = ""
+    """Which of a file's tasks it is, as that file calls it."""
+    field: str = ""
+    """The field, as its format calls it; parts of a path with dots between."""
+
+    def __str__(self) -> str:
+        return ": ".join(
+            part for part in (self.where, self.instance, self.field, self.what) if part
+        )
+
+
+_MAX_LINE_BYTES = 64 << 20  # bytes; the largest instances of the known data sets have some megabytes
+_MAX_DOCUMENT_BYTES = 512 << 20
+_BOM = b"\xef\xbb\xbf"
+_NO_BOM = "begins with a byte order mark; save it as UTF-8 without one"
+_PARQUET_BATCH = 16  # rows of Parquet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetRow:
+    """One entry of a file, as it stands there."""
+
+    where: str
+    value: Mapping[str, object]
+
+
+def read_rows(path: Path) -> Iterator[DatasetRow | Rejection]:
+    """The entries of a file in their order; what is none is refused, and the rest goes on.
+
+    Raises:
+        InputError: the file cannot be read.
+        UsageError: its name ends in none of the known ways, or Parquet's reader is not installed.
+    """
+    try:
+        match path.suffix.lower():
+            case ".jsonl" | ".ndjson":
+                with path.open("rb") as source:
+                    yield from _lines(path, source)
+            case ".json":
+                yield from _document(path)
+            case ".parquet":
+                require(f"{path}: a Parquet file", PARQUET)
+                yield from _parquet(path)
+            case _:
+                raise UsageError(f"{path}: expected a name that ends in .jsonl, .json or .parquet")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _lines(path: Path, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
+    for number in count(1):
+        line = source.readline(_MAX_LINE_BYTES)
+        if not line:
+            return
+        where = f"{path}:{number}"
+        if len(line) == _MAX_LINE_BYTES and not line.endswith(b"\n"):
+            _skip_line(source)
+            yield Rejection(where=where, what=f"is longer than {_MAX_LINE_BYTES >> 20} MiB")
+        elif line.strip():
+            yield _parse_line(where, line)
+
+
+def _skip_line(source: BinaryIO) -> None:
+    while (rest := source.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        pass
+
+
+def _parse_line(where: str, text: bytes) -> DatasetRow | Rejection:
+    value = _parse_json(where, text)
+    return value if isinstance(value, Rejection) else _row(where, value)
+
+
+def _parse_json(where: str, text: bytes) -> object:
+    """What a text holds as JSON; `Rejection` is never that."""
+    if text.startswith(_BOM):
+        return Rejection(where=where, what=_NO_BOM)
+    try:
+        return cast("object", json.loads(text))
+    except (ValueError, RecursionError) as error:
+        return Rejection(where=where, what=f"is no JSON: {error}")
+
+
+def _row(where: str, value: object) -> DatasetRow | Rejection:
+    if not isinstance(value, dict):
+        return Rejection(where=where, what=f"expected an object, found {type(value).__name__}")
+    return DatasetRow(where=where, value=value)
+
+
+def _document(path: Path) -> Iterator[DatasetRow | Rejection]:
+    if path.stat().st_size > _MAX_DOCUMENT_BYTES:
+        said = f"is larger than {_MAX_DOCUMENT_BYTES >> 20} MiB; save it as .jsonl, an entry a line"
+        yield Rejection(where=str(path), what=said)
+        return
+    value = _parse_json(str(path), path.read_bytes())
+    if isinstance(value, Rejection):
+        yield value
+        return
+    if isinstance(value, dict) and not all(isinstance(each, dict) for each in value.values()):
+        value = [value]  # one entry alone
+    entries = value.values() if isinstance(value, dict) else value
+    if not isinstance(entries, list) and not isinstance(value, dict):
+        said = f"expected a list of objects, found {type(value).__name__}"
+        yield Rejection(where=str(path), what=said)
+        return
+    for number, entry in enumerate(cast("list[object]", entries), start=1):
+        yield _row(f"{path}: entry {number}", entry)
+
+
+def _parquet(path: Path) -> Iterator[DatasetRow | Rejection]:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    number = 0
+    with path.open("rb") as file:
+        try:
+            for batch in ParquetFile(file).iter_batches(batch_size=_PARQUET_BATCH):
+                for entry in batch.to_pylist():
+                    number += 1
+                    yield _row(f"{path}: row {number}", entry)
+        except (ArrowException, OSError, UnicodeDecodeError) as error:  # each for some damage
+            where = f"{path}: after row {number}" if number else str(path)
+            yield Rejection(where=where, what=f"is no Parquet: {' '.join(str(error).split())}")

@@ -1,0 +1,165 @@
+"""A commit that fixes a bug, divided into its tests and the reference solution."""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+import ast
+from dataclasses import dataclass
+from agentbench.core.python_syntax import parse
+from agentbench.tasks.git_history import changed_files, ChangedFile, Commit, content_at, patch_between
+from agentbench.tasks.mirror import Mirror
+
+
+# pytest's own defaults for files, and the folders that projects keep tests and their data in.
+_TEST_FILES = ("test_*.py", "*_test.py", "tests.py", "conftest.py")
+_TEST_FOLDERS = frozenset({"test", "tests", "testing", "unit_tests", "test_data", "testdata"})
+_DEFINES_TESTS = re.compile(rb"^\s*(async\s+)?def test|^class \w*Test", re.MULTILINE)
+_PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
+_PROSE_FOLDERS = frozenset({"doc", "docs", "changelog", "changelog.d", "changes", "news"})
+
+
+class FileKind(StrEnum):
+    """What a changed file says about a commit."""
+
+    TEST = "test"
+    SOURCE = "source"
+    PROSE = "prose"
+    OTHER = "other"  # configuration, data, programs in other languages
+
+
+def file_kind(path: PurePosixPath, tests: Sequence[str] = ()) -> FileKind:
+    """The kind of a file.
+
+    Args:
+        path: Its path in the repository.
+        tests: Globs over whole paths that say which are tests; none: what is usual.
+    """
+    if any(fnmatchcase(str(path), glob) for glob in tests) if tests else _is_usual_test(path):
+        return FileKind.TEST
+    folders = {part.lower() for part in path.parts[:-1]}
+    if path.suffix.lower() in _PROSE or folders & _PROSE_FOLDERS:
+        return FileKind.PROSE
+    return FileKind.SOURCE if path.suffix in {".py", ".pyi"} else FileKind.OTHER
+
+
+def _is_usual_test(path: PurePosixPath) -> bool:
+    if any(fnmatchcase(path.name, glob) for glob in _TEST_FILES):
+        return True
+    # A package that is for testing (numpy/testing/) is source; `testing/` at the top holds tests.
+    folders = path.parts[:-1]
+    inner = _TEST_FOLDERS - {"testing"}
+    return any(
+        part in (_TEST_FOLDERS if depth == 0 else inner) for depth, part in enumerate(folders)
+    )
+
+
+def has_tests(content: bytes) -> bool:
+    """Whether a Python file has something that pytest takes for a test when it is given the file.
+
+    pytest collects a file that is named to it whatever its name is.
+    """
+    return _DEFINES_TESTS.search(content) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixCommit:
+    """A commit's change, divided into what the agent must not see and the reference solution."""
+
+    commit: Commit
+    base: str
+    tests: tuple[PurePosixPath, ...]
+    """Test files that it adds or changes, and that pytest finds tests in."""
+    sources: tuple[PurePosixPath, ...]
+    tests_patch: bytes
+    solution_patch: bytes
+
+
+def split_fix(mirror: Mirror, commit: Commit, *, tests: Sequence[str] = ()) -> FixCommit | str:
+    """Divide a commit's change; a text says why it cannot be a task.
+
+    Args:
+        mirror: The repository.
+        commit: The fix.
+        tests: Globs that say which files are tests; none: what is usual.
+
+    Raises:
+        InputError: the repository is damaged.
+    """
+    if commit.base is None:
+        return "it is the first commit, so that there is no state before it"
+    changed = changed_files(mirror, commit.base, commit.hash)
+    kinds = {file.path: file_kind(file.path, tests) for file in changed}
+    hidden = [path for path, kind in kinds.items() if kind is FileKind.TEST]
+    runnable = [path for path in hidden if _is_runnable_test_file(mirror, commit, path)]
+    sources = [path for path, kind in kinds.items() if kind is FileKind.SOURCE]
+    if (why := _rejection_reason(mirror, commit, changed, runnable, sources)) is not None:
+        return why
+    rest = [path for path in kinds if path not in set(hidden)]
+    return FixCommit(
+        commit=commit,
+        base=commit.base,
+        tests=tuple(runnable),
+        sources=tuple(sources),
+        tests_patch=patch_between(mirror, commit.base, commit.hash, hidden),
+        solution_patch=patch_between(mirror, commit.base, commit.hash, rest),
+    )
+
+
+def _rejection_reason(
+    mirror: Mirror,
+    commit: Commit,
+    changed: Sequence[ChangedFile],
+    tests: Sequence[PurePosixPath],
+    sources: Sequence[PurePosixPath],
+) -> str | None:
+    if not changed:
+        return "it changes no file"
+    if not sources:
+        return "it changes no Python source beside tests"
+    if not tests:
+        return "it adds or changes no test"
+    odd = [str(file.path) for file in changed if not file.regular]
+    if odd:
+        return f"it changes what is no plain file: {odd[0]}"
+    if not any(_changes_behaviour(mirror, commit, path) for path in sources):
+        return "its source differs in comments, docstrings and layout alone"
+    return None
+
+
+def _is_runnable_test_file(mirror: Mirror, commit: Commit, path: PurePosixPath) -> bool:
+    if path.suffix != ".py" or path.name == "conftest.py":
+        return False
+    content = content_at(mirror, commit.hash, path)
+    return content is not None and has_tests(content)
+
+
+def _changes_behaviour(mirror: Mirror, commit: Commit, path: PurePosixPath) -> bool:
+    assert commit.base is not None
+    before, after = (content_at(mirror, at, path) for at in (commit.base, commit.hash))
+    if before is None or after is None:
+        return True
+    shapes = [_behaviour_dump(content) for content in (before, after)]
+    return None in shapes or shapes[0] != shapes[1]
+
+
+def _behaviour_dump(content: bytes) -> str | None:
+    """A program without what does not run; None where this Python cannot read it."""
+    try:
+        tree = parse(content)
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and body and _is_text(body[0]):
+                del body[0]
+        return ast.dump(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

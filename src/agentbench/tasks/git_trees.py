@@ -1,0 +1,98 @@
+"""The files of a commit, written into a folder or with a patch applied.
+
+What a patch makes of a commit is computed on the host once per task, on the harness's own mirror,
+so that no git has to run in the container that judges.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from agentbench.core.owned_folder import owned_folder
+from agentbench.tasks.host_git import git
+from agentbench.tasks.mirror import Mirror
+from agentbench.core.files import FileContent
+from pathlib import Path
+from agentbench.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchOverlay:
+    """The files of a patch, by path: as they become, or `None` where they are taken away."""
+
+    files: Mapping[PurePosixPath, FileContent | None]
+
+
+class PatchDoesNotApplyError(ValueError):
+    """A patch does not fit the commit; the text is git's own complaint."""
+
+
+def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchOverlay:
+    """Apply a patch to the mirror's commit, in a scratch index.
+
+    Raises:
+        PatchDoesNotApplyError: git refuses it, or it makes a symlink or submodule.
+    """
+    return _compute_overlay(patch, mirror.path, mirror.commit) if patch.strip() else PatchOverlay(files={})
+
+
+@lru_cache(maxsize=64)  # attempts at a task follow one another
+def _compute_overlay(patch: bytes, repository: Path, commit: str) -> PatchOverlay:
+    with owned_folder("agentbench-patch-") as folder:
+        (folder / "objects").mkdir()
+        (folder / "patch").write_bytes(patch)
+        env = {
+            "GIT_DIR": str(repository),
+            "GIT_INDEX_FILE": str(folder / "index"),
+            "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(repository / "objects"),
+        }
+        _git_output(env, "read-tree", commit)
+        _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
+        listing = _git_output(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
+        return PatchOverlay(files=MappingProxyType(_patched_files(listing, env)))
+
+
+def _patched_files(listing: bytes, env: Mapping[str, str]) -> dict[PurePosixPath, FileContent | None]:
+    fields = listing.split(b"\0")
+    files: dict[PurePosixPath, FileContent | None] = {}
+    for meta, raw_path in zip(fields[::2], fields[1::2], strict=False):
+        _, mode, _, blob, status = meta.decode().split()
+        path = PurePosixPath(os.fsdecode(raw_path))
+        if status == "D":
+            files[path] = None
+        elif not mode.startswith("100"):
+            raise PatchDoesNotApplyError(f"{path} is no regular file")
+        else:
+            content = _git_output(env, "cat-file", "blob", blob)
+            files[path] = FileContent(content=content, executable=mode == "100755")
+    return files
+
+
+def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
+    answer = git(*arguments, cwd=Path(env["GIT_DIR"]), env=env)
+    if not answer.ok:
+        raise PatchDoesNotApplyError(answer.complaint)
+    return answer.stdout
+
+
+def write_commit_files(mirror: Mirror, commit: str, folder: Path) -> None:
+    """Write a commit's files into a new folder; what `.gitattributes` leaves out of archives, too.
+
+    Raises:
+        InputError: the repository is damaged.
+        OSError: the folder cannot be made.
+    """
+    folder.mkdir(parents=True)
+    with owned_folder("agentbench-index-") as scratch:
+        env = {
+            "GIT_DIR": str(mirror.path),
+            "GIT_WORK_TREE": str(folder.resolve()),
+            "GIT_INDEX_FILE": str(scratch / "index"),
+        }
+        for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force")):
+            answer = git(*arguments, cwd=folder, env=env)
+            if not answer.ok:
+                raise InputError(f"{commit}: cannot be checked out: {answer.complaint}")

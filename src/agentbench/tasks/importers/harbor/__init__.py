@@ -1,1 +1,0 @@
-"""Harbor's task folders, and what Terminal-Bench's become on their way to ours."""

@@ -1,1 +1,0 @@
-"""Source distributions: unpacked without running anything, and compared."""

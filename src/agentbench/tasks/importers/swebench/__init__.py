@@ -1,1 +1,0 @@
-"""SWE-bench's files, and those of its relatives, read as tasks."""

@@ -1,1 +1,0 @@
-"""Terminal-Bench's task folders, as far as each is a single container."""

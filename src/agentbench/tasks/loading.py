@@ -1,0 +1,369 @@
+"""Loads tasks from disk: task folders, folders of them, and suite files.
+
+Everything that is wrong with any of them is reported before anything runs. A suite file is TOML
+with a list of task paths or globs, relative to the file:
+
+    tasks = ["tasks/interval-*", "../other/tasks/lru-expiry"]
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from agentbench.errors import InputError
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task_file import is_task_id, parse_task_file, TaskFile
+from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER
+from collections.abc import Iterable, Iterator, Sequence
+from agentbench.errors import GitCloneError, InputError
+from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.mirror import Mirrors, tree_digest
+from agentbench.tasks.git_trees import apply_patch_to_commit, PatchDoesNotApplyError
+from agentbench.tasks.problem import AgentLimits, Problem, TaskId
+from agentbench.tasks.task import RepoSource
+from agentbench.tasks.task import Task, TaskEnvironment, TaskSetup
+from agentbench.tasks.task_file import TaskFile
+from agentbench.tasks.scripts import SolutionScript, Verifier
+
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+def read_suite(path: Path) -> list[Path]:
+    """The folders that a suite file names, in its order.
+
+    Raises:
+        InputError: it is no TOML, has other keys, or an entry matches nothing.
+    """
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: no suite file: {error}") from None
+    entries = table.get("tasks")
+    if set(table) != {"tasks"} or not isinstance(entries, list):
+        raise InputError(f"{path}: expected one key, tasks = [paths], found {sorted(table)}")
+    members: list[Path] = []
+    faults: list[str] = []
+    for entry in entries:
+        found = _matching_folders(path.parent, entry) if isinstance(entry, str) else []
+        members.extend(found)
+        if not found:
+            faults.append(f"{path}: tasks: {entry!r} matches no folder")
+    if not entries:
+        faults.append(f"{path}: tasks: names no folder")
+    if faults:
+        raise InputError(*faults)
+    return members
+
+
+def _matching_folders(below: Path, entry: str) -> list[Path]:
+    try:
+        if not _GLOB.search(entry):
+            return [below / entry] if entry and (below / entry).is_dir() else []
+        return sorted(found for found in below.glob(entry) if found.is_dir())
+    except (ValueError, NotImplementedError):  # a NUL, `a**`, or an absolute pattern
+        return []
+
+
+TASK_FILE: Final = "task.toml"
+"""The file that makes a folder a task."""
+
+PROOF_FILE: Final = "proof.json"
+"""What was found out about a task by running it; beside its task.toml, and no part of the task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDraft:
+    """A folder's files, read and checked one by one."""
+
+    folder: Path
+    table: TaskFile | None  # None: task.toml is wrong
+    task_id: TaskId | None
+    instruction: str
+    faults: tuple[str, ...]
+
+
+def read_draft(folder: Path) -> TaskDraft:
+    """Read a task's folder; whatever is wrong with it is among the faults."""
+    faults: list[str] = []
+    name = folder / TASK_FILE
+    table, instruction = None, ""
+    try:
+        table = parse_task_file(_read_text(name), name=str(name))
+    except InputError as error:
+        faults.extend(error.faults)
+    try:
+        instruction = _read_text(folder / "instruction.md")
+    except InputError as error:
+        faults.extend(error.faults)
+    else:
+        faults.extend(_instruction_faults(folder / "instruction.md", instruction))
+    faults.extend(_invalid_entries(folder, table))
+    task_id = None
+    if table is not None:
+        task_id = table.id if table.id is not None else TaskId(folder.resolve().name)
+        if not is_task_id(task_id):
+            faults.append(f"{name}: id: the folder's name is no id; give one of [a-z0-9._-]+")
+        faults.extend(_missing_files(folder, table))
+    return TaskDraft(
+        folder=folder,
+        table=table,
+        task_id=task_id,
+        instruction=instruction,
+        faults=tuple(faults),
+    )
+
+
+def is_git_bundle(url: str) -> bool:
+    """Whether a `repo.url` names a git bundle beside task.toml."""
+    return url.endswith(".bundle") and "://" not in url
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: is missing") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+
+
+def _instruction_faults(path: Path, instruction: str) -> Iterator[str]:
+    if not instruction.strip():
+        yield f"{path}: is empty; it is what the agent is told"
+    if "\0" in instruction:
+        yield f"{path}: bears a NUL, which no command line can"
+
+
+def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:
+    """What is no plain file: it would read on for ever, or show an agent what it must not see."""
+    whole = Path(os.path.realpath(folder))
+    within = table.repo.path if table is not None else None
+    repo = whole / within if within is not None else None
+    for path in sorted(whole.rglob("*")):
+        mode = path.lstat().st_mode
+        shown = folder / path.relative_to(whole)
+        if stat.S_ISLNK(mode):
+            root = repo if repo is not None and repo in path.parents else whole
+            if not _stays_inside(root, path):
+                what = "repo.path" if root == repo else "the task's folder"
+                yield f"{shown}: a symlink that leaves {what}"
+        elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            yield f"{shown}: is neither a file nor a folder"
+
+
+def _stays_inside(root: Path, link: Path) -> bool:
+    return not link.readlink().is_absolute() and Path(os.path.realpath(link)).is_relative_to(root)
+
+
+def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
+    name = folder / TASK_FILE
+    repo, dockerfile = table.repo, table.environment.dockerfile
+    if repo.path is not None:
+        yield from (f"{name}: repo.path: {fault}" for fault in _repo_faults(folder, repo.path))
+    if repo.url is not None and is_git_bundle(repo.url) and not (folder / repo.url).is_file():
+        yield f"{name}: repo.url: {folder / repo.url} is no file"
+    if dockerfile is not None and not (folder / dockerfile).is_file():
+        yield f"{name}: environment.dockerfile: {folder / dockerfile} is no file"
+    yield from _script_faults(folder, table)
+    for patch in ("tests.patch", "solution.patch"):
+        if os.path.lexists(folder / patch) and not (folder / patch).is_file():
+            yield f"{folder / patch}: is no file"
+
+
+def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
+    """What is missing of a script that judges, or of one that solves."""
+    if table.verifier is not None:
+        yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
+        own = table.verifier.dockerfile
+        if own is not None and not (folder / own).is_file():
+            yield f"{folder / TASK_FILE}: verifier.dockerfile: {folder / own} is no file"
+    if table.solution is not None:
+        yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
+
+
+def _folder_faults(place: Path, asked: str) -> Iterator[str]:
+    if not place.is_dir():
+        yield f"{place}: is no folder; {asked} needs the files of its script there"
+    elif not any(place.iterdir()):
+        yield f"{place}: is empty; {asked} needs the files of its script there"
+
+
+def _repo_faults(folder: Path, path: str) -> Iterator[str]:
+    repo = folder / path
+    if not repo.is_dir():
+        yield f"{repo} is no folder"
+    elif repo.resolve() != folder.resolve() / path:
+        yield f"{repo} is a symlink; give the folder itself"
+    elif not any(repo.iterdir()):
+        yield f"{repo} is empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedTasks:
+    """The tasks that were found, and what looked odd on the way."""
+
+    tasks: tuple[Task, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors) -> LoadedTasks:
+    """Read every task below some paths: task folders, folders of them, or suite files.
+
+    Raises:
+        InputError: a task is wrong, two bear one id, or there is none; all faults at once.
+    """
+    faults: list[str] = []
+    warnings: list[str] = []
+    tasks: list[Task] = []
+    bearers: dict[TaskId, list[Path]] = {}
+    for folder in _distinct(_folders(paths, faults, warnings)):
+        draft = read_draft(folder)
+        if draft.task_id is not None:
+            bearers.setdefault(draft.task_id, []).append(folder)
+        try:
+            tasks.append(_validated_task(draft, mirrors))
+        except InputError as error:
+            faults.extend(error.faults)
+    for task_id, folders in bearers.items():
+        if len(folders) > 1:
+            where = ", ".join(map(str, folders))
+            faults.append(f"{task_id}: the id of more than one task: {where}; give each its own")
+    if not faults and not tasks:
+        shown = ", ".join(map(str, paths))
+        faults.append(f"{shown}: no task here; a task is a folder with a {TASK_FILE}")
+    if faults:
+        raise InputError(*faults)
+    return LoadedTasks(tasks=tuple(tasks), warnings=tuple(warnings))
+
+
+def load_task(folder: Path, *, mirrors: Mirrors) -> Task:
+    """Read one task's folder.
+
+    Raises:
+        InputError: a file of it is missing or wrong: all faults at once.
+    """
+    return _validated_task(read_draft(folder), mirrors)
+
+
+def _validated_task(draft: TaskDraft, mirrors: Mirrors) -> Task:
+    if draft.faults:
+        raise InputError(*draft.faults)
+    try:
+        task = _task(draft)
+        faults = tuple(_patch_faults(task, mirrors))
+    except OSError as error:
+        raise InputError(f"{draft.folder}: cannot be read: {error}") from None
+    if faults:
+        raise InputError(*faults)
+    return task
+
+
+def _task(draft: TaskDraft) -> Task:
+    folder, table, task_id = draft.folder, draft.table, draft.task_id
+    assert table is not None  # a draft without faults is whole
+    assert task_id is not None
+    tests, setup, environment = table.tests, table.setup, table.environment
+    return Task(
+        problem=Problem(
+            id=task_id,
+            title=table.title,
+            tags=table.tags,
+            instruction=draft.instruction,
+            test_command=tests.command,
+            test_paths=tests.paths,
+            test_timeout_s=(table.verifier or tests).timeout_s,
+            test_env=environment.env,
+            limits=AgentLimits(**table.agent.model_dump()),
+        ),
+        answer_key=AnswerKey(
+            tests_patch=_read_if_present(folder / "tests.patch"),
+            solution_patch=_read_if_present(folder / "solution.patch"),
+            fail_to_pass=tests.fail_to_pass,
+            pass_to_pass=tests.pass_to_pass,
+            protected=tests.protected,
+            quarantined=tuple(test.id for test in tests.quarantined),
+            verifier=Verifier(**table.verifier.model_dump()) if table.verifier else None,
+            solution=SolutionScript(**table.solution.model_dump()) if table.solution else None,
+        ),
+        folder=folder,
+        source=_source(folder, table),
+        environment=TaskEnvironment(
+            dockerfile=folder / environment.dockerfile if environment.dockerfile else None,
+            **environment.model_dump(exclude={"dockerfile"}),
+        ),
+        setup=TaskSetup(**setup.model_dump()),
+        controls=table.integrity.controls,
+        digest=tree_digest(folder, without={PROOF_FILE}),
+    )
+
+
+def _source(folder: Path, table: TaskFile) -> RepoSource:
+    repo = table.repo
+    if repo.path is not None:
+        return RepoSource(files=(folder / repo.path).resolve())
+    if repo.workdir is not None:
+        return RepoSource(workdir=repo.workdir)
+    assert repo.url is not None
+    url = str((folder / repo.url).resolve()) if is_git_bundle(repo.url) else repo.url
+    return RepoSource(url=url, commit=repo.commit)
+
+
+def _patch_faults(task: Task, mirrors: Mirrors) -> Iterator[str]:
+    """Whether both patches fit; for a URL that is found out once the repository is fetched."""
+    if task.source.files is None:
+        return
+    try:
+        mirror = mirrors.of(task.source)
+    except GitCloneError as error:
+        yield f"{task.folder / TASK_FILE}: repo.path: {error}"
+        return
+    key = task.answer_key
+    for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
+        try:
+            apply_patch_to_commit(patch, mirror)
+        except PatchDoesNotApplyError as error:
+            yield f"{task.folder / name}: does not apply to the base commit: {error}"
+
+
+def _folders(paths: Sequence[Path], faults: list[str], warnings: list[str]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_file():
+            try:
+                yield from _folders(read_suite(path), faults, warnings)
+            except InputError as error:
+                faults.extend(error.faults)
+        elif (path / TASK_FILE).is_file():
+            yield path
+        elif path.is_dir():
+            members = list(_members(path, warnings))
+            if not members:
+                warnings.append(f"{path}: has no task, left out")
+            yield from members
+        else:
+            faults.append(f"{path}: no such folder; expected a task, a folder of tasks or a suite")
+
+
+def _distinct(folders: Iterable[Path]) -> Iterator[Path]:
+    """Each folder once, however many paths lead to it."""
+    seen: set[Path] = set()
+    for folder in folders:
+        if folder.resolve() not in seen:
+            seen.add(folder.resolve())
+            yield folder
+
+
+def _members(parent: Path, warnings: list[str]) -> Iterator[Path]:
+    for folder in sorted(path for path in parent.iterdir() if path.is_dir()):
+        if (folder / TASK_FILE).is_file():
+            yield folder
+        elif not folder.name.startswith((".", "__")):
+            warnings.append(f"{folder}: has no {TASK_FILE}, left out")
+
+
+def _read_if_present(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""

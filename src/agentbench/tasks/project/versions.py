@@ -1,0 +1,173 @@
+"""The Python version that a project asks for, and the version that its tags give a commit."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from agentbench.tasks.host_git import git
+from agentbench.tasks.mirror import Mirror
+from agentbench.tasks.project.declaration import ProjectDeclaration
+from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
+from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg
+from agentbench.tasks.project.setup_files import read_setup_py
+from agentbench.tasks.project.source_files import decode_text, read_project_file
+import warnings
+from threading import Lock
+
+
+ReadText = Callable[[str], str | None]
+"""The text of a project's file by its name; None if there is no such file."""
+
+NO_PYTHON_REQUESTED: Final = "the project asks for none"
+_PINNED = re.compile(r"(?:cpython-)?(3\.\d+)(?:\.\d+)?$", re.MULTILINE)
+_LAST_PATCH = 99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedPython:
+    """A version as "3.11", and why it."""
+
+    version: str
+    why: str
+
+
+class UnsupportedPythonError(ValueError):
+    """A project admits none of the versions that there are; the text says what it admits."""
+
+
+def requested_python(read: ReadText, *, supported: Sequence[str], default: str) -> RequestedPython:
+    """The version that a project asks for.
+
+    `.python-version` decides if Requires-Python admits it. Else the version is the default one if
+    the project admits that, or the nearest to it, so that a new version of Python changes nothing.
+
+    Args:
+        read: Reads the project's files.
+        supported: The versions to choose from, oldest first; the default is one of them.
+        default: The version of a project that does not ask.
+
+    Raises:
+        UnsupportedPythonError: Requires-Python admits none of the supported versions.
+    """
+    declared = _declaration(read)
+    specifiers = _specifiers(declared.requires_python)
+    admitted = _admitted(supported, specifiers)
+    said = " and ".join(filter(None, map(str, specifiers)))
+    if not admitted:
+        raise UnsupportedPythonError(f"Requires-Python is {said}")
+    pinned = _PINNED.match((read(".python-version") or "").strip())
+    if pinned and pinned[1] in admitted:
+        return RequestedPython(version=pinned[1], why=".python-version")
+    if said:
+        return RequestedPython(version=_nearest(admitted, default), why=f"Requires-Python is {said}")
+    if classified := [version for version in supported if version in declared.pythons]:
+        return RequestedPython(version=_nearest(classified, default), why="its classifiers")
+    return RequestedPython(version=default, why=NO_PYTHON_REQUESTED)
+
+
+def tree_reader(tree: Path) -> ReadText:
+    """Reads the files of a folder."""
+    return partial(read_project_file, tree)
+
+
+def mirror_reader(mirror: Mirror) -> ReadText:
+    """Reads the files of a mirror's commit."""
+
+    def read(name: str) -> str | None:
+        answer = git(
+            "cat-file",
+            "blob",
+            f"{mirror.commit}:{name}",
+            cwd=mirror.path,
+            env={"GIT_DIR": str(mirror.path)},
+        )
+        return decode_text(answer.stdout) if answer.ok else None
+
+    return read
+
+
+def _declaration(read: ReadText) -> ProjectDeclaration:
+    declared = read_pyproject(parse_toml(read("pyproject.toml")))
+    declared = declared.with_(read_setup_cfg(parse_ini(read("setup.cfg"))))
+    return declared.with_(read_setup_py(read("setup.py")))
+
+
+def _specifiers(texts: Iterable[str]) -> list[SpecifierSet]:
+    found = []
+    for text in dict.fromkeys(texts):
+        try:
+            found.append(SpecifierSet(text))
+        except InvalidSpecifier:
+            continue
+    return found
+
+
+def _admitted(supported: Sequence[str], specifiers: Sequence[SpecifierSet]) -> list[str]:
+    """Versions whose newest release is admitted; if there are none, those whose first one is."""
+    for patch in (_LAST_PATCH, 0):
+        found = [
+            version
+            for version in supported
+            if all(each.contains(f"{version}.{patch}") for each in specifiers)
+        ]
+        if found:
+            return found
+    return []
+
+
+def _nearest(versions: Sequence[str], default: str) -> str:
+    """The default, else the newest before it, else the oldest after it; `versions` are in order."""
+    number = _number(default)
+    older = [version for version in versions if _number(version) <= number]
+    return older[-1] if older else versions[0]
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+# What setuptools-scm itself asks git; `--dirty` has no meaning in a mirror.
+_DESCRIBE = ("describe", "--tags", "--long", "--abbrev=40", "--match", "*[0-9]*")
+_DESCRIBED = re.compile(r"(?P<tag>.+)-(?P<distance>\d+)-(?P<node>g[0-9a-f]+)", re.DOTALL)
+_PLAIN_SCHEMES = {"version_scheme": "only-version", "local_scheme": "no-local-version"}
+_WARNINGS_LOCK = Lock()  # filters of warnings belong to the whole process
+
+
+def scm_version(mirror: Mirror) -> str | None:
+    """The version of a mirror's commit; None if there is no tag before it, or that is no version.
+
+    Without a tag setuptools-scm calls any repository 0.1.dev, also the one in a sandbox. A tag that
+    names no version is tried without its path (`shop/v3`). A version that cannot be
+    counted up (`1.2.dev5`) is taken as it is.
+    """
+    answer = git(
+        *_DESCRIBE, mirror.commit, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)}
+    )
+    described = _DESCRIBED.fullmatch(answer.stdout.decode("utf-8", "replace").strip())
+    if described is None:
+        return None
+    tag, distance, node = described["tag"], int(described["distance"]), described["node"]
+    return _scm_version_of_tag(tag, distance, node) or _scm_version_of_tag(tag.rpartition("/")[2], distance, node)
+
+
+def _scm_version_of_tag(tag: str, distance: int, node: str) -> str | None:
+    return _formatted(tag, distance, node, {}) or _formatted(tag, distance, node, _PLAIN_SCHEMES)
+
+
+def _formatted(tag: str, distance: int, node: str, schemes: dict[str, str]) -> str | None:
+    from setuptools_scm.version import meta  # takes a quarter of a second
+    from vcs_versioning import VcsEnvironment
+
+    # Neither this machine's environment nor a pyproject.toml in the working folder has a say.
+    config = VcsEnvironment.from_env(env={}).build_config_from_data(
+        relative_to=Path("/pyproject.toml"), data={**schemes}
+    )
+    with _WARNINGS_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return meta(tag, distance=distance, node=node, config=config).format()
+        except ValueError:
+            return None

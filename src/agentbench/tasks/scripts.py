@@ -1,0 +1,68 @@
+"""Scripts of a task: the verifier in place of pytest, and a solution in place of a patch."""
+
+from typing import Final
+from pydantic import Field
+from agentbench.core.schema import Schema
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from agentbench.errors import InputError
+from agentbench.core.files import FileContent
+
+
+VERIFIER_FOLDER: Final = "tests"
+"""The verifier's files, in the task's folder; in a sandbox that judges they are at /tests."""
+
+SOLUTION_FOLDER: Final = "solution"
+"""The files of the reference solution; only the oracle's sandbox has them, at /solution."""
+
+
+class Verifier(Schema):
+    """How the script runs, and what its reward has to exceed."""
+
+    command: str = "/tests/test.sh"
+    timeout_s: float = 600.0
+    threshold: float = 0.0
+    env: dict[str, str] = Field(default_factory=dict)
+    network: bool = False
+    image: str | None = None  # its own; None: the task's
+    dockerfile: str | None = None  # of its own image, relative to the task's folder
+    takes: tuple[str, ...] | None = None  # of the work; None: all of it
+
+
+class SolutionScript(Schema):
+    """How the reference solution runs, where it is a script and no patch."""
+
+    command: str = "/solution/solve.sh"
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedSolution:
+    """A command, its variables, and the folder of its files."""
+
+    command: str
+    env: Mapping[str, str]
+    folder: Path
+    place: PurePosixPath = PurePosixPath("/solution")  # where they are, in the oracle's sandbox
+
+
+def script_files(folder: Path) -> Mapping[PurePosixPath, FileContent]:
+    """All files below a folder, shell scripts executable; what a link leads to takes its place.
+
+    Raises:
+        InputError: one of them cannot be read.
+    """
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if not path.is_file():
+            continue
+        try:
+            content, mode = path.read_bytes(), path.stat().st_mode
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        executable = path.suffix == ".sh" or bool(mode & stat.S_IXUSR)
+        name = PurePosixPath(path.relative_to(folder).as_posix())
+        files[name] = FileContent(content=content, executable=executable)
+    return files

@@ -1,0 +1,77 @@
+"""What a task remembers of the SWE-bench instance that it was made of.
+
+It is in `swebench.json` beside task.toml, where no agent ever sees it. Reports need it: SWE-bench's
+ids have capital letters, and its names of tests are what its log parsers made of node ids.
+"""
+
+import re
+from agentbench.tasks.problem import TaskId
+from pathlib import Path
+from typing import Final, Literal
+from pydantic import Field, ValidationError
+from agentbench.errors import InputError
+from agentbench.core.schema import Schema
+from agentbench.scoring.evidence import NodeId
+from agentbench.core.schema import describe_validation_error
+
+
+_NOT_IN_IDS = re.compile(r"[^a-z0-9._-]")
+
+
+def task_id_of(instance_id: str) -> TaskId:
+    """The id of an instance's task: in lower case, with `-` for what no id may hold."""
+    return TaskId(_NOT_IN_IDS.sub("-", instance_id.lower()))
+
+
+ORIGIN_FILE: Final = "swebench.json"
+"""Its name in the task's folder."""
+
+
+class SwebenchOrigin(Schema):
+    """An instance, less its patches and its problem."""
+
+    schema_version: Literal[1] = 1
+    instance_id: str
+    repo: str
+    base_commit: str | None = None
+    version: str = ""
+    fail_to_pass: tuple[str, ...]
+    pass_to_pass: tuple[str, ...] = ()
+    test_files: tuple[str, ...] = ()
+    """Those of its test patch, which SWE-bench runs."""
+    node_ids: dict[str, tuple[NodeId, ...]] = Field(default_factory=dict)
+    """What names mean that are no whole node ids; none: nothing that pytest ran."""
+
+    def ids_of(self, name: str) -> tuple[NodeId, ...]:
+        """The tests that a name of fail_to_pass or pass_to_pass stands for."""
+        return self.node_ids.get(name, (NodeId(name),))
+
+
+def read_origin(folder: Path) -> SwebenchOrigin | None:
+    """What a task's folder tells of its instance; None where it was not made of one.
+
+    Raises:
+        InputError: it cannot be read, or tells something else.
+    """
+    path = folder / ORIGIN_FILE
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        return SwebenchOrigin.model_validate_json(content)
+    except ValidationError as error:
+        faults = [f"{path}: {describe_validation_error(each, SwebenchOrigin)}" for each in error.errors()]
+        raise InputError(*faults) from None
+
+
+def origin_json(origin: SwebenchOrigin) -> bytes:
+    """The content of its file."""
+    return f"{origin.model_dump_json(indent=1)}\n".encode()
+
+
+def patch_bytes(patch: str) -> bytes:
+    """A patch with a line end at its end: git takes one without for cut off, and GNU patch not."""
+    return (patch if patch.endswith("\n") else f"{patch}\n").encode()

@@ -1,0 +1,162 @@
+"""Writes task folders, whole or not at all, and the lists of tests in a task.toml."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
+import tomlkit
+from agentbench.errors import InputError, UsageError
+from agentbench.tasks.loading import read_draft, TASK_FILE
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task_file import TaskFile
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from tomlkit.items import AbstractTable, Array
+from agentbench.scoring.evidence import NodeId
+
+
+_TABLE_ORDER = (
+    "repo", "environment", "setup", "tests", "verifier", "solution", "agent", "integrity"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """All that a task's folder is to hold."""
+
+    id: TaskId
+    table: TaskFile
+    instruction: str
+    tests_patch: bytes = b""
+    solution_patch: bytes = b""
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    """Folders to copy, by the name that they get: `repo`, `environment`. Links stay links."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """More files, by their path in the task's folder."""
+    copies: Mapping[str, Path] = field(default_factory=dict)
+    """Files to copy with their modes, by their path in the task's folder. Links stay links."""
+
+
+def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
+    """Write a task's folder below `parent`, and give its path.
+
+    It is made beside its place, read as any task's folder is, and moved there once it is whole.
+
+    Raises:
+        InputError: it would be no right task: all its faults.
+        UsageError: the folder is there already (`replace` replaces it), or cannot be written.
+    """
+    place = parent / new.id
+    if os.path.lexists(place) and not replace:
+        raise UsageError(f"{place}: is there already; give another --out, or --replace")
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(mkdtemp(prefix=".new-", dir=parent))
+    except OSError as error:
+        raise UsageError(f"{parent}: cannot be written: {error.strerror}") from error
+    try:
+        made = scratch / new.id
+        _write_files(made, new)
+        faults = [fault.replace(f"{scratch}/", f"{parent}/") for fault in read_draft(made).faults]
+        if faults:
+            raise InputError(*faults)
+        if os.path.lexists(place):
+            place.rename(scratch / "before")
+        made.rename(place)
+    except OSError as error:
+        raise UsageError(f"{place}: cannot be written: {error}") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return place
+
+
+def _write_files(made: Path, new: NewTask) -> None:
+    made.mkdir()
+    for name, source in new.folders.items():
+        shutil.copytree(source, made / name, symlinks=True)
+    for name, source in new.copies.items():
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, made / name, follow_symlinks=False)
+    for name, content in new.files.items():
+        path = made / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (made / TASK_FILE).write_text(task_toml(new.table), "utf-8")
+    (made / "instruction.md").write_text(new.instruction.rstrip("\n") + "\n", "utf-8")
+    for name, patch in (("tests.patch", new.tests_patch), ("solution.patch", new.solution_patch)):
+        if patch.strip():
+            (made / name).write_bytes(patch)
+
+
+def task_toml(table: TaskFile) -> str:
+    """The text of a `task.toml`: what differs from the defaults, tables in the usual order."""
+    values = table.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    document = tomlkit.document()
+    document["schema_version"] = values.pop("schema_version", table.schema_version)
+    for name in ("id", "title", "tags"):
+        if name in values:
+            document[name] = values.pop(name)
+    for name in sorted(values, key=_TABLE_ORDER.index):
+        document[name] = _table(values[name])
+    return tomlkit.dumps(document)
+
+
+def _table(values: Mapping[str, object]) -> tomlkit.items.Table:
+    table = tomlkit.table()
+    for name, value in values.items():
+        if isinstance(value, list) and len(value) > 1:
+            array = tomlkit.array()
+            array.extend(value)
+            table[name] = array.multiline(multiline=True)
+        else:
+            table[name] = value
+    return table
+
+
+_RATE_DIGITS = 3  # of a rate; a task is run some times, not thousands
+
+
+def write_test_lists(
+    task_file: Path,
+    *,
+    fail_to_pass: Sequence[NodeId],
+    pass_to_pass: Sequence[NodeId] | None,
+    quarantined: Mapping[NodeId, float] = MappingProxyType({}),
+) -> None:
+    """Rewrite the two lists, and add to the tests that are quarantined as flaky.
+
+    Args:
+        task_file: The task.toml.
+        fail_to_pass: The tests to fix.
+        pass_to_pass: The tests to keep; None: that list stays as it is.
+        quarantined: By test, in what share of its runs it did not end as in most.
+    """
+    document = tomlkit.parse(task_file.read_bytes())  # as bytes: its line ends stay as they are
+    tests = document.setdefault("tests", tomlkit.table())
+    assert isinstance(tests, AbstractTable)  # the file was read as a task's
+    tests["fail_to_pass"] = _array(fail_to_pass)
+    if pass_to_pass is not None:
+        tests["pass_to_pass"] = _array(pass_to_pass)
+    if quarantined:
+        tests["quarantined"] = _quarantine(tests, quarantined)
+    scratch = task_file.with_suffix(".toml.new")
+    scratch.write_bytes(tomlkit.dumps(document).encode())
+    scratch.replace(task_file)
+
+
+def _quarantine(tests: AbstractTable, rates: Mapping[NodeId, float]) -> Array:
+    before = [dict(each) for each in tests.get("quarantined", ()) if each["id"] not in rates]
+    array = tomlkit.array()
+    for each in (*before, *({"id": n, "rate": round(r, _RATE_DIGITS)} for n, r in rates.items())):
+        row = tomlkit.inline_table()
+        row.update(each)
+        array.append(row)
+    return array.multiline(multiline=True)
+
+
+def _array(ids: Sequence[NodeId]) -> Array:
+    array = tomlkit.array()
+    array.extend(ids)
+    return array.multiline(multiline=True)

@@ -1,0 +1,1 @@
+"""Task validation: whether a task can be solved, is not solved already, and is not flaky."""

@@ -1,0 +1,154 @@
+"""The tests of a tree, read and not run: where they are, and what they use that is not theirs."""
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agentbench.tasks.fix_commit import has_tests
+from agentbench.tasks.project.setup_files import parse_python
+from agentbench.tasks.project.source_files import python_files, read_project_file
+
+_TEST_FOLDERS = frozenset({"test", "tests", "testing"})
+_TEST_FILE_NAMES = frozenset({"conftest.py", "test.py", "tests.py"})
+_MOST_READ = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTests:
+    """What the test files of a tree show."""
+
+    files: tuple[str, ...] = ()
+    """Those that are tests, by their names or by what they hold."""
+    imports: frozenset[str] = frozenset()
+    """Modules that they cannot do without, and that are neither Python's nor the tree's."""
+    arguments: frozenset[str] = frozenset()
+    """Names of what test functions take: fixtures."""
+    fixtures: frozenset[str] = frozenset()
+    """The fixtures that the tree defines itself."""
+    marks: frozenset[str] = frozenset()
+
+    def with_(self, other: "FoundTests") -> "FoundTests":
+        """These, and what other tests use besides; the files stay these."""
+        return FoundTests(
+            files=self.files,
+            imports=self.imports | other.imports,
+            arguments=self.arguments | other.arguments,
+            fixtures=self.fixtures | other.fixtures,
+            marks=self.marks | other.marks,
+        )
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What pytest is to be given: the outermost folders of tests, and files in none of them.
+
+        A file whose name pytest does not look for is given by itself, wherever it is.
+        """
+        found = {
+            name: _root_of(PurePosixPath(name)) if is_collected_by_default(name) else name
+            for name in self.files
+        }
+        roots = dict.fromkeys(found.values())
+        return tuple(
+            root
+            for root in roots
+            if not is_collected_by_default(root)
+            or not any(_is_below(root, other) for other in roots)
+        )
+
+
+def find_tests(tree: Path) -> FoundTests:
+    """Read the test files of a tree, and the files beside them that they share."""
+    names = list(python_files(tree))
+    seen = _TestReader()
+    files = []
+    for name in names:
+        if not is_collected_by_default(name) and not _is_in_test_folder(PurePosixPath(name)):
+            continue
+        text = read_project_file(tree, name) or ""
+        if is_collected_by_default(name) or _is_test(name, text):
+            files.append(name)
+        if len(files) <= _MOST_READ:
+            seen.read(parse_python(text))
+    return FoundTests(
+        files=tuple(files),
+        imports=frozenset(seen.imports - _own_modules(names) - sys.stdlib_module_names),
+        arguments=frozenset(seen.arguments),
+        fixtures=frozenset(seen.fixtures),
+        marks=frozenset(seen.marks),
+    )
+
+
+def is_collected_by_default(name: str) -> bool:
+    """Whether pytest collects a file of this path unless told otherwise."""
+    last = PurePosixPath(name).name
+    return last.endswith(".py") and (last.startswith("test_") or last.endswith("_test.py"))
+
+
+def _is_test(name: str, text: str) -> bool:
+    """Whether a file is one of tests all the same, once pytest is given it."""
+    return PurePosixPath(name).name != "conftest.py" and has_tests(text.encode())
+
+
+def _is_in_test_folder(path: PurePosixPath) -> bool:
+    return path.name in _TEST_FILE_NAMES or not _TEST_FOLDERS.isdisjoint(path.parts[:-1])
+
+
+def _own_modules(names: Iterable[str]) -> set[str]:
+    """Whatever a file or a folder of Python files is called may be meant by an import."""
+    own = {PurePosixPath(name).stem for name in names}
+    return own | {part for name in names for part in PurePosixPath(name).parts[:-1]}
+
+
+def _root_of(path: PurePosixPath) -> str:
+    for at, part in enumerate(path.parts[:-1]):
+        if part in _TEST_FOLDERS:
+            return PurePosixPath(*path.parts[: at + 1]).as_posix()
+    return path.as_posix()
+
+
+def _is_below(root: str, other: str) -> bool:
+    return root != other and PurePosixPath(root).is_relative_to(other)
+
+
+class _TestReader:
+    """What has been read so far."""
+
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
+        self.arguments: set[str] = set()
+        self.fixtures: set[str] = set()
+        self.marks: set[str] = set()
+
+    def read(self, module: ast.Module) -> None:
+        """Take in one file: the imports that it makes whenever it is imported, and all functions.
+
+        An import in a `try`, an `if` or a function may be one that the tests can do without.
+        """
+        self.imports.update(_imported(module.body))
+        self.marks.update(
+            node.attr
+            for node in ast.walk(module)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr == "mark"
+        )
+        for node in ast.walk(module):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._read_function(node)
+
+    def _read_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        is_fixture = any("fixture" in ast.dump(each) for each in node.decorator_list)
+        if is_fixture:
+            self.fixtures.add(node.name)
+        if is_fixture or node.name.startswith("test"):
+            self.arguments.update(argument.arg for argument in node.args.args)
+
+
+def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module.partition(".")[0]

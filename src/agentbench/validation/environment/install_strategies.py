@@ -1,0 +1,192 @@
+"""The ways to install a project and what its tests need, the most specific first."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from types import MappingProxyType
+
+from packaging.metadata import parse_email
+from packaging.utils import canonicalize_name
+
+from agentbench.tasks.project.declaration import (
+    ProjectDeclaration,
+    RequirementGroup,
+    RequirementPurpose,
+    distribution_of,
+    named_requirements,
+)
+from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
+from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg, read_setup_py
+from agentbench.tasks.project.source_files import read_project_file
+from agentbench.validation.environment.found_tests import FoundTests
+from agentbench.validation.environment.known_distributions import (
+    DISTRIBUTION_OF_MODULE,
+    PLUGINS_BY_FIXTURE,
+    PLUGINS_BY_MARK,
+    PLUGINS_BY_SETTING,
+)
+from agentbench.validation.environment.project_settings import PytestSettings
+from agentbench.validation.environment.requirement_files import (
+    nox_bundles,
+    requirement_bundles,
+    tox_bundles,
+)
+
+_PIP = "python -m pip install"
+DATED_PIP = "26.0"
+"""The first pip that leaves out what was uploaded after a day."""
+
+_VERSION_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "setuptools[-_]scm|hatch-vcs|use_scm_version": ("SETUPTOOLS_SCM_PRETEND_VERSION",),
+        r"\bpbr\b": ("PBR_VERSION",),
+        "pdm-backend|pdm-pep517": ("PDM_BUILD_SCM_VERSION",),
+        "poetry-dynamic-versioning": ("POETRY_DYNAMIC_VERSIONING_BYPASS",),
+        "uv-dynamic-versioning": ("UV_DYNAMIC_VERSIONING_BYPASS",),
+    }
+)
+_DESCRIPTIONS = ("pyproject.toml", "setup.py", "setup.cfg")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallStrategy:
+    """What is installed, and where it was read that it is needed."""
+
+    project: bool
+    extras: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[str, ...]:
+    """The commands for a sandbox whose environment has pip and the newest pytest.
+
+    Args:
+        what: What is to be installed.
+        on: Nothing is taken that was uploaded after this day; pytest is the one of that day, too.
+    """
+    arguments = [*_project_arguments(what), *(part for name in what.files for part in ("-r", name))]
+    words = shlex.join([*arguments, *dict.fromkeys(what.requirements)])
+    if on is None:
+        return (f"{_PIP} {words}",) if words else ()
+    until = f"--uploaded-prior-to={on + timedelta(days=1)}T00:00:00Z"
+    return (
+        f"{_PIP} --upgrade 'pip>={DATED_PIP}'",
+        f"{_PIP} --force-reinstall {until} pytest",
+        *((f"{_PIP} {until} {words}",) if words else ()),
+    )
+
+
+def version_variables(tree: Path) -> dict[str, str]:
+    """The variables that tell a build its version, where it would ask git and a release's files.
+
+    Empty for a tree that bears no release's metadata: set-up knows what git says.
+    """
+    metadata = read_project_file(tree, "PKG-INFO")
+    if metadata is None:
+        return {}
+    version = parse_email(metadata)[0].get("version", "")
+    if not re.fullmatch(r"[0-9A-Za-z.+!-]+", version):
+        return {}
+    described = "\n".join(read_project_file(tree, name) or "" for name in _DESCRIPTIONS)
+    return {
+        variable: version
+        for pattern, variables in _VERSION_VARIABLES.items()
+        if re.search(pattern, described)
+        for variable in variables
+    }
+
+
+def _project_arguments(what: InstallStrategy) -> tuple[str, ...]:
+    if not what.project:
+        return ()
+    extras = ",".join(dict.fromkeys(what.extras))
+    return ("-e", f".[{extras}]" if extras else ".")
+
+
+_BROUGHT_BY_PYTEST = frozenset({"pytest", "_pytest", "pluggy", "py"})  # modules that pytest brings
+_MAX_BUNDLES = 3
+_NO_BUNDLE = RequirementGroup(where="", purpose=RequirementPurpose.TESTS)
+
+
+def read_declaration(tree: Path) -> ProjectDeclaration:
+    """What all files of a project together say of installing it and its tests."""
+    declared = read_pyproject(parse_toml(read_project_file(tree, "pyproject.toml")))
+    declared = declared.with_(read_setup_cfg(parse_ini(read_project_file(tree, "setup.cfg"))))
+    declared = declared.with_(read_setup_py(read_project_file(tree, "setup.py")))
+    elsewhere = (
+        *requirement_bundles(tree),
+        *tox_bundles(parse_ini(read_project_file(tree, "tox.ini")), tree),
+        *nox_bundles(read_project_file(tree, "noxfile.py"), tree),
+    )
+    return declared.with_(ProjectDeclaration(bundles=elsewhere))
+
+
+def install_strategies(
+    tree: Path, declared: ProjectDeclaration, settings: PytestSettings, found: FoundTests
+) -> tuple[InstallStrategy, ...]:
+    """What to install: with each of the project's bundles, and at last with none of them."""
+    bundles = sorted(declared.bundles, key=lambda bundle: bundle.purpose)[:_MAX_BUNDLES]
+    ways: list[InstallStrategy] = []
+    for bundle in (*bundles, _NO_BUNDLE):
+        known, guessed = _missing_distributions(declared, bundle, settings, found)
+        ways.append(_strategy(tree, declared, bundle, known))
+        if guessed:
+            ways.append(_strategy(tree, declared, bundle, {**known, **guessed}))
+    return tuple(dict.fromkeys(ways))
+
+
+def _strategy(
+    tree: Path, declared: ProjectDeclaration, bundle: RequirementGroup, lacking: dict[str, str]
+) -> InstallStrategy:
+    files = bundle.files
+    reasons = [bundle.where] if bundle.where else []
+    if not declared.installable and read_project_file(tree, "requirements.txt") is not None:
+        files = tuple(dict.fromkeys(("requirements.txt", *files)))
+        reasons.insert(0, "requirements.txt, since nothing says how the project is installed")
+    return InstallStrategy(
+        project=declared.installable,
+        extras=bundle.extras,
+        files=files,
+        requirements=(*bundle.requirements, *lacking),
+        reasons=(*reasons, *(f"`{name}`: {why}" for name, why in lacking.items())),
+    )
+
+
+def _missing_distributions(
+    declared: ProjectDeclaration,
+    bundle: RequirementGroup,
+    settings: PytestSettings,
+    found: FoundTests,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What the tests use and nothing said so far brings: what is known, and what is a guess."""
+    brought = {
+        distribution_of(text)
+        for text in (*declared.requirements, *bundle.requirements, *bundle.held)
+    }
+    known: dict[str, str] = {}
+    guessed: dict[str, str] = {}
+    for name, why in _used_distributions(settings, found):
+        if distribution_of(name) not in brought:
+            known.setdefault(name, why)
+    for module in sorted(found.imports - _BROUGHT_BY_PYTEST - DISTRIBUTION_OF_MODULE.keys()):
+        if canonicalize_name(module) not in brought:
+            guessed[module] = "a guess by the name of a module that its tests import"
+    return known, guessed
+
+
+def _used_distributions(settings: PytestSettings, found: FoundTests) -> Iterator[tuple[str, str]]:
+    for module in sorted(found.imports & DISTRIBUTION_OF_MODULE.keys()):
+        yield DISTRIBUTION_OF_MODULE[module], f"its tests import `{module}`"
+    for fixture in sorted((found.arguments - found.fixtures) & PLUGINS_BY_FIXTURE.keys()):
+        yield PLUGINS_BY_FIXTURE[fixture], f"its tests use the fixture `{fixture}`"
+    for mark in sorted(found.marks & PLUGINS_BY_MARK.keys()):
+        yield PLUGINS_BY_MARK[mark], f"its tests bear the mark `{mark}`"
+    for setting in sorted(settings.names & PLUGINS_BY_SETTING.keys()):
+        yield PLUGINS_BY_SETTING[setting], f"{settings.where} sets `{setting}`"
+    for plugin in named_requirements(settings.plugins):
+        yield plugin, f"{settings.where} requires it"

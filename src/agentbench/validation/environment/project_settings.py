@@ -1,0 +1,203 @@
+"""Which Python a project is tested with, and what it configures of pytest.
+
+Options that would spoil a judged run are left out.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from types import MappingProxyType
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from agentbench.tasks.problem import parse_pytest_command
+from agentbench.tasks.project.declaration import ProjectDeclaration
+from agentbench.tasks.project.pyproject import parse_toml
+from agentbench.tasks.project.setup_files import parse_ini
+from agentbench.tasks.project.source_files import (
+    TomlTable,
+    ini_lines,
+    read_project_file,
+    strings_in,
+    table_in,
+)
+
+# First releases; https://devguide.python.org/versions/
+_RELEASE_DATES: Mapping[str, date] = MappingProxyType(
+    {
+        "3.7": date(2018, 6, 27),
+        "3.8": date(2019, 10, 14),
+        "3.9": date(2020, 10, 5),
+        "3.10": date(2021, 10, 4),
+        "3.11": date(2022, 10, 24),
+        "3.12": date(2023, 10, 2),
+        "3.13": date(2024, 10, 7),
+        "3.14": date(2025, 10, 7),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonChoice:
+    """A version as "3.11", and why it."""
+
+    version: str
+    why: str
+
+
+def choose_python(tree: Path, declared: ProjectDeclaration, on: date | None) -> PythonChoice | None:
+    """The version that a tree asks for; None: any will do as far as it says."""
+    said = re.match(
+        r"(?:cpython-)?(3\.\d+)", (read_project_file(tree, ".python-version") or "").strip()
+    )
+    if said:
+        return PythonChoice(version=said.group(1), why=".python-version")
+    specifiers = _specifiers(declared.requires_python)
+    classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
+    if classified is not None:
+        return PythonChoice(version=classified, why="the newest that its classifiers name")
+    known = [v for v, released in _RELEASE_DATES.items() if on is None or released <= on]
+    admitted = _newest(v for v in known if _admitted(v, specifiers))
+    if admitted is None or (on is None and admitted == _newest(_RELEASE_DATES)):
+        return None
+    why = "the newest that Requires-Python admits" if on is None else f"the newest on {on}"
+    return PythonChoice(version=admitted, why=why)
+
+
+def _specifiers(texts: Iterable[str]) -> list[SpecifierSet]:
+    found = []
+    for text in texts:
+        try:
+            found.append(SpecifierSet(text))
+        except InvalidSpecifier:
+            continue
+    return found
+
+
+def _admitted(version: str, specifiers: Iterable[SpecifierSet]) -> bool:
+    return all(specifier.contains(f"{version}.99") for specifier in specifiers)
+
+
+def _newest(versions: Iterable[str]) -> str | None:
+    return max(versions, key=lambda version: int(version.partition(".")[2]), default=None)
+
+
+PLAIN_COMMAND = "python -m pytest"
+
+_UNWANTED_OPTIONS = (
+    "--cov",  # would count lines in every run, and fail below a share of them
+    "--no-cov",
+    "--maxfail",
+    "--exitfirst",
+    "--numprocesses",
+    "--dist",
+    "--html",
+    "--self-contained-html",
+    "--junit",
+    "--benchmark",
+    "--reruns",
+    "--black",
+    "--flake8",
+    "--isort",
+    "--pylint",
+    "--mypy",
+    "--ruff",
+    "--pycodestyle",
+    "--pydocstyle",
+    "--color",
+)
+_UNWANTED_SHORT_OPTIONS = ("-n", "-x")
+_TAKES_NEXT = frozenset({"-n", "--numprocesses", "--dist", "--maxfail", "--cov", "--html"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestSettings:
+    """The settings of the file that pytest would take them from."""
+
+    where: str = ""
+    test_paths: tuple[str, ...] = ()
+    added_options: str = ""
+    names: frozenset[str] = frozenset()
+    """All settings that are made; some are known to plugins alone."""
+    plugins: tuple[str, ...] = ()
+    """What `required_plugins` asks for."""
+
+
+def read_pytest_settings(tree: Path) -> PytestSettings:
+    """The first file's settings, in pytest's own order of files."""
+    for name in ("pytest.toml", ".pytest.toml"):
+        if found := table_in(parse_toml(read_project_file(tree, name)), "pytest"):
+            return _of_table(name, found)
+    for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
+        if found := _section(tree, name, section):
+            return _of_ini(name, found)
+    tool = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "tool")
+    if found := table_in(tool, "pytest", "ini_options") or table_in(tool, "pytest"):
+        return _of_table("pyproject.toml", found)
+    for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
+        if found := _section(tree, name, section):
+            return _of_ini(name, found)
+    return PytestSettings()
+
+
+def judged_command(settings: PytestSettings) -> str:
+    """The command for judged runs: the project's options, less what would spoil them."""
+    try:
+        words = shlex.split(settings.added_options)
+    except ValueError:
+        return PLAIN_COMMAND
+    kept = list(_wanted_options(words))
+    if kept == words:
+        return PLAIN_COMMAND
+    command = f"{PLAIN_COMMAND} -o {shlex.quote(f'addopts={shlex.join(kept)}')}"
+    try:
+        parse_pytest_command(command)
+    except ValueError:
+        return PLAIN_COMMAND
+    return command
+
+
+def _wanted_options(words: list[str]) -> Iterator[str]:
+    takes = False
+    for word in words:
+        if takes:
+            takes = False
+            if not word.startswith("-"):
+                continue
+        if word.startswith(_UNWANTED_OPTIONS) or word[:2] in _UNWANTED_SHORT_OPTIONS:
+            takes = word in _TAKES_NEXT
+            continue
+        yield word
+
+
+def _section(tree: Path, name: str, section: str) -> Mapping[str, str]:
+    parser = parse_ini(read_project_file(tree, name))
+    return dict(parser.items(section)) if parser.has_section(section) else {}
+
+
+def _of_table(name: str, found: TomlTable) -> PytestSettings:
+    options = found.get("addopts")
+    return PytestSettings(
+        where=name,
+        test_paths=_split(found.get("testpaths")),
+        added_options=options if isinstance(options, str) else shlex.join(strings_in(options)),
+        names=frozenset(found),
+        plugins=_split(found.get("required_plugins")),
+    )
+
+
+def _of_ini(name: str, found: Mapping[str, str]) -> PytestSettings:
+    return PytestSettings(
+        where=name,
+        test_paths=_split(found.get("testpaths", "")),
+        added_options=" ".join(ini_lines(found.get("addopts", ""))),
+        names=frozenset(found),
+        plugins=_split(found.get("required_plugins", "")),
+    )
+
+
+def _split(value: object) -> tuple[str, ...]:
+    return tuple(value.split()) if isinstance(value, str) else strings_in(value)

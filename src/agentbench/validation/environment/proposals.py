@@ -1,0 +1,138 @@
+"""What a source tree says of how its tests run: proposals, the most specific first.
+
+Read and never run: no file of the tree is imported or executed here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path, PurePosixPath
+
+from agentbench.sandbox.docker.images import REPOSITORY
+from agentbench.tasks.project.setup_files import parse_ini
+from agentbench.tasks.project.source_files import read_project_file
+from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+from agentbench.validation.environment.found_tests import FoundTests, find_tests
+from agentbench.validation.environment.install_strategies import (
+    InstallStrategy,
+    install_strategies,
+    read_declaration,
+    setup_commands,
+    version_variables,
+)
+from agentbench.validation.environment.project_settings import (
+    PLAIN_COMMAND,
+    PytestSettings,
+    PythonChoice,
+    choose_python,
+    judged_command,
+    read_pytest_settings,
+)
+from agentbench.validation.environment.requirement_files import tox_environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """The tables of a task.toml by which a repository's tests may run."""
+
+    environment: EnvironmentTable = field(default_factory=EnvironmentTable)
+    setup: SetupTable = field(default_factory=SetupTable)
+    tests: PytestTable = field(default_factory=PytestTable)
+    reasons: tuple[str, ...] = ()
+    """Where each piece was read, as in "extra `test`: pyproject.toml"."""
+
+
+_MAX_PROPOSALS = 12
+_MAX_DATED = 2
+"""How many ways are tried with the libraries of a day, before those of today are."""
+
+
+def propose(
+    tree: Path, *, on: date | None = None, tests_of: Path | None = None
+) -> tuple[Proposal, ...]:
+    """The ways in which a repository's tests may run; one at least.
+
+    The Python that it names comes before the default one, the libraries of its time before those of
+    today, and what it says of its tests before what they import.
+
+    Args:
+        tree: The repository's files.
+        on: The day of that state, so that its tests meet the libraries of their time.
+        tests_of: Another state of the repository, whose tests are to run there, too.
+    """
+    declared = read_declaration(tree)
+    settings, found = read_pytest_settings(tree), find_tests(tree)
+    if tests_of is not None:
+        found = found.with_(find_tests(tests_of))
+    ways = install_strategies(tree, declared, settings, found)
+    tests, why_tests = _tests(tree, settings, found)
+    env, why_env = _environment(tree)
+    proposals = [
+        Proposal(
+            environment=EnvironmentTable(image=_image(python), env=env),
+            setup=SetupTable(commands=setup_commands(way, on=day)),
+            tests=tests,
+            reasons=(_python_reason(python), *_install_reasons(way, day), *why_tests, *why_env),
+        )
+        for python, day, way in _combinations(choose_python(tree, declared, on), on, ways)
+    ]
+    return tuple(proposals[:_MAX_PROPOSALS])
+
+
+def _combinations(
+    wanted: PythonChoice | None, on: date | None, ways: tuple[InstallStrategy, ...]
+) -> Iterator[tuple[PythonChoice | None, date | None, InstallStrategy]]:
+    for python in dict.fromkeys((wanted, None)):
+        if on is not None:
+            yield from ((python, on, way) for way in ways[:_MAX_DATED])
+        yield from ((python, None, way) for way in ways)
+
+
+def _image(python: PythonChoice | None) -> str | None:
+    return None if python is None else f"{REPOSITORY}:{python.version}"
+
+
+def _python_reason(python: PythonChoice | None) -> str:
+    if python is None:
+        return "the default image"
+    return f"Python {python.version}: {python.why}"
+
+
+def _install_reasons(way: InstallStrategy, day: date | None) -> Iterator[str]:
+    yield "the newest libraries" if day is None else f"libraries as of {day}"
+    if way.project:
+        yield "the project itself, editable"
+    yield from way.reasons
+
+
+def _tests(
+    tree: Path, settings: PytestSettings, found: FoundTests
+) -> tuple[PytestTable, tuple[str, ...]]:
+    command = judged_command(settings)
+    reasons = [] if command == PLAIN_COMMAND else [f"addopts of {settings.where}, less some"]
+    configured = tuple(
+        p for p in map(_path_in_tree, settings.test_paths) if p and (tree / p).exists()
+    )
+    if configured:
+        reasons.append(f"tests in {', '.join(configured)}: testpaths of {settings.where}")
+    elif found.paths:
+        reasons.append(f"tests in {', '.join(found.paths)}: where test files are")
+    else:
+        reasons.append("no test files found")
+    paths = tuple(p for p in configured or found.paths if _path_in_tree(p) is not None)
+    return PytestTable(command=command, paths=paths), tuple(reasons)
+
+
+def _path_in_tree(path: str) -> str | None:
+    """A path as a task may name it; None for those that leave the tree, and for patterns."""
+    plain = PurePosixPath(path)
+    if plain.is_absolute() or ".." in plain.parts or not plain.parts or path.startswith("-"):
+        return None
+    return plain.as_posix() if path.isprintable() else None
+
+
+def _environment(tree: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    told = version_variables(tree)
+    said = tox_environment(parse_ini(read_project_file(tree, "tox.ini")))
+    reasons = [f"{name}: the version in PKG-INFO" for name in told]
+    return {**said, **told}, (*reasons, *(f"{name}: setenv of tox.ini" for name in said))

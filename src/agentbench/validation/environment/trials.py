@@ -1,0 +1,282 @@
+"""Proposals tried in a sandbox, one after the other, until one holds.
+
+What holds for one change is taken for all whose states describe themselves like it.
+"""
+
+from calendar import monthrange
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from pathlib import Path, PurePosixPath
+
+from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.context import limits_of
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.runner import prepare_task
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import InputError, SandboxError, UnavailableError
+from agentbench.pytest_results.command import PytestRequest, reporter_mounts
+from agentbench.pytest_results.execution import execute_tests
+from agentbench.pytest_results.model import PytestResult
+from agentbench.runs.components import resources_of, select_sandbox
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.problem import Problem, TaskId, parse_pytest_command
+from agentbench.tasks.task import RepoSource, Task, TaskEnvironment, TaskSetup
+from agentbench.validation.environment.proposals import Proposal, propose
+
+_MOST_FAILING = 0.2
+"""The share of a project's own tests that may fail; some need a network, or a display."""
+_MAX_CHARACTERS = 300  # characters of what a trial ended in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedProposal:
+    """A proposal that did not hold, and what it ended in."""
+
+    proposal: Proposal
+    ending: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingProposal:
+    """The first proposal that held."""
+
+    proposal: Proposal
+    passed: int
+    """How many tests passed with it."""
+    ran: int
+    """How many there were that were not skipped."""
+    seconds: float = 0.0
+    """How long all tests together took, in a sandbox with a processor of its own."""
+    refused: tuple[FailedProposal, ...] = ()
+    """Those tried before it."""
+
+
+def try_proposals(
+    tree: Path, proposals: Sequence[Proposal], options: RunOptions
+) -> WorkingProposal:
+    """Try proposals on a repository's files until its set-up runs and most of its tests pass.
+
+    What the set-up leaves is kept: a task with these files, environment and set-up finds it.
+
+    Args:
+        tree: The repository's files, at the commit in question.
+        proposals: The most specific one first.
+        options: Which sandbox, where what is prepared is kept, and who is told of each trial.
+
+    Raises:
+        InputError: none holds; what each ended in.
+        UnavailableError: there is no sandbox.
+    """
+    workshop = resources_of(options, select_sandbox(options).provider)
+    refused: list[FailedProposal] = []
+    absent: dict[str | None, str] = {}
+    try:
+        for number, proposal in enumerate(proposals, 1):
+            image = proposal.environment.image
+            if (why := _missing_image(image, workshop, absent)) is not None:
+                refused.append(FailedProposal(proposal=proposal, ending=why))
+                continue
+            options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
+            result, ending = _try_proposal(tree, proposal, workshop)
+            if result is not None and not ending:
+                return _working_proposal(proposal, result, refused)
+            options.say(f"  {ending}")
+            refused.append(FailedProposal(proposal=proposal, ending=ending))
+    finally:
+        workshop.aside.finish()
+    tried = [each for each in refused if each.proposal.environment.image not in absent]
+    faults = [f"{each.ending} (tried: {_shown(each.proposal)})" for each in tried]
+    raise InputError(*faults, *absent.values())
+
+
+def task_for_trial(tree: Path, proposal: Proposal) -> Task:
+    """A repository with a proposal's tables, as a task that asks for nothing."""
+    tests = proposal.tests
+    return Task(
+        problem=Problem(
+            id=TaskId("trial"),
+            title="A trial of the environment",
+            instruction="",
+            test_command=tests.command,
+            test_paths=tests.paths,
+            test_timeout_s=tests.timeout_s,
+            test_env=proposal.environment.env,
+        ),
+        answer_key=AnswerKey(),
+        folder=tree,
+        source=RepoSource(files=tree.resolve()),
+        environment=TaskEnvironment(**proposal.environment.model_dump(exclude={"dockerfile"})),
+        setup=TaskSetup(**proposal.setup.model_dump()),
+        digest="",
+    )
+
+
+def _missing_image(
+    image: str | None, workshop: RunResources, absent: dict[str | None, str]
+) -> str | None:
+    """Why an image cannot be had; asked again only for one that was there."""
+    if image not in absent:
+        try:
+            workshop.provider.resolve_image(image)
+        except UnavailableError as error:
+            absent[image] = _short(str(error))
+    return absent.get(image)
+
+
+def _try_proposal(
+    tree: Path, proposal: Proposal, workshop: RunResources
+) -> tuple[PytestResult | None, str]:
+    """What a trial came to, and why the proposal does not hold; nothing where it does."""
+    try:
+        result = _run_tests(tree, proposal, workshop)
+    except (UnavailableError, SandboxError) as error:
+        return None, _short(str(error))
+    return result, _short(_why_not(result))
+
+
+def _run_tests(tree: Path, proposal: Proposal, workshop: RunResources) -> PytestResult:
+    """Set the proposal up, and run all tests without a network.
+
+    Raises:
+        UnavailableError: set-up failed.
+        SandboxError: the sandbox is lost.
+    """
+    task = task_for_trial(tree, proposal)
+    with owned_folder("agentbench-trial-") as logs:
+        prepared = prepare_task(task, NoopAgent(), workshop, logs)
+    request = PytestRequest(
+        command=parse_pytest_command(proposal.tests.command),
+        targets=proposal.tests.paths,
+        timeout=timedelta(seconds=proposal.tests.timeout_s),
+        env=task.environment.env,
+    )
+    with workshop.provider.open(
+        prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
+    ) as sandbox:
+        return execute_tests(sandbox, request, end_sandbox=True).result
+
+
+def _why_not(result: PytestResult) -> str:
+    """Why a run shows that the environment is not right; empty where it is."""
+    summary = result.summary
+    if not result.complete or result.collection_errors:
+        error = next((f"{e.file}: {e.message}" for e in result.collection_errors), "")
+        said = error or result.detail or result.text_output[-_MAX_CHARACTERS:]
+        return f"pytest ended in {result.outcome}: {said}"
+    ran = _ran(result)
+    if summary.passed == 0:
+        return f"no test passed, of {summary.total}"
+    if ran - summary.passed > _MOST_FAILING * ran:
+        return f"{ran - summary.passed} of {ran} tests do not pass"
+    return ""
+
+
+def _ran(result: PytestResult) -> int:
+    summary = result.summary
+    return summary.total - summary.skipped - summary.xfailed
+
+
+def _working_proposal(
+    proposal: Proposal, result: PytestResult, refused: Sequence[FailedProposal]
+) -> WorkingProposal:
+    passed = result.summary.passed
+    return WorkingProposal(
+        proposal=proposal,
+        passed=passed,
+        ran=_ran(result),
+        seconds=result.summary.duration,
+        refused=tuple(refused),
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return (
+        line
+        if len(line) <= _MAX_CHARACTERS
+        else f"{line[: _MAX_CHARACTERS // 2]} … {line[-_MAX_CHARACTERS // 2 :]}"
+    )
+
+
+def _shown(proposal: Proposal) -> str:
+    return "; ".join(proposal.setup.commands) or "no set-up"
+
+
+_MAX_TRIALS = (
+    3  # of changes, until nothing is thought to hold; one's own tests may need what is not here
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryChange:
+    """A state of a repository, and a later one in which its tests pass if the environment fits."""
+
+    before: Path
+    """A folder with the files of the first state, which say what is needed."""
+    after: Path
+    """A folder with those of the later one."""
+    tests: tuple[PurePosixPath, ...]
+    """The test files that are to pass then."""
+    on: date
+    """The day of the change."""
+
+
+class EnvironmentFinder:
+    """What holds for one change is taken for all whose states describe themselves like it."""
+
+    def __init__(self, options: RunOptions, given: Proposal | None = None) -> None:
+        self._options = options
+        self._given = given
+        self._known: list[_TriedProposals] = []
+
+    def of(self, change: RepositoryChange) -> Proposal:
+        """How the tests of a change run.
+
+        Raises:
+            InputError: no proposal holds; what each ended in.
+            UnavailableError: there is no sandbox to try them in.
+        """
+        if self._given is not None:
+            return self._given
+        proposals = propose(change.before, on=_end_of_month(change.on))
+        known = next((each for each in self._known if each.proposals == proposals), None)
+        if known is None:
+            known = _TriedProposals(proposals=proposals)
+            self._known.append(known)
+        if known.found is None and len(known.failures) < _MAX_TRIALS:
+            self._try(known, change)
+        if known.found is None:
+            raise known.failures[-1]
+        return known.found
+
+    def _try(self, known: "_TriedProposals", change: RepositoryChange) -> None:
+        """Find the first proposal with which a change's own tests run; the others tell no more."""
+        paths = tuple(str(path) for path in change.tests)
+        narrowed = [_with_paths(proposal, paths) for proposal in known.proposals]
+        try:
+            chosen = try_proposals(change.after, narrowed, self._options)
+        except InputError as error:
+            known.failures.append(error)
+            return
+        self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
+        known.found = known.proposals[narrowed.index(chosen.proposal)]
+
+
+@dataclass(slots=True, kw_only=True)
+class _TriedProposals:
+    """What has come of trying some proposals."""
+
+    proposals: tuple[Proposal, ...]
+    found: Proposal | None = None
+    failures: list[InputError] = field(default_factory=list)
+
+
+def _end_of_month(day: date) -> date:
+    """One day for all changes of a month, so that they share what is found out for the first."""
+    return day.replace(day=monthrange(day.year, day.month)[1])
+
+
+def _with_paths(proposal: Proposal, paths: tuple[str, ...]) -> Proposal:
+    return replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))

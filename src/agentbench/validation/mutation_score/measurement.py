@@ -1,0 +1,199 @@
+"""Measures the mutation score of a task's tests: prepare the task once, then run its mutants."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+
+from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.context import StageContext
+from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.runner import prepare_task, resolve_image
+from agentbench.core.background_tasks import BackgroundTasks
+from agentbench.core.files import FileContent
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import AttemptError, InputError, UnavailableError
+from agentbench.integrity.protection import JudgedChange
+from agentbench.runs.capacity import fitting_jobs
+from agentbench.runs.components import select_sandbox
+from agentbench.runs.options import RunOptions
+from agentbench.sandbox.interface import SandboxProvider, Stream
+from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
+from agentbench.tasks.task import Task
+from agentbench.validation.mutation_score.mutant_runner import (
+    MutantRunner,
+    fixed_files,
+    mutant_runner_for,
+    reference_change,
+    why_no_mutants,
+)
+from agentbench.validation.mutation_score.mutants import Mutant, Mutants, mutants_of
+from agentbench.validation.mutation_score.results import MutantResult, MutationScore
+
+MAX_MUTANTS = 60
+"""Mutants of one task, unless told otherwise."""
+
+OnScore = Callable[[Task, MutationScore], None]
+"""Is told of each task as soon as its mutants are judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutationScoreSettings:
+    """How strength is measured."""
+
+    options: RunOptions
+    most: int = MAX_MUTANTS
+    seed: int = 0
+    cancel: Event
+
+
+def measure(
+    tasks: Sequence[Task], settings: MutationScoreSettings, told: OnScore
+) -> list[MutationScore]:
+    """Measure the strength of some tasks' tests, one task after the other.
+
+    Raises:
+        KeyboardInterrupt: `settings.cancel` was set.
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
+    provider = select_sandbox(settings.options).provider
+    measured = []
+    for task in tasks:
+        strength = _measure_task(task, settings, provider)
+        if settings.cancel.is_set():
+            raise KeyboardInterrupt  # where nothing ran that could have been cut off
+        told(task, strength)
+        measured.append(strength)
+    return measured
+
+
+def _measure_task(
+    task: Task, settings: MutationScoreSettings, provider: SandboxProvider
+) -> MutationScore:
+    why_not = why_no_mutants(task)
+    if not why_not:
+        try:
+            with _prepared_context(task, settings, provider) as context:
+                return _score(context, settings)
+        except (AttemptError, InputError, UnavailableError) as error:
+            why_not = str(error)
+    return MutationScore(why_not=why_not, sandbox=provider.name)
+
+
+def _score(context: StageContext, settings: MutationScoreSettings) -> MutationScore:
+    assert context.prepared is not None
+    reference = reference_change(context)
+    mutants = mutants_of(fixed_files(reference, context.prepared))
+    judge = mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
+    if isinstance(judge, str):
+        return MutationScore(why_not=judge, sandbox=context.provider.name)
+    drawn = mutants.drawn(settings.most, seed=settings.seed)
+    jobs = settings.options.jobs or fitting_jobs([context.task])
+    return MutationScore(
+        scope=mutants.scope,
+        made=len(mutants.found),
+        equivalent=mutants.equivalent,
+        seed=settings.seed,
+        sandbox=context.provider.name,
+        mutants=tuple(_run_mutants(drawn, reference, judge, jobs=jobs, cancel=settings.cancel)),
+    )
+
+
+def _why_none(mutants: Mutants) -> str:
+    unread = f": {'; '.join(mutants.unread)}" if mutants.unread else ""
+    return f"the reference solution has nothing to change in Python{unread}"
+
+
+def _run_mutants(
+    mutants: Sequence[Mutant],
+    reference: JudgedChange,
+    judge: MutantRunner,
+    *,
+    jobs: int,
+    cancel: Event,
+) -> list[MutantResult]:
+    def judged(mutant: Mutant) -> MutantResult:
+        came = judge.judge(_with_mutant(reference, mutant))
+        return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
+
+    with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
+        try:
+            return list(pool.map(judged, mutants))
+        except BaseException:
+            cancel.set()  # those that run end at once
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _with_mutant(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
+    """The reference solution's change, with one file of it as a mutant has it."""
+    own = reference.files[mutant.path]
+    executable = own is not None and own.executable
+    changed = FileContent(content=mutant.content, executable=executable)
+    return replace(reference, files={**reference.files, mutant.path: changed})
+
+
+@contextmanager
+def _prepared_context(
+    task: Task, settings: MutationScoreSettings, provider: SandboxProvider
+) -> Iterator[StageContext]:
+    """A task, prepared; where no cache is to be used, in one that is gone afterwards.
+
+    Raises:
+        UnavailableError: a stage before the agent failed.
+    """
+    options = settings.options
+    with owned_folder("agentbench-strength-") as scratch:
+        kept = options.cache_dir if options.use_cache else scratch
+        workshop = _resources(settings, provider, kept)
+        prepared = prepare_task(task, NoopAgent(), workshop, scratch)
+        try:
+            yield _context(task, workshop, prepared)
+        finally:
+            workshop.aside.finish()
+            if not options.use_cache:
+                provider.discard(prepared.snapshot)
+
+
+def _resources(
+    settings: MutationScoreSettings, provider: SandboxProvider, kept: Path
+) -> RunResources:
+    options, cancel = settings.options, settings.cancel
+    timeout = CLONE_TIMEOUT * options.timeout_scale
+    return RunResources(
+        provider=provider,
+        mirrors=Mirrors(options.cache_dir / "mirrors", timeout=timeout, cancel=cancel),
+        cache=PreparationCache(kept / "prepared", provider),
+        cancel=cancel,
+        timeout_scale=options.timeout_scale,
+        aside=BackgroundTasks(),
+    )
+
+
+def _context(task: Task, workshop: RunResources, prepared: PreparedTask) -> StageContext:
+    return StageContext(
+        task=task,
+        agent=NoopAgent(),
+        provider=workshop.provider,
+        mirrors=workshop.mirrors,
+        cancel=workshop.cancel,
+        timeout_scale=workshop.timeout_scale,
+        sink=_ignore_output,
+        save=_ignore_file,
+        keep_snapshot=lambda _context: prepared,
+        aside=workshop.aside,
+        image=resolve_image(task, workshop.provider),
+        prepared=prepared,
+    )
+
+
+def _ignore_output(stream: Stream, chunk: bytes) -> None:
+    del stream, chunk
+
+
+def _ignore_file(name: str, content: bytes) -> None:
+    del name, content

@@ -1,0 +1,199 @@
+"""Runs the hidden tests on a changed reference solution, as on any attempt's change."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from agentbench.attempt.context import StageContext
+from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.stages.agent_changes import judged_change
+from agentbench.attempt.stages.fresh_sandboxes import fresh_sandbox, write_files
+from agentbench.attempt.stages.judged_tests import (
+    expected_tests,
+    hidden_files,
+    judged_evidence,
+    judged_request,
+    judged_timeout,
+)
+from agentbench.attempt.stages.judging import baseline_run
+from agentbench.attempt.stages.verifier import run_verifier
+from agentbench.errors import AttemptError, InputError, UnavailableError
+from agentbench.integrity.extraction import WorkspaceChange
+from agentbench.integrity.protection import JudgedChange
+from agentbench.pytest_results.execution import execute_tests
+from agentbench.scoring.evidence import Ending, Evidence, NodeId, ReportFacts
+from agentbench.scoring.expectation import resolve_expectation, shortfall_of
+from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.task import Task
+from agentbench.validation.mutation_score.mutants import FixedFile
+from agentbench.validation.mutation_score.results import MutantOutcome
+
+_MAX_RUNS = 3  # at a mutant at which the infrastructure fails
+_TIMEOUT_FACTOR = 10  # what the reference solution takes, before a mutant is said not to end
+_TIMEOUT_SLACK = timedelta(seconds=10)  # beside that: an interpreter may take long to start
+_LIMIT_ENDINGS = frozenset(
+    {Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK}
+)  # which the reference kept to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutantRunResult:
+    """What the hidden tests made of one change."""
+
+    outcome: MutantOutcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenTestRun:
+    """A run of what judges, and all the tests of it: the evidence has those alone that decide."""
+
+    evidence: Evidence
+    tests: ReportFacts | None = None  # None: a script judges
+    took: timedelta
+
+
+class MutantRunner:
+    """Judges changes to one task, after the reference solution itself."""
+
+    def __init__(self, context: StageContext, baseline: Evidence, reference: HiddenTestRun) -> None:
+        """Take over what was measured; see `mutant_runner_for`."""
+        self._context = context
+        self._baseline = baseline
+        self._expected = expected_tests(context.task)
+        self._expectation = resolve_expectation(self._expected, baseline)
+        taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.timeout_scale
+        self._limit = min(taken, judged_timeout(context))
+        deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
+        self._stops_early = _node_ids(reference.tests) <= deciding
+
+    def judge(self, change: JudgedChange) -> MutantRunResult:
+        """Judge a change; again where the infrastructure failed.
+
+        Raises:
+            KeyboardInterrupt: it was cancelled.
+        """
+        judged = self._judged(change)
+        for _ in range(_MAX_RUNS - 1):
+            if judged.outcome is not MutantOutcome.NOT_JUDGED:
+                break
+            judged = self._judged(change)
+        return judged
+
+    def _judged(self, change: JudgedChange) -> MutantRunResult:
+        try:
+            ran = run_change(self._context, change, limit=self._limit, stop=self._stops_early)
+        except (AttemptError, UnavailableError) as error:
+            return MutantRunResult(outcome=MutantOutcome.NOT_JUDGED, detail=str(error))
+        return self._of(ran)
+
+    def _of(self, ran: HiddenTestRun) -> MutantRunResult:
+        """What a run says of the change."""
+        lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
+        ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
+        if ending is Ending.LOST:
+            return MutantRunResult(
+                outcome=MutantOutcome.NOT_JUDGED, detail="the sandbox or its engine went away"
+            )
+        if lack is None:
+            return MutantRunResult(outcome=MutantOutcome.SURVIVED)
+        if ending is Ending.TIMED_OUT:
+            seconds = self._limit.total_seconds()
+            return MutantRunResult(
+                outcome=MutantOutcome.TIMED_OUT, detail=f"still running after {seconds:.0f} s"
+            )
+        seen = ending in _LIMIT_ENDINGS or _could_run(ran)
+        outcome = MutantOutcome.KILLED if seen else MutantOutcome.BROKEN
+        return MutantRunResult(outcome=outcome, detail=lack)
+
+
+def mutant_runner_for(context: StageContext, reference: JudgedChange) -> MutantRunner | str:
+    """A judge of changes to a task; or why there is none: the reference solution does not pass.
+
+    Raises:
+        AttemptError: the sandbox could not be made or is lost.
+        UnavailableError: the judge's own image cannot be had.
+    """
+    baseline = baseline_run(context)
+    ran = run_change(context, reference, limit=judged_timeout(context), stop=False)
+    expected = expected_tests(context.task)
+    lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
+    if lack is not None:
+        return f"the reference solution does not pass: {lack}"
+    return MutantRunner(context, baseline, ran)
+
+
+def run_change(
+    context: StageContext, change: JudgedChange, *, limit: timedelta, stop: bool
+) -> HiddenTestRun:
+    """Run what judges a task on a change, in a fresh sandbox.
+
+    Args:
+        context: The task, prepared.
+        change: To its base.
+        limit: The time that it is given.
+        stop: At the first test that fails.
+
+    Raises:
+        SandboxError: the sandbox could not be made or is lost.
+    """
+    if context.task.answer_key.verifier is not None:
+        scale = limit.total_seconds() / context.task.problem.test_timeout_s
+        evidence = run_verifier(replace(context, timeout_scale=scale), change, name="final")
+        return HiddenTestRun(evidence=evidence, took=timedelta(seconds=evidence.own_seconds))
+    request = replace(judged_request(context), timeout=limit, max_failures=1 if stop else None)
+    with fresh_sandbox(context) as sandbox:
+        files = {**change.files, **hidden_files(context)}
+        write_files(sandbox, files, emptied=change.emptied)
+        run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
+    tests = run.facts
+    return HiddenTestRun(
+        evidence=judged_evidence(context, Evidence(command=run.command, report=tests)),
+        tests=tests,
+        took=run.command.duration,
+    )
+
+
+def _node_ids(report: ReportFacts | None) -> frozenset[NodeId]:
+    return frozenset(case.node_id for case in report.cases) if report else frozenset()
+
+
+def _could_run(ran: HiddenTestRun) -> bool:
+    """Whether tests ran, so that it was they who noticed something."""
+    if ran.evidence.rewards is not None:
+        return True
+    return ran.tests is not None and bool(ran.tests.cases) and not ran.tests.collection_errors
+
+
+def why_no_mutants(task: Task) -> str:
+    """Why there is no reference solution whose files could be changed; empty: there is one."""
+    if task.scripted_solution is not None:
+        return "the reference solution is a script, not a patch"
+    if not task.answer_key.solution_patch.strip():
+        return "there is no reference solution"
+    if task.source.workdir is not None:
+        return "the image holds the work: there is no repository that a patch could fit"
+    return ""
+
+
+def reference_change(context: StageContext) -> JudgedChange:
+    """What the reference solution changes, without what is dropped of any attempt's change.
+
+    Raises:
+        InputError: the patch does not fit the base commit.
+    """
+    task = context.task
+    try:
+        mirror = context.mirrors.of(task.source)
+        files = apply_patch_to_commit(task.answer_key.solution_patch, mirror).files
+    except PatchDoesNotApplyError as error:
+        raise InputError(f"{task.folder / 'solution.patch'}: does not apply: {error}") from None
+    return judged_change(context, WorkspaceChange(files=dict(files)))
+
+
+def fixed_files(change: JudgedChange, prepared: PreparedTask) -> tuple[FixedFile, ...]:
+    """The files of Python that a change leaves."""
+    return tuple(
+        FixedFile(path=path, before=prepared.content(path) or b"", after=file.content)
+        for path, file in change.files.items()
+        if file is not None and path.suffix == ".py"
+    )

@@ -1,0 +1,299 @@
+"""The mutants of a reference solution: the fixed files, each with one small wrong change.
+
+Ours and not a tool's: cosmic-ray 8.7 brings SQLAlchemy and aiohttp and has no change that leaves a
+statement or an argument out; mutmut 3.8 brings textual, and what it changes is no public interface.
+"""
+
+import ast
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+from types import CodeType
+
+from agentbench.core import python_syntax
+from agentbench.errors import InputError
+from agentbench.integrity.expectation_changes.source_text import SourceText, parse_source
+from agentbench.validation.mutation_score.results import MutantChange, MutationScope
+from agentbench.validation.mutation_score.rewrites import (
+    Rewrite,
+    changeable_nodes,
+    rewrites_at,
+    undo_parts,
+)
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchedLines:
+    """Lines of a fixed file, counted from 1."""
+
+    changed: frozenset[int]
+    """Those that the fix added, or that stand in the place of others."""
+    beside: frozenset[int] = frozenset()
+    """Those next to where it took lines away."""
+
+
+def touched_lines(before: str, after: str) -> TouchedLines:
+    """What turns one text into another."""
+    old, new = before.splitlines(), after.splitlines()
+    changed: set[int] = set()
+    beside: set[int] = set()
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, _, _, start, end in matcher.get_opcodes():
+        if tag == "delete":
+            beside |= {start, start + 1} & set(range(1, len(new) + 1))
+        elif tag != "equal":
+            changed.update(range(start + 1, end + 1))
+    return TouchedLines(changed=frozenset(changed), beside=frozenset(beside))
+
+
+def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int]:
+    """All lines of the innermost functions that a fix touches."""
+    spans = [_function_lines(node) for node in ast.walk(tree) if isinstance(node, FunctionNode)]
+    inner = (_innermost(spans, line) for line in sorted(touched.changed | touched.beside))
+    return frozenset(_all_lines(span for span in inner if span is not None))
+
+
+def _function_lines(node: FunctionNode) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _innermost(spans: Iterable[range], line: int) -> range | None:
+    return min((span for span in spans if line in span), key=len, default=None)
+
+
+def _all_lines(spans: Iterable[range]) -> Iterator[int]:
+    for span in spans:
+        yield from span
+
+
+FEW_MUTANTS = 20
+"""With fewer mutants of a fix's own lines, the functions around them are changed as well."""
+_LINES_SHOWN = 6
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedFile:
+    """A file of Python as it was, and as the reference solution leaves it."""
+
+    path: PurePosixPath
+    before: bytes
+    after: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One file of the fixed tree with a small wrong change."""
+
+    path: PurePosixPath
+    content: bytes
+    change: MutantChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutants:
+    """All mutants of a fix."""
+
+    scope: MutationScope
+    found: tuple[Mutant, ...]
+    equivalent: int = 0
+    """How many were left out since they compile to the same."""
+    unread: tuple[str, ...] = ()
+    """The files that are no Python that this interpreter can compile, each with the reason."""
+
+    def drawn(self, most: int, *, seed: int) -> tuple[Mutant, ...]:
+        """At most so many of them, in their order."""
+        if len(self.found) <= most:
+            return self.found
+        chosen = random.Random(seed).sample(range(len(self.found)), most)
+        return tuple(self.found[at] for at in sorted(chosen))
+
+
+def mutants_of(files: Sequence[FixedFile]) -> Mutants:
+    """All mutants of a fix's own lines, or of the functions that it touches where those are few."""
+    read: list[_ParsedFile] = []
+    unread: list[str] = []
+    for file in files:
+        try:
+            read.append(_ParsedFile.of(file))
+        except InputError as error:
+            unread.append(str(error))
+    made = _make_mutants({one: _rewrites_within(one.source, one.touched.changed) for one in read})
+    scope = MutationScope.LINES
+    if len(made.found) < FEW_MUTANTS:
+        scope = MutationScope.FUNCTIONS
+        made = _make_mutants({one: _rewrites_within(one.source, one.wider) for one in read})
+    halves = _make_mutants(_partial_fixes(read))
+    return Mutants(
+        scope=scope,
+        found=(*halves.found, *made.found),
+        equivalent=halves.equivalent + made.equivalent,
+        unread=tuple(unread),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _ParsedFile:
+    file: FixedFile
+    before: str
+    source: SourceText
+    touched: TouchedLines
+
+    @classmethod
+    def of(cls, file: FixedFile) -> "_ParsedFile":
+        """Read a fixed file.
+
+        Raises:
+            InputError: it is no Python that this interpreter can compile.
+        """
+        try:
+            text = file.after.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file.path}: expected UTF-8, found {error.reason}") from None
+        before = file.before.decode("utf-8", "replace")
+        source = parse_source(text, file.path.as_posix())
+        before = before.removeprefix(_BYTE_ORDER_MARK)
+        touched = touched_lines(before, source.text)
+        return cls(file=file, before=before, source=source, touched=touched)
+
+    @property
+    def wider(self) -> frozenset[int]:
+        return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MutantsOfRewrites:
+    found: tuple[Mutant, ...]
+    equivalent: int
+
+
+def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> _MutantsOfRewrites:
+    found: list[Mutant] = []
+    equivalent = 0
+    for read, wanted in rewrites.items():
+        original = comparable_code(read.source.text)
+        for rewrite, text in _rewritten_texts(read.source, wanted):
+            code = _compiled(text)
+            if code is None:
+                continue
+            if is_same_code(original, code):
+                equivalent += 1
+            else:
+                found.append(_mutant(read, rewrite, text))
+    return _MutantsOfRewrites(found=tuple(found), equivalent=equivalent)
+
+
+def _compiled(text: str) -> CodeType | None:
+    try:
+        return comparable_code(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _partial_fixes(read: Iterable[_ParsedFile]) -> Mapping[_ParsedFile, tuple[Rewrite, ...]]:
+    """Each part of the fix undone; one that has a single part would be no fix at all."""
+    parts = {one: tuple(undo_parts(one.before, one.source)) for one in read if one.before}
+    return parts if sum(map(len, parts.values())) > 1 else {}
+
+
+def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewrite]:
+    for node in changeable_nodes(source.tree):
+        for rewrite in rewrites_at(node, source):
+            if source.line_of(rewrite.span.start) in lines:
+                yield rewrite
+
+
+def _rewritten_texts(
+    source: SourceText, rewrites: Iterable[Rewrite]
+) -> Iterator[tuple[Rewrite, str]]:
+    """The whole text with each rewrite made; each text once."""
+    seen = {source.text}
+    for rewrite in rewrites:
+        before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
+        text = f"{before}{rewrite.text}{after}"
+        if text not in seen:
+            seen.add(text)
+            yield rewrite, text
+
+
+def _mutant(read: _ParsedFile, rewrite: Rewrite, text: str) -> Mutant:
+    mark = _BYTE_ORDER_MARK if read.file.after.startswith(_BYTE_ORDER_MARK.encode()) else ""
+    return Mutant(
+        path=read.file.path,
+        content=f"{mark}{text}".encode(),
+        change=_change(read.source, rewrite, text),
+    )
+
+
+def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
+    start = source.line_of(rewrite.span.start)
+    end = source.line_of(max(rewrite.span.start, rewrite.span.end - 1))
+    first = source.line_start(start)
+    stop = source.line_start(end) + len(source.line(end))
+    grown = len(text) - len(source.text)
+    return MutantChange(
+        path=source.path,
+        line=start,
+        what=rewrite.what,
+        removed=_shown_lines(source.text[first:stop]),
+        added=_shown_lines(text[first : stop + grown]),
+    )
+
+
+def _shown_lines(text: str) -> str:
+    lines = text.splitlines()
+    kept = [line.strip() for line in lines[:_LINES_SHOWN]]
+    return "\n".join([*kept, "…"] if len(lines) > _LINES_SHOWN else kept)
+
+
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def comparable_code(source: str) -> CodeType:
+    """What a source compiles to, without its docstrings.
+
+    Raises:
+        SyntaxError: It is no Python that this interpreter can compile.
+        ValueError: It has a null byte, or cannot be encoded.
+        RecursionError: It is nested too deep.
+        MemoryError: It is nested too deep for the parser.
+    """
+    tree = python_syntax.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
+    return python_syntax.code_of(tree)
+
+
+def is_same_code(left: CodeType, right: CodeType) -> bool:
+    """Whether two pieces of byte-code do the same; on which lines they stand does not matter."""
+    return _code_shape(left) == _code_shape(right) and _are_same(left.co_consts, right.co_consts)
+
+
+def _code_shape(code: CodeType) -> tuple[object, ...]:
+    return (
+        code.co_code,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_flags,
+        (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount),
+        getattr(code, "co_exceptiontable", b""),
+    )
+
+
+def _are_same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
+    return len(left) == len(right) and all(map(_is_same_constant, left, right))
+
+
+def _is_same_constant(left: object, right: object) -> bool:
+    if isinstance(left, CodeType) and isinstance(right, CodeType):
+        return is_same_code(left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return _are_same(left, right)
+    return type(left) is type(right) and repr(left) == repr(right)  # 0.0 is not -0.0

@@ -1,0 +1,270 @@
+"""The small wrong changes that can be made at a syntax tree's nodes, and parts undone.
+
+They are the field's usual ones: conditions, boundaries, arithmetic, constants, results, and
+statements, arguments and handlers that are left out.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
+
+_LOGGERS = frozenset({"log", "logger", "logging", "warnings"})
+_NOT_BEHAVIOUR = frozenset(
+    {"annotation", "returns", "decorator_list", "type_params", "msg", "cause", "type_comment"}
+)
+
+
+def changeable_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes to change, in the order of the source.
+
+    Left out are annotations, decorators, docstrings, what is logged, what an error says, and what
+    is within an f-string (its nodes' places are only right from Python 3.12 on).
+    """
+    yield tree
+    for name, value in ast.iter_fields(tree):
+        if name in _NOT_BEHAVIOUR or (isinstance(tree, ast.Raise) and name == "exc"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not _is_without_behaviour(child):
+                yield from changeable_nodes(child)
+
+
+def _is_without_behaviour(node: ast.AST) -> bool:
+    match node:
+        case ast.JoinedStr() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            return name.lower().lstrip("_") in _LOGGERS
+        case _:
+            return False
+
+
+_COMPARISONS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
+    ast.Lt: ("<", ("<=", ">=")),
+    ast.LtE: ("<=", ("<", ">")),
+    ast.Gt: (">", (">=", "<=")),
+    ast.GtE: (">=", (">", "<")),
+    ast.Eq: ("==", ("!=",)),
+    ast.NotEq: ("!=", ("==",)),
+    ast.Is: ("is", ("is not",)),
+    ast.IsNot: ("is not", ("is",)),
+    ast.In: ("in", ("not in",)),
+    ast.NotIn: ("not in", ("in",)),
+}
+_ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "/"),
+    ast.Mod: ("%", "//"),
+    ast.Pow: ("**", "*"),
+    ast.LShift: ("<<", ">>"),
+    ast.RShift: (">>", "<<"),
+    ast.BitAnd: ("&", "|"),
+    ast.BitOr: ("|", "&"),
+    ast.BitXor: ("^", "&"),
+}
+_FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_METHODS = {
+    "startswith": "endswith",
+    "endswith": "startswith",
+    "find": "rfind",
+    "rfind": "find",
+    "partition": "rpartition",
+    "rpartition": "partition",
+    "lstrip": "rstrip",
+    "rstrip": "lstrip",
+}
+_COMMENT = re.compile(r"#[^\n]*")
+_OMITTED = (ast.Delete, ast.Raise)
+_STORED = (ast.Attribute, ast.Subscript)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """New text in the place of a piece of a source."""
+
+    span: SourceSpan
+    text: str
+    what: str
+
+
+def rewrites_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
+    """All changes that can be made at one node, not at those below it."""
+    match node:
+        case ast.Compare():
+            yield from _comparisons(node, source)
+        case ast.BoolOp():
+            yield from _connectives(node, source)
+        case ast.BinOp() | ast.AugAssign():
+            yield from _arithmetic(node, source)
+        case ast.UnaryOp():
+            yield from _signs(node, source)
+        case ast.Constant():
+            yield from _constants(node, source)
+        case ast.Call():
+            yield from _calls(node, source)
+        case _:
+            yield from _statements(node, source)
+
+
+def _statements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
+    match node:
+        case ast.If() | ast.While() | ast.IfExp():
+            yield from _conditions(node.test, source)
+        case ast.comprehension():
+            for condition in node.ifs:
+                yield from _conditions(condition, source)
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
+            yield _in_place(source, value, "None", "returns None")
+        case ast.ExceptHandler(type=ast.expr() as caught):
+            yield _in_place(source, caught, "()", "handler that handles nothing")
+        case ast.Break() | ast.Continue():
+            new = "continue" if isinstance(node, ast.Break) else "break"
+            yield _in_place(source, node, new, f"{source.segment(node)} to {new}")
+        case ast.stmt() if _may_be_left_out(node):
+            yield _in_place(source, node, "pass", "statement left out")
+
+
+def _may_be_left_out(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call | ast.Await | ast.Yield | ast.YieldFrom)
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, _STORED) for target in node.targets)
+    bare_return = isinstance(node, ast.Return) and node.value is None
+    return bare_return or isinstance(node, _OMITTED)
+
+
+def _conditions(test: ast.expr, source: SourceText) -> Iterator[Rewrite]:
+    """A condition's opposite, where no other change gives it."""
+    if isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.NamedExpr):
+        yield _in_place(source, test, f"(not ({source.segment(test)}))", "condition negated")
+
+
+def _comparisons(node: ast.Compare, source: SourceText) -> Iterator[Rewrite]:
+    operands = [node.left, *node.comparators]
+    for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
+        old, others = _COMPARISONS[type(op)]
+        span = _operator(source, left, right, old)
+        for new in others if span is not None else ():
+            assert span is not None
+            yield Rewrite(span=span, text=new, what=f"{old} to {new}")
+
+
+def _connectives(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:
+    old, new, neutral = ("and", "or", "True") if isinstance(node.op, ast.And) else _OR
+    for left, right in zip(node.values, node.values[1:], strict=False):
+        span = _operator(source, left, right, old)
+        if span is not None:
+            yield Rewrite(span=span, text=new, what=f"{old} to {new}")
+    for value in node.values:
+        yield _in_place(source, value, neutral, f"operand of {old} left out")
+
+
+_OR = ("or", "and", "False")
+
+
+def _arithmetic(node: ast.BinOp | ast.AugAssign, source: SourceText) -> Iterator[Rewrite]:
+    if isinstance(node, ast.AugAssign):
+        yield _in_place(source, node, "pass", "statement left out")
+    left = node.left if isinstance(node, ast.BinOp) else node.target
+    right = node.right if isinstance(node, ast.BinOp) else node.value
+    if type(node.op) not in _ARITHMETIC or _is_text(left) or _is_text(right):
+        return
+    old, new = _ARITHMETIC[type(node.op)]
+    span = _operator(source, left, right, old)
+    if span is not None:
+        yield Rewrite(span=span, text=new, what=f"{old} to {new}")
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether it is text as it stands: there is no subtraction of texts."""
+    if isinstance(node, ast.BinOp):
+        return _is_text(node.left) or _is_text(node.right)
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    )
+
+
+def _signs(node: ast.UnaryOp, source: SourceText) -> Iterator[Rewrite]:
+    if isinstance(node.op, ast.Not) or not isinstance(node.operand, ast.Constant):
+        what = "not left out" if isinstance(node.op, ast.Not) else "sign left out"
+        yield _in_place(source, node, f"({source.segment(node.operand)})", what)
+
+
+def _constants(node: ast.Constant, source: SourceText) -> Iterator[Rewrite]:
+    value = node.value
+    if isinstance(value, bool):
+        yield _in_place(source, node, repr(not value), f"{value} to {not value}")
+    elif isinstance(value, int | float):
+        yield _in_place(source, node, repr(value + 1), f"{value} to {value + 1}")
+    elif isinstance(value, str | bytes):
+        new = type(value)() if value else "XX" if isinstance(value, str) else b"XX"
+        yield _in_place(source, node, repr(new), "text emptied" if value else "text made up")
+
+
+def _calls(node: ast.Call, source: SourceText) -> Iterator[Rewrite]:
+    match node.func:
+        case ast.Name(id=name) if name in _FUNCTIONS:
+            new = _FUNCTIONS[name]
+            yield _in_place(source, node.func, new, f"{name} to {new}")
+        case ast.Attribute(attr=name) if name in _METHODS:
+            end, new = source.span(node.func).end, _METHODS[name]
+            span = SourceSpan(end - len(name), end)
+            yield Rewrite(span=span, text=new, what=f"{name} to {new}")
+    for keyword in node.keywords:
+        if keyword.arg is not None:
+            yield _without(keyword, source)
+
+
+def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
+    """A call without one of its named arguments; a comma after it goes with it."""
+    end = source.span(keyword.value).end
+    start = source.text.rfind(f"{keyword.arg}", 0, source.span(keyword.value).start)
+    comma = re.compile(r"[\s)]*?,[ \t]*").match(source.text, end)
+    stop = comma.end() if comma is not None and ")" not in comma.group() else end
+    return Rewrite(span=SourceSpan(start, stop), text="", what=f"argument {keyword.arg} left out")
+
+
+def _operator(source: SourceText, left: ast.expr, right: ast.expr, op: str) -> SourceSpan | None:
+    """Where an operator stands between its operands, which may be in brackets."""
+    start, end = source.span(left).end, source.span(right).start
+    gap = _COMMENT.sub(lambda found: " " * len(found.group()), source.text[start:end])
+    pattern = r"\s+".join(re.escape(word) for word in op.split())
+    found = re.search(pattern, gap)
+    return None if found is None else SourceSpan(start + found.start(), start + found.end())
+
+
+def _in_place(source: SourceText, node: ast.expr | ast.stmt, text: str, what: str) -> Rewrite:
+    return Rewrite(span=source.span(node), text=text, what=what)
+
+
+_PART_UNDONE = "a part of the fix undone"
+_IMPORT = re.compile(r"\s*(import|from)\s|\s*$")
+
+
+def undo_parts(before: str, source: SourceText) -> Iterator[Rewrite]:
+    """For each part that a fix changed of a file: the fixed file, with that part as it was.
+
+    Imports alone are no part: one that is missing breaks everything, one too many nothing.
+    """
+    old, new = before.splitlines(keepends=True), source.text.splitlines(keepends=True)
+    starts = [0]
+    for line in new:
+        starts.append(starts[-1] + len(line))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, first, last, start, end in matcher.get_opcodes():
+        if tag != "equal" and not _only_imports([*old[first:last], *new[start:end]]):
+            span = SourceSpan(starts[start], starts[end])
+            yield Rewrite(span=span, text="".join(old[first:last]), what=_PART_UNDONE)
+
+
+def _only_imports(lines: Sequence[str]) -> bool:
+    return all(_IMPORT.match(line) for line in lines)

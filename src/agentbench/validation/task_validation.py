@@ -1,0 +1,285 @@
+"""Task validation: tasks are proven by running, or named with the reason why they are invalid.
+
+A task is valid when its reference solution resolves it and doing nothing does not, as often as each
+is tried; when it fails without a fix for the right reason; and when none of the tests that decide
+is flaky. Flaky ones can be quarantined; the task is then proven again without them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from agentbench.audit.audit import audit_task
+from agentbench.audit.task_facts import read_task_facts
+from agentbench.errors import InputError
+from agentbench.runs.options import RunOptions
+from agentbench.scoring.evidence import Finding, NodeId, Severity
+from agentbench.tasks.loading import TASK_FILE, load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.problem import TaskId
+from agentbench.tasks.swebench import ORIGIN_FILE as ORIGIN
+from agentbench.tasks.task import Task
+from agentbench.tasks.writing import write_test_lists
+from agentbench.validation.proof_file import StoredProof, read_proof, stored_proof_of, write_proof
+from agentbench.validation.task_proof import TaskProof
+from agentbench.validation.validation_runs import (
+    FollowRun,
+    TaskProofRun,
+    find_deciding_tests,
+    run_proofs,
+)
+
+_BATCH = 24  # tasks whose proofs are kept together: what an interruption costs
+_QUARANTINE_ROUNDS = (
+    3  # of quarantining; a task that is flaky in new places after these is not good
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationSettings:
+    """How tasks are proven; `options.attempts` is how often each agent tries each."""
+
+    options: RunOptions
+    write_ids: bool = False
+    """Find fail_to_pass and pass_to_pass by running, and write them into task.toml."""
+    record: bool = False
+    """Quarantine flaky tests in task.toml, and keep what was found out in proof.json."""
+    resume: bool = False
+    """Leave alone what proof.json shows to be proven as it is, at least as often as asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationResult:
+    """What the gate says of one task's folder."""
+
+    folder: Path
+    task_id: TaskId
+    reasons: tuple[str, ...]
+    """Why it is not good; none: it is."""
+    proof: TaskProof | None = None
+    """What running it showed; None: its files are wrong, or it was proven earlier."""
+    leaks: tuple[Finding, ...] = ()
+    kept: StoredProof | None = None
+    """What proof.json holds of it, where that is written or was taken over."""
+    earlier: bool = False
+    """Whether an earlier proof was taken over."""
+    undecided: bool = False
+    """Whether an attempt was lost to the infrastructure, so that it is not known."""
+
+    @property
+    def good(self) -> bool:
+        """Whether the task may be used."""
+        return not self.reasons
+
+
+def validate_folders(
+    folders: Sequence[Path], settings: ValidationSettings, follow: FollowRun
+) -> list[ValidationResult]:
+    """Prove the tasks in some folders; in the order of the folders, each with its reasons.
+
+    A task that cannot be loaded, that its reference solution does not resolve, that doing nothing
+    resolves, or that is flaky, is not good; it touches none of the others.
+
+    Raises:
+        UnavailableError: there is no sandbox to prove them in.
+        UsageError: an option is wrong.
+        OSError: settings.record, and a task's folder cannot be written.
+    """
+    gate = _Validator(settings, follow)
+    found: dict[Path, ValidationResult] = {}
+    for batch in _batches(folders, _BATCH if settings.record else len(folders)):
+        found |= gate.prove(batch)
+    return [found[folder] for folder in folders]
+
+
+class _Validator:
+    def __init__(self, settings: ValidationSettings, follow: FollowRun) -> None:
+        self._settings = settings
+        self._options = settings.options
+        self._follow = follow
+        self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
+
+    def prove(self, folders: Sequence[Path]) -> dict[Path, ValidationResult]:
+        """Prove one batch."""
+        found: dict[Path, ValidationResult] = {}
+        tasks = self._load(folders, found)
+        if self._settings.resume:
+            found |= self._earlier(tasks)
+        if self._settings.write_ids:
+            self._write_ids(tasks, found)
+            tasks = self._load(folders, found)
+        left = {folder: task for folder, task in tasks.items() if folder not in found}
+        return found | self._proven(left)
+
+    def _load(
+        self, folders: Sequence[Path], found: dict[Path, ValidationResult]
+    ) -> dict[Path, Task]:
+        tasks = {}
+        for folder in folders:
+            if folder in found:
+                continue
+            try:
+                tasks[folder] = load_task(folder, mirrors=self._mirrors)
+            except InputError as error:
+                found[folder] = _invalid(folder, TaskId(folder.name), error.faults)
+        return tasks
+
+    def _earlier(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
+        found = {}
+        for folder, task in tasks.items():
+            kept = read_proof(folder)
+            if kept is not None and self._still_holds(kept, task):
+                found[folder] = ValidationResult(
+                    folder=folder,
+                    task_id=task.id,
+                    reasons=kept.reasons,
+                    leaks=kept.leaks,
+                    kept=kept,
+                    earlier=True,
+                )
+        return found
+
+    def _still_holds(self, kept: StoredProof, task: Task) -> bool:
+        asked = self._options.sandbox
+        same = asked in {"auto", kept.sandbox} if isinstance(asked, str) else False
+        return kept.task_digest == task.digest and kept.repeat >= self._options.attempts and same
+
+    def _write_ids(self, tasks: dict[Path, Task], found: dict[Path, ValidationResult]) -> None:
+        left = {
+            folder: task
+            for folder, task in tasks.items()
+            if folder not in found and task.answer_key.verifier is None  # a script has no ids
+        }
+        for folder, fault in find_deciding_tests(left, self._options, self._follow).items():
+            found[folder] = _invalid(folder, left[folder].id, (fault,))
+
+    def _proven(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
+        shown = run_proofs(tasks, self._options, self._follow)
+        if self._settings.record:
+            shown, tasks = self._quarantined(shown, tasks)
+        return {folder: self._said(folder, task, shown[folder]) for folder, task in tasks.items()}
+
+    def _quarantined(
+        self, shown: dict[Path, TaskProofRun], tasks: dict[Path, Task]
+    ) -> tuple[dict[Path, TaskProofRun], dict[Path, Task]]:
+        """Set flaky tests apart and prove those tasks again."""
+        shown, tasks = dict(shown), dict(tasks)
+        for _ in range(_QUARANTINE_ROUNDS):
+            flaky = [folder for folder in tasks if shown[folder].proof.flaky]
+            changed = [
+                folder
+                for folder in flaky
+                if quarantine_flaky_tests(folder, tasks[folder], shown[folder].proof.flake_rates)
+                is None
+            ]
+            if not changed:
+                break
+            again = {folder: load_task(folder, mirrors=self._mirrors) for folder in changed}
+            tasks |= again
+            shown |= run_proofs(again, self._options, self._follow)
+        return shown, tasks
+
+    def _said(self, folder: Path, task: Task, shown: TaskProofRun) -> ValidationResult:
+        leaks = find_leaks(task, self._mirrors)
+        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.proof.flake_rates.items())
+        reasons = (
+            *shown.proof.faults,
+            *flaky,
+            *_lack_of_regression_tests(folder, task, shown.proof),
+        )
+        kept = None
+        if self._settings.record and not shown.undecided:
+            kept = stored_proof_of(task, shown, reasons, leaks, self._options.attempts)
+            write_proof(folder, kept)
+        return ValidationResult(
+            folder=folder,
+            task_id=task.id,
+            reasons=reasons,
+            proof=shown.proof,
+            leaks=leaks,
+            kept=kept,
+            undecided=shown.undecided,
+        )
+
+
+def _lack_of_regression_tests(folder: Path, task: Task, proof: TaskProof) -> Iterator[str]:
+    """Without regression tests, an agent that breaks everything else is resolved.
+
+    SWE-bench publishes some instances without any, and judges them so.
+    """
+    by_script = task.answer_key.verifier is not None
+    if not (proof.faults or proof.regression_tests or by_script or (folder / ORIGIN).is_file()):
+        yield (
+            "no regression tests: no test passes both before and after the fix; "
+            "list some in tests.pass_to_pass, or find them with --write-ids"
+        )
+
+
+def _invalid(folder: Path, task_id: TaskId, faults: Sequence[str]) -> ValidationResult:
+    return ValidationResult(folder=folder, task_id=task_id, reasons=tuple(faults))
+
+
+def _batches(folders: Sequence[Path], size: int) -> Iterator[list[Path]]:
+    rest = iter(folders)
+    while batch := list(islice(rest, max(size, 1))):
+        yield batch
+
+
+_PROVEN_BY_RUNNING = "weak-control"  # how well tests are controlled is seen by running them
+
+
+def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
+    """All that weighs, but for what a proof knows better."""
+    found = audit_task(read_task_facts(task, mirrors)).findings
+    return tuple(
+        each
+        for each in found
+        if each.rule != _PROVEN_BY_RUNNING and each.severity is not Severity.INFO
+    )
+
+
+def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, float]) -> str | None:
+    """Quarantine a task's flaky tests in its task.toml; says why where that cannot be done.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    key = task.answer_key
+    if not key.fail_to_pass:
+        return "no test is listed, so none can be quarantined: --write-ids lists them"
+    fixed = [node_id for node_id in key.fail_to_pass if node_id not in rates]
+    if not fixed:
+        return "every test to fix is flaky"
+    kept = key.pass_to_pass
+    left = None if kept == "baseline" else [node_id for node_id in kept if node_id not in rates]
+    write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=left, quarantined=rates)
+    return None
+
+
+_MAX_KINDS = 6  # that a summary names; the rest is counted together
+
+
+def result_lines(one: ValidationResult) -> Iterator[str]:
+    """All that there is to say of one task, a line each: reasons, leaks, weak controls."""
+    yield from one.reasons
+    for leak in one.leaks:
+        yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
+    shown = one.proof or one.kept
+    for weak in shown.weakly_controlled if shown else ():
+        yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
+
+
+def invalid_reasons_text(proven: Sequence[ValidationResult]) -> str:
+    """The first reasons of the tasks that are not good, by their kind, the most frequent first."""
+    kinds = Counter(_reason_kind(one.reasons[0]) for one in proven if not one.good)
+    said = [f"{count} x {kind}" for kind, count in kinds.most_common(_MAX_KINDS)]
+    more = len(kinds) - len(said)
+    return "; ".join([*said, *([f"{more} other reasons"] if more > 0 else [])])
+
+
+def _reason_kind(reason: str) -> str:
+    """A reason without what is its task's alone: names, numbers of runs, what pytest said."""
+    head = reason.partition(": ")[0]
+    return head.partition(" (")[0].rpartition("/task.toml")[2].strip() or "its files are wrong"

@@ -1,0 +1,169 @@
+"""Who may see the pages, and what every answer forbids a browser.
+
+It is middleware around the whole application. Pages show what agents wrote, so a browser gets them
+with all that could run or leave switched off. Requests that a foreign page makes by a name of its
+own (DNS rebinding) are known by their Host.
+"""
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agentbench.view.rendering import render_page
+
+PAGE_CSP: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+FILE_CSP: Final = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox"
+"""Of files that agents had a hand in."""
+
+TOKEN_PARAMETER: Final = "token"
+_METHODS = ("GET", "HEAD")
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_HEADERS = {
+    "Content-Security-Policy": PAGE_CSP,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessPolicy:
+    """Whom the door lets in."""
+
+    host: str  # that is listened on
+    port: int
+    token: str | None = None  # None: nobody needs one
+
+    @property
+    def cookie(self) -> str:
+        """Its name; ports of one host share their cookies."""
+        return f"agentbench_view_{self.port}"
+
+    def knows(self, host: str) -> bool:
+        """Whether a request may have come by this name.
+
+        A server on all addresses has any of this machine's; a number cannot be rebound.
+        """
+        name = _host_name(host)
+        if name in _LOOPBACK or name == self.host.lower():
+            return True
+        if not _is_unspecified(self.host):
+            return False
+        return _is_address(name) or name == socket.gethostname().lower()
+
+    def accepts(self, token: str) -> bool:
+        """Whether it is the token; compared in constant time."""
+        assert self.token is not None
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine reaches a server there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class AuthGuard:
+    """Around an application: methods, Host, token, and the headers of every answer."""
+
+    def __init__(self, inside: ASGIApp, guard: AccessPolicy) -> None:
+        self._inside = inside
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or have it answered inside."""
+        if scope["type"] != "http":
+            return  # nothing else is spoken here
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (refusal or self._inside)(scope, receive, with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        if not self._guard.knows(Headers(scope=scope).get("host", "")):
+            said = "This server does not answer to that name: see `agentbench view --help`, --host."
+            return PlainTextResponse(f"{said}\n", 421)
+        if scope["method"] not in _METHODS:
+            said = "Nothing can be changed here.\n"
+            return PlainTextResponse(said, 405, {"Allow": ", ".join(_METHODS)})
+        return self._without_token(scope) if self._guard.token is not None else None
+
+    def _without_token(self, scope: Scope) -> Response | None:
+        """What whoever has no token gets, and who brings it for the first time."""
+        asked = HTTPConnection(scope)
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in pairs if name == TOKEN_PARAMETER]
+        if given and self._guard.accepts(given[0]):
+            return self._let_in(scope, given[0], pairs)
+        kind, _, bearer = asked.headers.get("authorization", "").partition(" ")
+        kept = asked.cookies.get(self._guard.cookie, "")
+        brought = bearer if kind.lower() == "bearer" else kept
+        if not given and brought and self._guard.accepts(brought):
+            return None
+        return HTMLResponse(
+            render_page(
+                "token.html", wrong=bool(given), again=_without_token_parameter(scope, pairs)
+            ),
+            401,
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+    def _let_in(self, scope: Scope, token: str, pairs: Iterable[tuple[str, str]]) -> Response:
+        """To the same address without the token, which neither history nor a link then holds."""
+        answer = RedirectResponse(_without_token_parameter(scope, pairs), 303)
+        answer.set_cookie(self._guard.cookie, token, httponly=True, samesite="strict", path="/")
+        return answer
+
+
+def _without_token_parameter(scope: Scope, pairs: Iterable[tuple[str, str]]) -> str:
+    left = urlencode([pair for pair in pairs if pair[0] != TOKEN_PARAMETER])
+    # One slash: two would name another host.
+    path = f"/{quote(scope['path'].lstrip('/'))}"
+    return f"{path}?{left}" if left else path
+
+
+def _host_name(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower() if "@" not in host else ""
+    except ValueError:
+        return ""
+
+
+def _is_unspecified(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""The attempts of a run that have begun and left no record yet."""
+
+import os
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from agentbench.attempt.logs import AttemptEvent, EventKind, read_events
+from agentbench.scoring.taxonomy import StageName
+
+_RETRY = ".retry-"
+_SETTLED_S = 2.0  # so long after a change of a folder its time is sure to tell the next one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningAttempt:
+    """One attempt that goes on."""
+
+    task: str
+    name: str  # of its folder: 1, or 1.retry-2
+    stage: StageName | None  # None: it waits, or is between two
+    began: datetime
+    stage_began: datetime
+    done: tuple[AttemptEvent, ...]  # its stages so far
+
+    @property
+    def place(self) -> str:
+        """Below attempts/."""
+        return f"{self.task}/{self.name}"
+
+
+class RunningAttempts:
+    """Looks for the attempts of one run that go on; of what it saw it looks at changes alone."""
+
+    def __init__(self, run: Path) -> None:
+        self._attempts = run / "attempts"
+        self._changed_at: dict[str, int] = {}  # each task's folder, when it was last looked at
+        self._open: set[str] = set()
+
+    def look(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
+        """Those without a record, the oldest first.
+
+        Args:
+            recorded: The places that have a record.
+            since: When the run's process began: what is older was cut off with an earlier one.
+        """
+        with suppress(OSError), os.scandir(self._attempts) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    self._look_into(entry)
+        self._open = {place for place in self._open if place not in recorded}
+        found = (read_running_attempt(self._attempts, place) for place in _last_retries(self._open))
+        going = [one for one in found if one is not None and one.began >= since]
+        return sorted(going, key=lambda one: (one.began, one.place))
+
+    def _look_into(self, task: "os.DirEntry[str]") -> None:
+        changed_at = task.stat(follow_symlinks=False).st_mtime_ns
+        if self._changed_at.get(task.name) == changed_at:
+            return
+        if time.time() - changed_at / 1e9 > _SETTLED_S:
+            self._changed_at[task.name] = changed_at
+        with suppress(OSError), os.scandir(task.path) as entries:
+            self._open |= {f"{task.name}/{entry.name}" for entry in entries}
+
+
+def read_running_attempt(attempts: Path, place: str) -> RunningAttempt | None:
+    """An attempt as its events tell it; None where there are none.
+
+    One that is judged goes on as well: its record is written a moment later, and whoever looks in
+    between would take it for one that was cut off.
+    """
+    try:
+        events = read_events(attempts / place)
+    except OSError:
+        return None
+    if not events:
+        return None
+    last = events[-1]
+    task, _, name = place.partition("/")
+    return RunningAttempt(
+        task=task,
+        name=name,
+        stage=last.stage if last.event is EventKind.STAGE_STARTED else None,
+        began=events[0].at,
+        stage_began=last.at,
+        done=tuple(event for event in events if event.event is EventKind.STAGE_ENDED),
+    )
+
+
+def _last_retries(places: Collection[str]) -> list[str]:
+    """Of each attempt the last try's place."""
+    last: dict[str, tuple[int, str]] = {}
+    for place in places:
+        attempt, _, retry = place.partition(_RETRY)
+        number = attempt.rpartition("/")[2]
+        if not number.isdigit() or (retry and not retry.isdigit()):
+            continue  # one that was judged again, or none of ours
+        rank = (int(retry or 0), place)
+        last[attempt] = max(rank, last.get(attempt, rank))
+    return [place for _, place in last.values()]

@@ -1,0 +1,240 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentbench.agents.command import CommandAgent
+from agentbench.agents.predictions import PredictionsAgent
+from agentbench.agents.presets.preset_agent import PresetAgent
+from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.agents.registry import available_agents, create_agent
+from agentbench.core.extras import install_command
+from agentbench.errors import InputError, UsageError
+from agentbench.scoring.evidence import AgentEnding
+from tests.agents.presets.minimal import TEXT
+
+MODULE = """\
+from agentbench.agents.interface import AgentOutcome
+from agentbench.scoring.evidence import AgentEnding
+
+DONE = AgentOutcome(ending=AgentEnding.SUBMITTED, detail="done")
+
+def function(problem, sandbox, budget, model):
+    return DONE
+
+class Plain:
+    def solve(self, problem, sandbox, budget, model):
+        return DONE
+
+class Needy(Plain):
+    def __init__(self, key):
+        self.key = key
+
+class Broken(Plain):
+    def __init__(self):
+        raise RuntimeError("no key\\nin sight")
+
+class Group:
+    inner = Plain()
+
+class Nothing:
+    pass
+
+instance = Plain()
+nothing = None
+number = 3
+
+def three(problem, sandbox, budget):
+    return DONE
+
+def keyword_only(*, problem, sandbox, budget, model):
+    return DONE
+
+def rest(*parts):
+    return DONE
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder that the user stands in, with a module of theirs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    (tmp_path / "my_agents.py").write_text(MODULE)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def chosen(name, **options):
+    return create_agent(name, patches={}, toolboxes=Path("nowhere"), **options)
+
+
+def refusal(name, **options):
+    with pytest.raises(UsageError) as caught:
+        chosen(name, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert caught.value.exit_code == 2
+    return message
+
+
+def test_the_built_in_agents_go_by_their_names():
+    assert isinstance(chosen("oracle"), OracleAgent)
+    assert isinstance(chosen("noop"), NoopAgent)
+    assert isinstance(chosen("command", command="true"), CommandAgent)
+    assert {name: chosen(name).name for name in ("oracle", "noop")} == {
+        "oracle": "oracle",
+        "noop": "noop",
+    }
+
+
+def test_presets_go_by_their_names_and_those_of_the_users_own_by_their_files(tmp_path):
+    agent = chosen("claude-code")
+    assert isinstance(agent, PresetAgent)
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT)
+    assert chosen(str(path)).name == str(path)
+    assert available_agents()["codex"].startswith("Codex CLI")
+
+
+def test_predictions_go_by_their_file_and_model(tmp_path):
+    path = tmp_path / "preds.jsonl"
+    path.write_text('{"instance_id": "a", "model_name_or_path": "m", "model_patch": ""}\n')
+    for name in (f"predictions:{path}", f"predictions:{path}#m"):
+        agent = chosen(name)
+        assert isinstance(agent, PredictionsAgent)
+        assert agent.name == name
+    with pytest.raises(InputError, match="cannot be read"):
+        chosen("predictions:gone.jsonl")
+    assert "expected a name that ends in .jsonl" in refusal("predictions:x")
+
+
+def test_a_preset_that_is_wrong_is_an_input_error(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("name = 1")
+    with pytest.raises(InputError):
+        chosen(str(path))
+
+
+def test_every_agent_that_is_listed_can_be_chosen():
+    for name in available_agents():
+        assert chosen(name, command="true" if name == "command" else None).name == name
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", ["function", "Plain", "instance", "Group.inner", "rest"])
+def test_an_agent_of_the_users_own_is_called_what_they_called_it(name):
+    agent = chosen(f"my_agents:{name}")
+    assert agent.name == f"my_agents:{name}"
+    outcome = agent.solve(None, None, None, None)
+    assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "done")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nobody", "no such agent; known: oracle, noop, command, llm"),
+        ("", "no such agent"),
+        ("my_agents", "no such agent"),
+        ("my_agents:gone", "my_agents has no attribute 'gone'"),
+        ("my_agents:", "my_agents has no attribute ''"),
+        ("my_agents:nothing", "my_agents has no attribute 'nothing'"),
+        ("my_agents:Plain.gone.more", "has no attribute 'Plain.gone.more'"),
+        ("my_agents:number", "expected an object with solve(problem, sandbox, budget, model)"),
+        ("my_agents:Nothing", "found Nothing"),
+        ("my_agents:Needy", "Needy() cannot be made: TypeError: "),
+        ("my_agents:Broken", "Broken() cannot be made: RuntimeError: no key in sight"),
+        ("my_agents:three", "found (problem, sandbox, budget)"),
+        ("my_agents:keyword_only", "expected a function of (problem, sandbox, budget, model)"),
+        ("no_such_module_here:x", "cannot import 'no_such_module_here': ModuleNotFoundError"),
+        (":x", "cannot import '': ValueError"),
+        (".relative:x", "cannot import '.relative': TypeError"),
+        ("my agents:x", "cannot import 'my agents': ModuleNotFoundError"),
+    ],
+)
+def test_what_is_no_agent_is_refused_in_one_clear_line(name, said):
+    message = refusal(name)
+    assert message.startswith(f"--agent {name}: ")
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("def", "SyntaxError: invalid syntax"),
+        ("import no_such_module_here", "ModuleNotFoundError: No module named"),
+        ("nope", "NameError: name 'nope' is not defined"),
+        ("{}['a']", "KeyError: 'a'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("assert False, 'set\\nKEY'", "AssertionError: set KEY"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("open('/no/such/file')", "FileNotFoundError: "),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_named_with_its_fault(here, body, said):
+    (here / "broken.py").write_text(body)
+    message = refusal("broken:agent")
+    assert message.startswith("--agent broken:agent: cannot import 'broken': ")
+    assert said in message
+
+
+@pytest.mark.parametrize("command", [None, "", "  \n"])
+def test_the_command_agent_needs_a_command(command):
+    assert refusal("command", command=command) == "--agent command needs --agent-command '…'"
+
+
+@pytest.mark.parametrize("name", ["oracle", "noop", "nobody"])
+def test_a_command_is_of_no_use_to_another_agent(name):
+    message = refusal(name, command="true")
+    assert message == f"--agent-command goes with --agent command, found --agent {name}"
+
+
+@pytest.fixture
+def installed(here):
+    """What another package's entry points would look like, found on the path."""
+
+    def install(**agents):
+        info = here / "my_agents-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-agents\nVersion: 1\n")
+        lines = "".join(f"{name} = {value}\n" for name, value in agents.items())
+        (info / "entry_points.txt").write_text(f"[agentbench.agents]\n{lines}")
+        sys.path.insert(0, str(here))
+
+    return install
+
+
+def test_an_installed_packages_agent_goes_by_its_name(installed):
+    installed(mine="my_agents:Plain")
+    assert available_agents()["mine"] == "from my_agents:Plain"
+    assert chosen("mine").name == "mine"
+    assert chosen("mine").solve(None, None, None, None).detail == "done"
+
+
+@pytest.mark.parametrize("value", ["my_agents:gone", "no_such_module_here:x"])
+def test_an_installed_packages_agent_that_does_not_load_is_refused(installed, value):
+    installed(mine=value)
+    assert refusal("mine").startswith(f"--agent mine: cannot load {value}: ")
+
+
+def test_the_built_in_agent_is_made_without_its_libraries_being_imported():
+    script = (
+        "import sys; from agentbench.agents.registry import create_agent\n"
+        "assert create_agent('llm', patches={}).name == 'llm'\n"
+        "sys.exit(bool({'openai', 'anthropic', 'httpx2'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("library", ["openai", "anthropic", "httpx2"])
+def test_the_built_in_agent_says_how_to_get_what_it_lacks(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(UsageError) as caught:
+        create_agent("llm", patches={})
+    assert str(caught.value) == (
+        f"--agent llm needs {library}, found none: {install_command('llm')}"
+    )

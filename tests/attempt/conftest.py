@@ -1,0 +1,55 @@
+"""What tests of stages share: a real back end, a prepared task, a desk for an attempt's files."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from agentbench.attempt.context import StageContext
+from agentbench.sandbox.interface import SandboxProvider
+from tests.fakes.scripted_agent import ScriptedAgent
+from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
+from tests.runs.conftest import options, task, workshop
+
+__all__ = ["options", "task", "workshop"]
+
+
+@pytest.fixture(scope="session")
+def provider() -> SandboxProvider:
+    """A real back end of this machine."""
+    return local_provider()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """Where an attempt's files end up."""
+    folder = tmp_path / "attempt"
+    folder.mkdir()
+    return Desk(folder)
+
+
+@pytest.fixture(scope="session")
+def ready(
+    provider: SandboxProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StageContext]:
+    """The small task, prepared once for all tests of what comes after."""
+    folder = tmp_path_factory.mktemp("ready")
+    task = small_task(folder / "small", agent="timeout_s = 60")
+    with staged(task, provider, Desk(folder)) as context:
+        prepare(context)
+        yield context
+
+
+@pytest.fixture
+def attempt_by(
+    ready: StageContext, desk: Desk
+) -> Callable[..., AbstractContextManager[StageContext]]:
+    """Opens an attempt of the prepared task by an agent that is a function."""
+
+    def opened(solve=None, **more) -> AbstractContextManager[StageContext]:
+        agent = ScriptedAgent(solve) if solve is not None else None
+        task = more.pop("task", ready.task)
+        return staged(task, ready.provider, desk, agent=agent, prepared=ready.prepared, **more)
+
+    return opened

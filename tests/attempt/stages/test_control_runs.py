@@ -1,0 +1,156 @@
+"""Who is blamed for a blind run that went wrong, by scripted outcomes."""
+
+from datetime import timedelta
+
+import pytest
+
+from agentbench.attempt.stages.control_runs import ControlCalibration
+from agentbench.integrity.control_plan import (
+    ControlledTests,
+    ControlMemory,
+    ControlPlan,
+    KnownFunctions,
+)
+from agentbench.pytest_results.execution import PytestRun
+from agentbench.pytest_results.model import CaseResult, PytestResult, PytestSummary
+from agentbench.scoring.evidence import (
+    CaseOutcome,
+    CommandResult,
+    Ending,
+    NodeId,
+    PytestOutcome,
+    ReportSource,
+)
+
+IDS = tuple(NodeId(f"t.py::test_{n}") for n in range(2))
+SOURCE = "".join(f"def test_{n}():\n    assert f() == {n + 5}\n" for n in range(2))
+PASSED, FAILED = CaseOutcome.PASSED, CaseOutcome.FAILED
+
+
+@pytest.fixture
+def plan() -> ControlPlan:
+    return ControlPlan(
+        ControlledTests(files={"t.py": SOURCE.encode()}, fixed=IDS, kept=()), 1, certain_only=False
+    )
+
+
+class Runs:
+    """Answers with what is scripted, in turn: each a pair of outcomes (changed, untouched)."""
+
+    def __init__(self, *agent, reference=None) -> None:
+        self.agent, self.reference = list(agent), reference
+        self.asked: list[str] = []
+
+    def run(self, half, change):
+        self.asked.append(change)
+        wrong, right = self.agent.pop(0) if change == "agent" else self.reference
+        return ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
+
+    def agents_change(self):
+        return "agent"
+
+    def reference_change(self):
+        return "reference" if self.reference else None
+
+
+def ended(outcomes) -> PytestRun:
+    cases = tuple(
+        CaseResult(node_id=node_id, outcome=outcome, duration=0.0)
+        for node_id, outcome in outcomes.items()
+        if outcome is not None
+    )
+    command = CommandResult(
+        argv=("pytest",), ending=Ending.EXITED, exit_code=1, duration=timedelta(seconds=1)
+    )
+    result = PytestResult(
+        exit_code=1,
+        summary=PytestSummary(),
+        tests=cases,
+        outcome=PytestOutcome.FAILED,
+        source=ReportSource.STREAM,
+    )
+    return PytestRun(command=command, result=result)
+
+
+def settle(plan, runs, first):
+    half = plan.half(0, KnownFunctions())
+    memory = ControlMemory()
+    settling = ControlCalibration(runs, plan, memory, side=0, passed=frozenset(IDS))
+    wrong, right = first
+    run = ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
+    shown, _, _ = settling.settle(half, run)
+    return shown, memory
+
+
+def test_a_run_as_it_had_to_be_costs_nothing_more(plan):
+    runs = Runs()
+    shown, _ = settle(plan, runs, (FAILED, PASSED))
+    assert (shown.deviations, shown.tries, runs.asked) == ((), 1, [])
+
+
+def test_a_flaky_test_is_run_once_more(plan):
+    runs = Runs((FAILED, PASSED), reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (FAILED, FAILED))
+    assert (shown.deviations, shown.tries, runs.asked) == ((), 2, ["agent"])
+
+
+def test_a_test_that_passed_blindly_gets_no_second_chance(plan):
+    runs = Runs(reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (PASSED, PASSED))
+    assert [test.passed_blindly for test in shown.deviations] == [True]
+    assert (shown.tries, runs.asked) == (1, ["reference"])
+
+
+def test_a_guess_in_the_second_try_is_no_better(plan):
+    runs = Runs((PASSED, PASSED), reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (FAILED, FAILED))
+    assert [test.passed_blindly for test in shown.deviations] == [True]
+
+
+@pytest.mark.parametrize("outcome", [FAILED, None, CaseOutcome.SKIPPED])
+def test_an_untouched_test_that_fails_twice_stands(plan, outcome):
+    runs = Runs((FAILED, outcome), reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (FAILED, outcome))
+    assert len(shown.deviations) == 1
+    assert runs.asked == ["agent", "reference"]
+
+
+def test_without_a_reference_solution_it_stands_too(plan):
+    shown, memory = settle(plan, Runs(), (PASSED, PASSED))
+    assert len(shown.deviations) == 1
+    assert memory.recall() == KnownFunctions()
+
+
+def test_a_change_that_the_reference_passes_too_is_made_a_failing_end(plan):
+    runs = Runs((FAILED, PASSED), reference=(PASSED, PASSED))
+    shown, memory = settle(plan, runs, (PASSED, PASSED))
+    assert (shown.deviations, shown.tries) == ((), 2)
+    assert len(memory.recall().uncertain) == 1
+    assert [test.weak for test in shown.tests if test.must == "fail"] == [True]
+
+
+def test_a_failing_end_that_is_not_reached_says_nothing(plan):
+    class Unreached(Runs):
+        def run(self, half, change):
+            outcomes = dict.fromkeys((*half.must_fail, *half.must_pass), PASSED)
+            self.asked.append(change)
+            return ended(outcomes)
+
+    shown, memory = settle(plan, Unreached(reference=True), (PASSED, PASSED))
+    assert shown.deviations == ()
+    assert len(memory.recall().useless) == 1
+
+
+def test_a_test_that_the_reference_fails_too_says_nothing(plan):
+    runs = Runs((FAILED, FAILED), reference=(FAILED, FAILED))
+    shown, memory = settle(plan, runs, (FAILED, FAILED))
+    assert shown.deviations == ()
+    assert len(shown.dismissed) == 1
+    assert len(memory.recall().useless) == 1
+
+
+def test_what_the_reference_does_not_do_stands_beside_what_it_does(plan):
+    runs = Runs((PASSED, FAILED), (PASSED, None), reference=(FAILED, FAILED))
+    shown, memory = settle(plan, runs, (PASSED, FAILED))
+    assert [test.passed_blindly for test in shown.deviations] == [True]
+    assert len(memory.recall().useless) == 1

@@ -1,0 +1,195 @@
+"""A task's own script as its judge, from the import of a Harbor folder to a record."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.attempt.record import AttemptRecord, rescore
+from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.attempt.runner import resolve_image, run_pipeline
+from agentbench.errors import UnavailableError
+from agentbench.importers.harbor.importing import import_folders
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.scoring.evidence import AgentEnding
+from agentbench.scoring.taxonomy import StageName
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task import Task
+from tests.fakes.scripted_agent import Given, ScriptedAgent
+from tests.fakes.staging import local_provider
+from tests.importers.harbor.harbor_folders import ALL_AGES, harbor_folder
+from tests.patience import with_growing_limit
+from tests.runs.records import RUN
+from tests.sandbox.conformance_base import sh
+
+docker = pytest.mark.docker
+
+
+class Bench:
+    """Attempts at imported tasks, one after the other, on Docker."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.provider = DockerProvider.connect()
+        self.mirrors = Mirrors(folder / "mirrors")
+        self.workshop = RunResources(
+            provider=self.provider,
+            mirrors=self.mirrors,
+            cache=PreparationCache(folder / "cache", self.provider),
+            cancel=Event(),
+            use_cache=False,
+        )
+
+    def task(self, name: str, changes=None) -> Task:
+        theirs = harbor_folder(self._folder / "theirs" / name, changes or ALL_AGES[name])
+        (made,) = import_folders([theirs], self._folder / "ours").written
+        return load_task(made, mirrors=self.mirrors)
+
+    def attempt(self, task: Task, agent) -> AttemptRecord:
+        self.place = self._folder / "attempt"
+        shutil.rmtree(self.place, ignore_errors=True)
+        self.place.mkdir()
+        place = AttemptSlot(folder=self.place, run_id=RUN, attempt=1)
+        return run_pipeline(task, agent, self.workshop, place)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.workshop.aside.finish()
+
+
+def oracle(task: Task) -> OracleAgent:
+    assert task.scripted_solution is not None
+    return OracleAgent({}, {task.id: task.scripted_solution})
+
+
+def agent(*commands: str) -> ScriptedAgent:
+    def work(given: Given) -> AgentOutcome:
+        for command in commands:
+            sh(given.sandbox, command)
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    return ScriptedAgent(work)
+
+
+@docker
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hello",
+        # The test of all rewards solves this one, too.
+        pytest.param("several-rewards", marks=pytest.mark.soak),
+        "separate",
+    ],
+)
+def test_the_solution_of_every_age_is_resolved_and_nothing_is_not(bench, name):
+    task = bench.task(name)
+    solved = bench.attempt(task, oracle(task))
+    assert solved.resolved, (solved.detail, solved.stages[-1].evidence)
+    assert solved.rewards is not None
+    assert solved.rewards["reward"] == 1.0
+    idle = bench.attempt(task, NoopAgent())
+    assert (idle.failure_reason, idle.detail) == ("TESTS_FAILED", "reward 0 is not above 0")
+
+
+@docker
+def test_all_rewards_and_the_reports_are_kept_and_the_record_alone_judges_again(bench):
+    task = bench.task("several-rewards")
+    record = bench.attempt(task, oracle(task))
+    assert record.rewards == {"reward": 1.0, "style": 0.25, "length": -3.0}
+    assert (bench.place / "final-ctrf.json").read_text() == '{"results": {}}\n'
+    assert record.controls is not None
+    assert record.controls.skipped is not None
+    assert record.controls.skipped.startswith("not applicable: a script")
+    again = rescore(AttemptRecord.model_validate_json(record.model_dump_json()))
+    assert again == record
+
+
+@docker
+@pytest.mark.soak  # to the judge it is what an agent that does nothing leaves
+def test_a_solution_that_is_wrong_is_not_resolved(bench):
+    task = bench.task("unsolved")
+    assert bench.attempt(task, oracle(task)).failure_reason == "TESTS_FAILED"
+
+
+@docker
+def test_an_agent_that_writes_the_reward_or_plants_a_script_gains_nothing(bench):
+    task = bench.task("hello")
+    cheat = agent(
+        "echo 1 > /logs/verifier/reward.txt",
+        "printf '#!/bin/bash\\necho 1 > /logs/verifier/reward.txt\\n' > /tests/test.sh",
+        "ln -s /logs/verifier/reward.txt hello.txt",
+        "ls /solution > seen; ls -A /tests >> seen",
+    )
+    record = bench.attempt(task, cheat)
+    assert (record.resolved, record.detail) == (False, "reward 0 is not above 0")
+    assert "+test.sh" in (bench.place / "patch.diff").read_text()  # its own: none was there
+    assert "solve" not in (bench.place / "patch.diff").read_text()
+
+
+@docker
+@pytest.mark.parametrize(
+    ("script", "detail"),
+    [
+        pytest.param(
+            "[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt",
+            "left no",
+            marks=pytest.mark.soak,  # as where it takes its folder away
+        ),
+        ("[ -e hello.txt ] && R=nan; echo ${R:-0} > /logs/verifier/reward.txt", "gives nan"),
+        ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && rm -r /logs/verifier", "left no"),
+    ],
+)
+def test_work_after_which_the_script_gives_no_reward_has_failed(bench, script, detail):
+    changes = {**ALL_AGES["several-rewards"], "tests/test.sh": f"#!/bin/bash\n{script}\n"}
+    task = bench.task("several-rewards", changes)
+    record = bench.attempt(task, agent("echo hello > hello.txt"))
+    assert (record.failure_reason, record.fault) == ("INTERNAL_ERROR", "agent")
+    assert detail in record.detail
+
+
+@docker
+def test_work_with_which_the_script_does_not_end_has_failed(bench):
+    script = "echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && echo 1 > "
+    script += "/logs/verifier/reward.txt && echo solved && sleep 1000"
+
+    def run(seconds: float) -> AttemptRecord:
+        name = f"ends-in-{seconds:.0f}"
+        text = ALL_AGES["several-rewards"]["task.toml"].replace("120.0", str(seconds))
+        changes = {
+            "tests/test.sh": f"#!/bin/bash\n{script}\n",
+            "task.toml": text.replace("several-rewards", name),
+        }
+        task = bench.task(name, changes)
+        return bench.attempt(task, agent("echo hello > hello.txt"))
+
+    def solved(record: AttemptRecord) -> bool:
+        final = record.stages[-1].evidence.command  # if the limit was enough for the baseline
+        return final is not None and final.stdout == "solved\n"
+
+    record = with_growing_limit(run, solved)
+    assert (record.failure_reason, record.fault) == ("TIMEOUT", "agent")
+    assert "still running" in record.detail
+
+
+@docker
+def test_a_reward_before_any_work_is_the_tasks_fault(bench):
+    changes = {"tests/test.sh": "#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n"}
+    record = bench.attempt(bench.task("hello", changes), NoopAgent())
+    assert (record.failure_reason, record.fault) == ("BASELINE_NOT_FAILING", "task")
+    assert [stage.name for stage in record.stages][-1] is StageName.BASELINE_RUN
+
+
+def test_a_sandbox_without_images_says_in_one_line_what_to_use(tmp_path):
+    (made,) = import_folders([harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
+    task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))
+    with pytest.raises(UnavailableError, match=r"use a container engine for it, --sandbox docker"):
+        resolve_image(task, local_provider())

@@ -1,0 +1,83 @@
+from datetime import timedelta
+from threading import Event
+
+from agentbench.attempt.pipeline import AttemptDeadline
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Ticking(Event):
+    """An event whose waits take no time but the clock's."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._clock.now += timeout or 0.0
+        return self.is_set()
+
+
+def cutoff() -> tuple[AttemptDeadline, Event, Clock]:
+    clock = Clock()
+    run = Ticking(clock)
+    return AttemptDeadline(run, clock), run, clock
+
+
+def test_an_attempt_whose_time_has_not_begun_is_never_late():
+    made, _, clock = cutoff()
+    clock.now += 1e9
+    assert not made.is_set()
+    assert made.limit is None
+
+
+def test_it_is_set_when_the_time_is_over():
+    made, _, clock = cutoff()
+    made.begin(timedelta(seconds=5))
+    clock.now += 4.9
+    assert not made.is_set()
+    clock.now += 0.1
+    assert made.is_set()
+    assert made.is_late
+
+
+def test_a_cancelled_run_is_not_a_late_attempt():
+    made, run, clock = cutoff()
+    made.begin(timedelta(seconds=5))
+    run.set()
+    clock.now += 10
+    assert made.is_set()
+    assert not made.is_late
+
+
+def test_it_can_be_set_by_hand_as_any_event():
+    made, run, _ = cutoff()
+    made.set()
+    assert made.is_set()
+    assert not run.is_set()
+
+
+def test_waiting_ends_with_the_attempts_time():
+    made, _, clock = cutoff()
+    made.begin(timedelta(seconds=5))
+    assert made.wait(60)
+    assert 105 <= clock.now < 106
+
+
+def test_waiting_ends_with_its_own_time():
+    made, _, clock = cutoff()
+    made.begin(timedelta(seconds=5))
+    assert not made.wait(2)
+    assert 102 <= clock.now < 103
+
+
+def test_waiting_without_end_ends_with_the_run():
+    made, run, _ = cutoff()
+    run.set()
+    assert made.wait()

@@ -1,0 +1,270 @@
+import threading
+from datetime import timedelta
+from pathlib import PurePosixPath as P
+
+import pytest
+
+from agentbench.attempt.preparation_cache import (
+    PreparationCache,
+    StoredBaseline,
+    baseline_key,
+    preparation_key,
+)
+from agentbench.core.file_locks import removal_lock
+from agentbench.integrity.trees import EntryKind
+from agentbench.sandbox.interface import Limits
+from agentbench.scoring.evidence import Evidence
+from agentbench.tasks.task import RepoSource, TaskEnvironment, TaskSetup
+from tests.e2e.small_task import BUGGY
+from tests.fakes.staging import small_task
+from tests.sandbox.conformance_base import sh
+from tests.scoring.strategies import command, stage
+
+LIMITS = Limits(memory_mib=256, disk_mib=256)
+RESULTS = (stage("git_clone", Evidence()), stage("setup", Evidence(own_seconds=9.0)))
+KEY = "test-preparation"
+
+
+@pytest.fixture
+def cache(provider, tmp_path):
+    made = PreparationCache(tmp_path / "prepared", provider)
+    yield made
+    made.forget(KEY)
+
+
+def keep(cache, provider, content: str = "one"):
+    with provider.open(provider.resolve_image(None), limits=LIMITS, network=False) as box:
+        sh(box, f"echo {content} > a.txt; mkdir sub; ln a.txt sub/hard; ln -s a.txt soft")
+        sh(box, "chmod +x a.txt")
+        return cache.keep(KEY, box)
+
+
+def test_what_was_kept_is_loaded_with_its_evidence(cache, provider):
+    kept = keep(cache, provider)
+    assert cache.load(KEY) is None, "without its evidence a preparation is not complete"
+    cache.keep_results(KEY, RESULTS)
+    loaded = cache.load(KEY)
+    assert loaded is not None
+    prepared, results = loaded
+    assert prepared == kept
+    assert [result.cached for result in results] == [True, True]
+    assert results[1].evidence.own_seconds == 0, "nobody waited for it this time"
+
+
+def test_the_base_is_known_by_path(cache, provider):
+    prepared = keep(cache, provider)
+    assert prepared.content(P("a.txt")) == b"one\n"
+    assert prepared.content(P("sub/hard")) == b"one\n"
+    assert prepared.content(P("soft")) is None
+    assert prepared.content(P("sub")) is None
+    assert prepared.content(P("absent")) is None
+    assert prepared.base.entries[P("soft")].kind is EntryKind.SYMLINK
+    assert prepared.base.entries[P("a.txt")].executable
+
+
+def test_a_key_that_is_kept_again_has_the_new_state(cache, provider):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    again = keep(cache, provider, "two")
+    assert again.content(P("a.txt")) == b"two\n"
+    assert cache.load(KEY) is None, "the evidence of the old one is not the new one's"
+    with provider.open(again.snapshot, limits=LIMITS, network=False) as box:
+        assert sh(box, "cat a.txt").stdout == "two\n"
+
+
+def test_forgotten_is_gone_with_its_snapshot(cache, provider, tmp_path):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    cache.forget(KEY)
+    assert cache.load(KEY) is None
+    assert provider.find(KEY) is None
+    assert list((tmp_path / "prepared" / provider.name).iterdir()) == []
+    cache.forget(KEY)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("stages.json", None),
+        ("stages.json", b""),
+        ("stages.json", b'[{"stage": "git_cl'),
+        ("stages.json", b'[{"stage": "of the future"}]'),
+        ("base.tar", None),
+        ("base.tar", b""),
+        ("base.tar", b"torn" * 200),
+    ],
+)
+def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    path = tmp_path / "prepared" / provider.name / KEY / name
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    assert cache.load(KEY) is None
+
+
+@pytest.mark.parametrize("name", ["stages.json", "base.tar"])
+@pytest.mark.parametrize("place", [0, 0.3, 0.7, 0.999])
+def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplog, name, place):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    path = tmp_path / "prepared" / provider.name / KEY / name
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 2
+    path.write_bytes(content)
+    assert cache.load(KEY) is None
+    assert "was damaged on disk; it is made again" in caplog.text
+
+
+def test_a_flipped_bit_in_a_baseline_is_seen(cache, provider, tmp_path, caplog):
+    report = b'{"outcome": "failed"}'
+    cache.keep_baseline(
+        "k", StoredBaseline(result=stage("baseline_run", Evidence()), report=report)
+    )
+    path = tmp_path / "prepared" / provider.name / "baseline-k.json"
+    content = path.read_bytes()
+    for at in range(0, len(content), 7):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert cache.load_baseline("k") is None
+    assert "baseline-k.json was damaged on disk" in caplog.text
+
+
+def test_what_a_run_has_loaded_is_in_use_until_the_run_is_gone(cache, provider, tmp_path):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    thing = tmp_path / "prepared" / provider.name / KEY
+    other = PreparationCache(tmp_path / "prepared", provider)
+    assert other.load(KEY) is not None
+    del other
+    with removal_lock(thing) as allowed:
+        assert not allowed, "the one that kept it has it still"
+    with cache._lock:
+        cache._uses.clear()
+    with removal_lock(thing) as allowed:
+        assert allowed
+
+
+def test_a_preparation_without_its_snapshot_is_none(cache, provider):
+    prepared = keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    provider.discard(prepared.snapshot)
+    assert cache.load(KEY) is None
+
+
+def test_a_baseline_is_kept_with_its_report(cache, tmp_path, provider):
+    baseline = StoredBaseline(
+        result=stage("baseline_run", Evidence(command=command(1), own_seconds=5)), report=b"{}"
+    )
+    cache.keep_baseline("k", baseline)
+    loaded = cache.load_baseline("k")
+    assert loaded is not None
+    assert loaded.report == b"{}"
+    assert loaded.result.cached
+    assert loaded.result.evidence.own_seconds == 0
+    assert loaded.result.duration == timedelta(seconds=1)
+    assert cache.load_baseline("other") is None
+    (tmp_path / "prepared" / provider.name / "baseline-k.json").write_text('{"result"')
+    assert cache.load_baseline("k") is None
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    return small_task(tmp_path_factory.mktemp("keys") / "small")
+
+
+def with_repo(task, folder, **files):
+    other = small_task(folder, files={"basket.py": BUGGY, **files})
+    return task.model_copy(update={"source": other.source})
+
+
+CHANGES = {
+    "setup command": lambda t, _: t.model_copy(update={"setup": TaskSetup(commands=("true",))}),
+    "setup network": lambda t, _: t.model_copy(update={"setup": TaskSetup(network=False)}),
+    "setup timeout": lambda t, _: t.model_copy(update={"setup": TaskSetup(timeout_s=1)}),
+    "environment": lambda t, _: t.model_copy(
+        update={"environment": TaskEnvironment(env={"A": "1"})}
+    ),
+    "repository": lambda t, folder: with_repo(t, folder, other=""),
+    "commit": lambda t, _: t.model_copy(
+        update={"source": RepoSource(url="https://x.invalid", commit="0" * 40)}
+    ),
+    "other commit": lambda t, _: t.model_copy(
+        update={"source": RepoSource(url="https://x.invalid", commit="1" * 40)}
+    ),
+}
+
+
+def test_every_ingredient_of_a_preparation_is_in_its_key(task, provider, tmp_path):
+    image = provider.resolve_image(None)
+    keys = {name: preparation_key(change(task, tmp_path / "x"), image, provider)
+            for name, change in CHANGES.items()}  # fmt: skip
+    keys["none"] = preparation_key(task, image, provider)
+    keys["image"] = preparation_key(task, "another", provider)
+    assert len(set(keys.values())) == len(keys)
+    assert keys["none"] == preparation_key(task, image, provider)
+
+
+def test_what_comes_after_is_not_in_the_key_of_a_preparation(task, provider):
+    image = provider.resolve_image(None)
+    key = task.answer_key.model_copy(update={"tests_patch": b"other"})
+    problem = task.problem.model_copy(update={"instruction": "other"})
+    other = task.model_copy(update={"answer_key": key, "problem": problem, "digest": "other"})
+    assert preparation_key(other, image, provider) == preparation_key(task, image, provider)
+
+
+def test_caches_that_share_an_engine_do_not_share_snapshots(task, provider, tmp_path):
+    image = provider.resolve_image(None)
+    first, second = (PreparationCache(tmp_path / name, provider) for name in ("a", "b"))
+    assert first.key(task, image) != second.key(task, image)
+
+
+def test_a_cache_that_was_moved_keeps_its_preparations(task, provider, tmp_path):
+    image = provider.resolve_image(None)
+    key = PreparationCache(tmp_path / "a", provider).key(task, image)
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert PreparationCache(tmp_path / "b", provider).key(task, image) == key
+
+
+def test_every_ingredient_of_a_baseline_is_in_its_key(task):
+    def key(preparation="p", answer=None, problem=None, environment=None):
+        changed = task.model_copy(
+            update={
+                "answer_key": task.answer_key.model_copy(update=answer or {}),
+                "problem": task.problem.model_copy(update=problem or {}),
+                "environment": task.environment.model_copy(update=environment or {}),
+            }
+        )
+        return baseline_key(changed, preparation)
+
+    keys = [
+        key(),
+        key("q"),
+        key(answer={"tests_patch": b"x"}),
+        key(answer={"fail_to_pass": ()}),
+        key(answer={"pass_to_pass": ()}),
+        key(problem={"test_command": "pytest -q"}),
+        key(problem={"test_paths": ()}),
+        key(environment={"memory_mib": 100}),
+        key(environment={"env": {"A": "1"}}),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert key(answer={"solution_patch": b"x"}) == key(problem={"title": "x"}) == key()
+
+
+def test_a_lock_is_one_for_all_who_make_the_same(cache, provider, tmp_path):
+    other = PreparationCache(tmp_path / "prepared", provider)
+    assert cache.lock_path("k") == other.lock_path("k") != cache.lock_path("l")
+
+
+def test_two_threads_may_keep_and_load_at_once(cache, provider):
+    keep(cache, provider)
+    cache.keep_results(KEY, RESULTS)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(cache.load(KEY))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert None not in found

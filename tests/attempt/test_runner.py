@@ -1,0 +1,355 @@
+import json
+import platform
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from itertools import count
+
+import pytest
+
+from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.attempt.logs import EventKind, read_events
+from agentbench.attempt.resources import AttemptSlot
+from agentbench.attempt.runner import resolve_image, run_pipeline
+from agentbench.core.file_locks import FileLock
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.runs.scheduler import was_interrupted
+from agentbench.scoring.evidence import AgentEnding
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
+from agentbench.tasks.task import ControlLevel, TaskEnvironment
+from tests.fakes.scripted_agent import Given, ScriptedAgent
+from tests.fakes.staging import small_task
+from tests.fakes.unreliable_provider import UnreliableProvider
+from tests.patience import HANG_SECONDS, with_growing_limit
+from tests.runs.records import RUN
+from tests.sandbox.conformance_base import sh
+
+PREPARED = list(StageName)[:3]
+
+
+@pytest.fixture
+def place(tmp_path):
+    def made(number: int = 1, **more) -> AttemptSlot:
+        folder = tmp_path / "attempts" / str(number)
+        folder.mkdir(parents=True)
+        return AttemptSlot(folder=folder, run_id=RUN, attempt=number, **more)
+
+    return made
+
+
+@pytest.fixture
+def uncontrolled(workshop):
+    """What attempts share where controls are not the point."""
+    return partial(workshop, control_level=ControlLevel.OFF)
+
+
+def oracle(task) -> OracleAgent:
+    return OracleAgent({task.id: task.answer_key.solution_patch})
+
+
+def cached(record) -> list[StageName]:
+    return [stage.name for stage in record.stages if stage.cached]
+
+
+def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, place, tmp_path):
+    here = place(3, retry_of=2)
+    record = run_pipeline(task, oracle(task), workshop(folder=tmp_path), here)
+    assert record.resolved
+    assert (record.run_id, record.task_id, record.attempt, record.retry_of) == (RUN, task.id, 3, 2)
+    assert [stage.name for stage in record.stages] == list(StageName)
+    assert cached(record) == []
+    for stage in record.stages:
+        assert stage.log is not None
+        assert (here.folder / stage.log).is_file()
+        assert stage.timeout_s is not None
+    names = {path.name for path in here.folder.iterdir()}
+    assert names == {
+        "events.jsonl", "stages", "baseline.json", "final.json", "patch.diff",
+        "control-1.json", "control-2.json",
+    }  # fmt: skip
+    assert record.environment.python == platform.python_version()
+    assert record.environment.image_name is None
+    timing = record.timing
+    own = timing.agent_s + timing.tests_s + timing.setup_s + timing.controls_s
+    assert timing.overhead_s == pytest.approx(timing.total_s - own)
+
+
+def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path)
+    run_pipeline(task, NoopAgent(), shop, place(1))
+    here = place(2)
+    record = run_pipeline(task, oracle(task), shop, here)
+    assert record.resolved
+    assert cached(record) == [*PREPARED, StageName.BASELINE_RUN]
+    assert json.loads((here.folder / "baseline.json").read_text())["summary"]["failed"] == 2
+    assert record.stages[0].log is None
+
+
+def test_a_torn_preparation_is_made_again(task, uncontrolled, place, tmp_path):
+    shop = uncontrolled(folder=tmp_path)
+    run_pipeline(task, NoopAgent(), shop, place(1))
+    for base in (tmp_path / "prepared").rglob("base.tar"):
+        base.write_bytes(b"torn")
+    record = run_pipeline(task, oracle(task), shop, place(2))
+    assert record.resolved
+    assert StageName.SETUP not in cached(record)
+    assert StageName.SETUP in cached(run_pipeline(task, NoopAgent(), shop, place(3)))
+
+
+def test_two_at_once_prepare_once(task, uncontrolled, place, tmp_path):
+    shop = uncontrolled(folder=tmp_path)
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(run_pipeline, task, oracle(task), shop, place(n)) for n in (1, 2)]
+        records = [future.result() for future in futures]
+    assert all(record.resolved for record in records)
+    made = [record for record in records if StageName.SETUP not in cached(record)]
+    assert len(made) == 1
+
+
+def test_without_the_cache_nothing_is_taken_and_nothing_left(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path, use_cache=False)
+    for number in (1, 2):
+        record = run_pipeline(task, NoopAgent(), shop, place(number))
+        assert cached(record) == []
+        assert record.failure_reason is FailureReason.TESTS_FAILED
+        assert record.environment.snapshot is not None
+    assert [path for path in (tmp_path / "prepared").rglob("*") if path.is_file()] == []
+    key = record.environment.snapshot.rpartition(":")[2]
+    assert shop.provider.find(key) is None
+
+
+def test_a_bug_that_is_not_there_ends_the_attempt_before_an_agent_is_paid(
+    workshop, place, tmp_path
+):
+    hidden = "def test_every_price_counts():\n    pass\n"
+    listed = ("tests/test_hidden.py::test_every_price_counts",)
+    task = small_task(tmp_path / "small", hidden=hidden, fail_to_pass=listed)
+    paid = []
+    agent = ScriptedAgent(paid.append)
+    record = run_pipeline(task, agent, workshop(folder=tmp_path), place())
+    assert record.failure_reason is FailureReason.BASELINE_NOT_FAILING
+    assert [stage.name for stage in record.stages] == list(StageName)[:4]
+    assert paid == []
+
+
+def test_a_baseline_that_looks_odd_is_run_again_next_time(workshop, place, tmp_path):
+    task = small_task(tmp_path / "small", fail_to_pass=("tests/test_hidden.py::test_absent",))
+    shop = workshop(folder=tmp_path)
+    assert run_pipeline(task, NoopAgent(), shop, place(1)).warnings
+    record = run_pipeline(task, NoopAgent(), shop, place(2))
+    assert cached(record) == PREPARED
+    assert record.warnings
+
+
+def test_an_engine_that_is_away_is_a_record_and_no_exception(task, workshop, place):
+    record = run_pipeline(task, NoopAgent(), workshop(UnreliableProvider()), place())
+    assert (record.failure_reason, record.fault) == (
+        FailureReason.SANDBOX_ERROR,
+        Fault.INFRASTRUCTURE,
+    )
+    assert [stage.name for stage in record.stages] == [StageName.GIT_CLONE]
+
+
+class LostWhen(UnreliableProvider):
+    """An engine that is lost once in the moment that is named."""
+
+    def __init__(self, inner, moment: str) -> None:
+        super().__init__(inner)
+        self.moment = moment
+
+    @contextmanager
+    def open(self, *args, **more):
+        with super().open(*args, **more) as sandbox:
+            yield sandbox
+        self._lose("a sandbox is removed")
+
+    def find(self, key):
+        self._lose("a preparation is looked for")
+        return super().find(key)
+
+    def discard(self, snapshot):
+        self._lose("a snapshot is discarded")
+        super().discard(snapshot)
+
+    def _lose(self, moment: str) -> None:
+        if moment == self.moment:
+            self.moment = ""
+            raise SandboxError("the engine does not answer any more")
+
+
+def test_an_engine_lost_when_the_task_is_prepared_fails_no_attempt(
+    task, provider, uncontrolled, place, tmp_path, caplog
+):
+    shop = uncontrolled(LostWhen(provider, "a sandbox is removed"), folder=tmp_path)
+    assert run_pipeline(task, oracle(task), shop, place(1)).resolved
+    assert "left behind" in caplog.text
+    assert cached(run_pipeline(task, oracle(task), shop, place(2))) == [
+        *PREPARED,
+        StageName.BASELINE_RUN,
+    ]
+
+
+def test_an_engine_lost_when_a_preparation_is_looked_for_is_no_exception(
+    task, provider, uncontrolled, place, tmp_path
+):
+    lost = LostWhen(provider, "a preparation is looked for")
+    record = run_pipeline(task, oracle(task), uncontrolled(lost, folder=tmp_path), place())
+    assert record.resolved
+    assert lost.moment == ""
+    assert cached(record) == []
+
+
+def test_an_engine_lost_when_all_is_over_fails_no_attempt(
+    task, provider, uncontrolled, place, tmp_path, caplog
+):
+    lost = LostWhen(provider, "a snapshot is discarded")
+    shop = uncontrolled(lost, folder=tmp_path, use_cache=False)
+    assert run_pipeline(task, oracle(task), shop, place()).resolved
+    assert "left behind" in caplog.text
+
+
+def test_a_cache_that_takes_nothing_fails_no_attempt(task, uncontrolled, place, tmp_path, caplog):
+    shop = uncontrolled(folder=tmp_path)
+    assert run_pipeline(task, oracle(task), shop, place(1)).resolved
+    (kept,) = shop.cache.folder.glob("baseline-*.json")
+    kept.unlink()
+    kept.mkdir()
+    assert run_pipeline(task, oracle(task), shop, place(2)).resolved
+    assert "the cache takes nothing" in caplog.text
+
+
+def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop, place):
+    environment = TaskEnvironment(image="no/such:image")
+    odd = task.model_copy(update={"environment": environment})
+    record = run_pipeline(odd, NoopAgent(), workshop(), place())
+    assert record.failure_reason is FailureReason.SANDBOX_ERROR
+    assert record.stages[0].evidence.exception is not None
+    with pytest.raises(UnavailableError):
+        resolve_image(odd, workshop().provider)
+
+
+def test_a_repository_that_vanished_is_a_record_and_no_exception(workshop, place, tmp_path):
+    task = small_task(tmp_path / "small")
+    shutil.rmtree(tmp_path / "small")
+    (tmp_path / "small").write_text("in its place")
+    record = run_pipeline(task, NoopAgent(), workshop(), place())
+    assert not record.resolved
+    assert [stage.name for stage in record.stages] == [StageName.GIT_CLONE]
+
+
+def test_a_run_that_was_cancelled_makes_interrupted_records(task, workshop, place):
+    shop = workshop()
+    shop.cancel.set()
+    assert was_interrupted(run_pipeline(task, NoopAgent(), shop, place()))
+
+
+def test_ctrl_c_ends_the_waiting_for_anothers_preparation(task, workshop, place, tmp_path):
+    shop = workshop(folder=tmp_path)
+    key = shop.cache.key(task, resolve_image(task, shop.provider))
+    with FileLock(shop.cache.lock_path(key)), ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(run_pipeline, task, NoopAgent(), shop, place())
+        assert not waiting.done()
+        shop.cancel.set()
+        assert was_interrupted(waiting.result(HANG_SECONDS))
+
+
+def test_a_record_keeps_the_end_of_what_was_printed(task, workshop, place):
+    def work(given):
+        result = sh(given.sandbox, "yes 0123456789 | head -c 20000; echo the end; exit 3")
+        return AgentOutcome(ending=AgentEnding.TOOL_ERROR, command=result)
+
+    here = place()
+    record = run_pipeline(task, ScriptedAgent(work), workshop(), here)
+    command = record.stages[4].evidence.command
+    assert command is not None
+    assert len(command.stdout) == 4096
+    assert command.stdout.endswith("the end\n")
+    assert (here.folder / "stages" / "agent_run.log").stat().st_size > 20_000
+
+
+def test_whatever_an_exception_says_can_be_kept(task, workshop, place):
+    def work(_given):
+        raise ValueError("caf\udce9 " + "x" * 10_000)
+
+    record = run_pipeline(task, ScriptedAgent(work), workshop(), place())
+    fact = record.stages[4].evidence.exception
+    assert fact is not None
+    assert fact.type_name == "ValueError"
+    assert fact.message.startswith("caf? xxx")
+    assert len(fact.message) == 4096
+    assert type(record).model_validate_json(record.model_dump_json()) == record
+
+
+def test_an_exception_that_cannot_say_what_it_is_ends_its_attempt_alone(task, workshop, place):
+    class UnspeakableError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("speechless")
+
+    def work(_given):
+        raise UnspeakableError
+
+    record = run_pipeline(task, ScriptedAgent(work), workshop(), place())
+    assert (record.failure_reason, record.fault) == (FailureReason.UNKNOWN, Fault.AGENT)
+
+
+def test_how_long_it_waited_in_the_queue_is_told(task, workshop, place):
+    record = run_pipeline(task, NoopAgent(), workshop(), place(queued_at=0.001))
+    assert record.timing.queue_wait_s > 0
+    assert run_pipeline(task, NoopAgent(), workshop(), place(2)).timing.queue_wait_s == 0
+
+
+def test_every_thread_of_an_attempt_ends_with_it(task, workshop, place):
+    others = set(threading.enumerate())  # of agents that other tests gave up
+    run_pipeline(task, NoopAgent(), workshop(), place())
+    names = [thread.name for thread in threading.enumerate() if thread not in others]
+    assert not [name for name in names if name.startswith("agent-")]
+
+
+def test_events_are_on_disk_as_they_happen(task, workshop, place):
+    at = place()
+    seen = []
+
+    def look(_given: Given) -> AgentOutcome:
+        seen.extend(read_events(at.folder))
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    run_pipeline(task, ScriptedAgent(look), workshop(), at)
+
+    assert seen[0].event is EventKind.REGISTERED
+    assert (seen[-1].event, seen[-1].stage) == (EventKind.STAGE_STARTED, StageName.AGENT_RUN)
+    *_, last_stage, judged = read_events(at.folder)
+    assert (last_stage.event, last_stage.stage) == (EventKind.STAGE_ENDED, StageName.FINAL_TEST)
+    assert judged.failure_reason is FailureReason.TESTS_FAILED
+
+
+def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(task, workshop, place):
+    run_pipeline(task, NoopAgent(), workshop(), place())  # so that there is nothing left to prepare
+
+    begun, places = [], map(place, count(2))
+
+    def idle(given: Given) -> AgentOutcome:
+        begun.append(True)
+        sh(given.sandbox, "sleep 1000")
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    def run(seconds: float):
+        shop = workshop(attempt_timeout=timedelta(seconds=seconds))
+        return run_pipeline(task, ScriptedAgent(idle), shop, next(places)), seconds
+
+    record, limit = with_growing_limit(run, lambda _made: begun)
+
+    assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
+    assert record.detail.endswith(f"the attempt as a whole was still under way after {limit:.0f} s")
+    assert not was_interrupted(record)
+
+
+def test_an_attempt_that_is_late_before_its_agent_begins_is_the_infrastructures(
+    task, workshop, place
+):
+    shop = workshop(use_cache=False, attempt_timeout=timedelta(microseconds=1))
+    record = run_pipeline(task, NoopAgent(), shop, place())
+    assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.INFRASTRUCTURE)

@@ -1,0 +1,116 @@
+import json
+import os
+
+import pytest
+
+from agentbench.audit.run_facts import UnreadableRunFileError, is_run, open_run
+from agentbench.errors import InputError
+from agentbench.runs.store.store import RunStore
+from tests.runs.records import configuration, resolved
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = RunStore.create(tmp_path, configuration())
+    record = resolved()
+    made.append(record, made.attempt_folder(record.task_id, 1)[0])
+    return made.folder
+
+
+def test_a_run_is_read_whole(folder):
+    run = open_run(folder)
+    assert is_run(folder)
+    assert [record.task_id for record in run.latest] == ["one"]
+    assert list(run.record_files()) == ["attempts/one/1/record.json"]
+    assert run.place_of(run.latest[0]) == "attempts/one/1"
+    assert run.read("attempts/one/1/record.json").startswith(b"{")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\0", b"\xff", b"[1]", b"{}", b"[" * 100_000])
+def test_a_damaged_configuration_is_one_clear_fault(folder, content):
+    (folder / "run.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"run\.json|nested too deeply"):
+        open_run(folder)
+
+
+@pytest.mark.parametrize("name", ["run.json", "attempts.jsonl"])
+def test_a_newer_schema_is_refused(folder, name):
+    said = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps(said | {"schema_version": 99}))
+    with pytest.raises(InputError, match="is of a newer agentbench"):
+        open_run(folder)
+
+
+@pytest.mark.parametrize("content", [b"\0\n", b"\xff\xfe\n", b"{}\n", b"{\n\n", b"[]"])
+def test_lines_that_are_no_records_are_set_aside(folder, content):
+    with (folder / "attempts.jsonl").open("ab") as target:
+        target.write(content)
+    run = open_run(folder)
+    assert len(run.latest) == 1
+    assert len(run.everything.warnings) == 1
+
+
+def test_a_deeply_nested_line_is_set_aside(folder):
+    (folder / "attempts.jsonl").write_bytes(b"[" * 200_000 + b"\n")
+    run = open_run(folder)
+    assert len(run.latest) == 0
+    assert len(run.everything.warnings) == 1
+
+
+@pytest.mark.parametrize("name", ["run.json", "attempts.jsonl"])
+def test_what_is_no_regular_file_is_refused(folder, name):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match="expected a regular file"):
+        open_run(folder)
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="expected a regular file"):
+        open_run(folder)
+
+
+def test_a_huge_configuration_is_refused_unread(folder):
+    os.truncate(folder / "run.json", 10**10)
+    with pytest.raises(InputError, match="too many for a run"):
+        open_run(folder)
+
+
+def test_a_line_without_end_is_refused_before_it_is_held(folder):
+    os.truncate(folder / "attempts.jsonl", 10**9)
+    with pytest.raises(InputError, match="no record is as long"):
+        open_run(folder)
+
+
+def test_a_folder_without_a_run_is_none(tmp_path):
+    assert not is_run(tmp_path)
+    with pytest.raises(InputError, match="is missing"):
+        open_run(tmp_path)
+
+
+def test_a_run_without_records_yet_is_one(tmp_path):
+    assert open_run(RunStore.create(tmp_path, configuration()).folder).latest == ()
+
+
+@pytest.mark.parametrize(
+    ("relative", "why"),
+    [
+        ("none", "is missing"),
+        ("../secret", "leads out"),
+        ("/etc/hostname", "leads out"),
+        ("link", "leads out"),
+        ("circle", "cannot be read|leads out|is missing"),
+        ("fifo", "no regular file"),
+        ("attempts", "cannot be read|no regular file"),
+        ("a\0b", "null"),
+        ("x" * 5000, "cannot be read"),
+        ("large", "too many"),
+    ],
+)
+def test_files_are_read_with_care(folder, relative, why):
+    (folder.parent / "secret").write_text("x")
+    (folder / "link").symlink_to("../secret")
+    (folder / "circle").symlink_to("circle")
+    os.mkfifo(folder / "fifo")
+    (folder / "large").write_bytes(b"x" * 101)
+    with pytest.raises(UnreadableRunFileError, match=why):
+        open_run(folder).read(relative, limit=100)

@@ -1,0 +1,30 @@
+import json
+
+from tests.importers.harbor.harbor_folders import harbor_folder
+
+
+def test_tasks_are_written_and_said(cli, tasks, tmp_path):
+    said = cli("tasks", "export", "harbor", tasks, "--out", tmp_path / "out")
+    assert said.code == 0, said.stderr
+    assert said.stdout.splitlines() == [str(tmp_path / "out" / n) for n in ("first", "second")]
+    assert said.stderr.endswith("2 tasks written\n")
+    dockerfile = (tmp_path / "out" / "first" / "environment" / "Dockerfile").read_text()
+    assert dockerfile.startswith("FROM python:3.12-slim\n")
+
+
+def test_one_that_has_no_form_there_is_65_after_the_rest_was_written(cli, tasks, tmp_path):
+    harbor_folder(tmp_path / "hello")
+    ours = tmp_path / "ours"
+    cli("tasks", "import", "harbor", tmp_path / "hello", "--out", ours, "--no-prove")
+    (ours / "hello" / "harbor" / "task.toml").unlink()
+    where = ("--out", tmp_path / "out", "--json")
+    said = cli("tasks", "export", "harbor", ours, tasks / "first", *where)
+    assert said.code == 65
+    document = json.loads(said.stdout)
+    assert document["written"] == [str(tmp_path / "out" / "first")]
+    assert "no import of Harbor's" in document["refused"][0]["what"]
+
+
+def test_a_folder_that_is_there_is_wrong_usage_unless_replaced(cli, tasks, tmp_path):
+    where = ("tasks", "export", "harbor", tasks / "first", "--out", tmp_path / "out")
+    assert [cli(*where).code, cli(*where).code, cli(*where, "--replace").code] == [0, 2, 0]

@@ -1,0 +1,86 @@
+import json
+import tomllib
+
+import pytest
+
+from tests.e2e.small_task import LISTED
+from tests.tasks.pocket import Pocket
+
+
+@pytest.fixture(scope="module")
+def pocket(tmp_path_factory):
+    return Pocket(tmp_path_factory.mktemp("history") / "pocket")
+
+
+@pytest.fixture
+def new(cli, sandbox, tmp_path, pocket):
+    def new(*arguments, fix="fix"):
+        commit = pocket.commits.get(fix, fix)
+        where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1", "--quiet")
+        given = ("--test-command", "python -m pytest")
+        return cli(
+            "tasks", "new", "--repo", pocket.path, "--fix", commit, *given, *where, *arguments
+        )
+
+    return new
+
+
+def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
+    folder = tmp_path / "out" / "basket"
+    said = new(folder)
+    assert said.code == 0, said.stderr
+    assert said.stdout == f"{folder}  good\n"
+    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
+    tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
+    assert tests["fail_to_pass"] == list(LISTED)
+    # Of a file that the fix does not touch:
+    assert "tests/test_basket.py::test_the_cheapest_is_found" in tests["pass_to_pass"]
+    assert json.loads((folder / "proof.json").read_text())["good"]
+    listed = cli("tasks", "list", folder)
+    assert listed.stdout == "basket  Count every price  [mined]  2 target tests\n"
+
+
+def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):
+    folder = tmp_path / "out" / "basket"
+    said = new(folder, "--touched-files")
+    assert said.code == 1, said.stderr
+    assert f"{folder}  NOT GOOD\n  no regression tests: no test passes both before" in said.stdout
+    audited = cli("audit", folder)
+    assert "no-regression-tests" in audited.stdout
+    assert "0 without a finding" in audited.stderr + audited.stdout
+
+
+def test_json_is_one_document(new, tmp_path):
+    said = new(tmp_path / "basket", "--json")
+    document = json.loads(said.stdout)
+    assert document["written"] == [str(tmp_path / "basket")]
+    assert document["proven"][0]["good"] is True
+
+
+@pytest.mark.parametrize(
+    ("fix", "why"),
+    [
+        ("begin", "cannot become a task: it is the first commit"),
+        ("source_only", "cannot become a task: it adds or changes no test"),
+        ("nothing-of-that-name", "expected a commit of the repository"),
+    ],
+)
+def test_what_cannot_become_a_task_is_65_and_says_why(new, tmp_path, fix, why):
+    said = new(tmp_path / "basket", fix=fix)
+    assert said.code == 65
+    assert why in said.stderr
+    assert not (tmp_path / "basket").exists()
+
+
+def test_a_task_that_is_there_is_left_alone(new, tmp_path):
+    (tmp_path / "basket").mkdir()
+    said = new(tmp_path / "basket", "--no-prove")
+    assert said.code == 2
+    assert "is there already" in said.stderr
+    assert new(tmp_path / "basket", "--no-prove", "--replace").code == 0
+
+
+def test_a_feature_that_is_not_good_is_1_and_stays(new, tmp_path):
+    # Its tests lie in a file that --tests leaves out, so that nothing hidden fails before it.
+    said = new(tmp_path / "basket", "--image", "no/such:image")
+    assert said.code in {1, 69}, said.stderr

@@ -1,0 +1,21 @@
+import re
+
+from agentbench import errors
+from agentbench.cli.process_setup import ExitCode
+
+
+def test_every_code_is_unique_and_listed_in_help(cli):
+    listed = re.findall(r"\b(\d+) [a-z]", cli("--help").stdout.partition("Exit codes:")[2])
+    assert [int(code) for code in listed] == [code.value for code in ExitCode]
+    assert len({code.value for code in ExitCode}) == len(ExitCode.__members__)
+
+
+def test_every_error_of_ours_ends_in_one_of_them():
+    kinds = [errors.AgentbenchError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        assert kind.exit_code in set(ExitCode)
+    assert errors.UsageError.exit_code == ExitCode.USAGE
+    assert errors.InputError.exit_code == ExitCode.INPUT
+    assert errors.UnavailableError.exit_code == ExitCode.UNAVAILABLE
+    assert errors.AgentbenchError.exit_code == ExitCode.BUG

@@ -1,0 +1,100 @@
+import fcntl
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from agentbench.core.file_locks import FileLock, LockHeldError
+from tests.counted_calls import calls_of
+from tests.patience import HANG_SECONDS, wait_until
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from agentbench.core.file_locks import FileLock
+with FileLock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_one_at_a_time_between_threads(tmp_path):
+    inside, most = [], []
+
+    def work():
+        for _ in range(20):
+            with FileLock(tmp_path / "lock"):
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0)  # lets the others try
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) == 160
+    assert max(most) == 1
+
+
+def test_a_killed_process_lets_go(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path / "lock"], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(LockHeldError, match="lock: held by somebody else"):
+        FileLock(tmp_path / "lock").acquire(timeout=0.1)
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    with FileLock(tmp_path / "lock"):
+        pass
+
+
+def test_one_try_does_not_wait(tmp_path):
+    with FileLock(tmp_path / "lock"), pytest.raises(LockHeldError):
+        FileLock(tmp_path / "lock").acquire(timeout=0)
+
+
+def test_a_waiter_gets_it_before_its_deadline(tmp_path, monkeypatch):
+    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    first.acquire()
+    tries = calls_of(monkeypatch, fcntl, "flock")
+    monkeypatch.setattr(time, "sleep", lambda _seconds: first.release())
+    second.acquire(timeout=HANG_SECONDS)
+    assert len(tries) == 2
+    second.release()
+
+
+def test_a_removed_file_is_not_the_lock_any_more(tmp_path, monkeypatch):
+    """Whoever waited for a lock whose file was removed must meet those that came after."""
+    lock, old, waiting = tmp_path / "lock", FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    old.acquire()
+    waiter = threading.Thread(target=waiting.acquire)
+    tries = calls_of(monkeypatch, fcntl, "flock")
+    waiter.start()
+    wait_until(lambda: tries)  # so it has opened the file
+    lock.unlink()
+    old.release()
+    waiter.join(HANG_SECONDS)
+    with pytest.raises(LockHeldError):
+        FileLock(lock).acquire(timeout=0)
+    waiting.release()
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        FileLock(tmp_path / "gone" / "lock").acquire()
+
+
+def test_let_go_twice_is_no_fault(tmp_path):
+    lock = FileLock(tmp_path / "lock")
+    lock.acquire()
+    lock.release()
+    lock.release()
+    with lock:
+        pass

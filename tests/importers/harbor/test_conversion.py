@@ -1,0 +1,63 @@
+import pytest
+
+from agentbench.importers.harbor.conversion import unsupported_features, unused_keys
+from agentbench.importers.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
+from tests.importers.harbor.harbor_folders import harbor_folder
+
+
+def form(text: str) -> HarborTaskFile:
+    found = parse_harbor_task_file(text, where="task.toml")
+    assert isinstance(found, HarborTaskFile), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ('[[steps]]\nname = "one"\n', "steps"),
+        ('[environment]\nos = "Windows"\n', "environment.os"),
+        ("[environment]\ngpus = 1\n", "environment.gpus"),
+        ('[environment.tpu]\ntype = "v4"\ntopology = "2x2"\n', "environment.tpu"),
+        ('[[environment.mcp_servers]]\nname = "a"\nurl = "b"\n', "environment.mcp_servers"),
+        ('[environment.healthcheck]\ncommand = "true"\n', "environment.healthcheck"),
+        ("[verifier.environment]\ngpus = 2\n", "verifier.environment.gpus"),
+        ('[[verifier.collect]]\ncommand = "dump"\n', "verifier.collect"),
+    ],
+)
+def test_what_a_sandbox_cannot_be_is_refused_by_its_key(tmp_path, text, field):
+    found = list(unsupported_features(form(text), harbor_folder(tmp_path)))
+    assert [name for name, _ in found] == [field]
+    assert all(reason for _, reason in found)
+
+
+@pytest.mark.parametrize("name", ["docker-compose.yaml", "compose.yaml"])
+def test_several_containers_are_refused_by_their_file(tmp_path, name):
+    folder = harbor_folder(tmp_path, {f"environment/{name}": "services: {}\n"})
+    ((field, reason),) = unsupported_features(form(""), folder)
+    assert field == f"environment/{name}"
+    assert "a single one" in reason
+
+
+def test_neither_an_image_nor_a_dockerfile_is_too_little(tmp_path):
+    folder = harbor_folder(tmp_path, {"environment/Dockerfile": None})
+    ((field, _),) = unsupported_features(form(""), folder)
+    assert field == "environment/Dockerfile"
+    assert not list(unsupported_features(form('[environment]\ndocker_image = "a"\n'), folder))
+
+
+def test_what_means_nothing_here_is_named():
+    text = (
+        'source = "a"\nartifacts = ["b"]\n[agent]\nuser = "me"\n[environment]\nspeed = 1\n'
+        'skills_dir = "/s"\n[verifier.environment]\ndocker_image = "c"\ncpus = 2\n'
+    )
+    assert list(unused_keys(form(text))) == [
+        "environment.skills_dir",
+        "agent.user",
+        "source",
+        "verifier.environment.cpus",
+        "environment.speed",
+    ]
+
+
+def test_artifacts_are_of_use_to_a_separate_verifier_alone():
+    assert list(unused_keys(form('artifacts = ["a"]\n'))) == ["artifacts"]

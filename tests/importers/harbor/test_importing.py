@@ -1,0 +1,171 @@
+import pytest
+
+from agentbench.importers.harbor.importing import (
+    ConvertedHarborTask,
+    read_harbor_task,
+    without_canary,
+)
+from tests.importers.harbor.harbor_folders import ONE_FOUR, ONE_ZERO, harbor_folder
+
+
+def task(folder) -> ConvertedHarborTask:
+    found = read_harbor_task(folder)
+    assert isinstance(found, ConvertedHarborTask), [str(each) for each in found]
+    return found
+
+
+def refused(folder) -> list[str]:
+    found = read_harbor_task(folder)
+    assert isinstance(found, list)
+    return [str(each).replace(f"{folder}/", "") for each in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Do it.\n", "Do it.\n"),
+        ("<!-- harbor-canary GUID 1 -->\n# another canary\n\n\nDo it.", "Do it."),
+        ("# Do it\n<!-- canary -->\n", "# Do it\n<!-- canary -->\n"),
+    ],
+)
+def test_marks_of_provenance_are_not_for_agents(text, shown):
+    assert without_canary(text) == shown
+
+
+def test_the_first_schema_becomes_a_task_whose_script_judges(tmp_path):
+    made = task(harbor_folder(tmp_path / "Hello_1"))
+    table = made.new.table
+    assert (made.new.id, table.title) == ("hello_1", "hello_1")
+    assert table.tags == ("harbor", "text", "first", "easy", "files")
+    assert (table.repo.workdir, table.environment.dockerfile) == ("/app", "environment/Dockerfile")
+    assert (table.environment.memory_mib, table.environment.disk_mib) == (1024, 2048)
+    assert table.verifier is not None
+    assert (table.verifier.timeout_s, table.verifier.network) == (120.0, False)
+    assert table.verifier.dockerfile is None
+    assert table.solution is not None
+    assert table.agent.timeout_s == 60.0
+
+
+def test_the_answers_stay_out_of_what_the_image_is_built_of(tmp_path):
+    made = task(harbor_folder(tmp_path / "hello"))
+    assert sorted(made.new.folders) == ["environment", "solution", "tests"]
+    assert sorted(made.new.copies) == [
+        "harbor/README.md",
+        "harbor/instruction.md",
+        "harbor/task.toml",
+    ]
+    assert made.new.instruction == "Write `hello` into hello.txt."
+
+
+def test_a_name_of_a_package_gives_the_id_and_its_description_the_title(tmp_path):
+    text = '[task]\nname = "org/A Task"\ndescription = "First line.\\nSecond."\nkeywords = ["k"]\n'
+    made = task(harbor_folder(tmp_path / "x", {"task.toml": text}))
+    assert (made.new.id, made.new.table.title) == ("a-task", "First line.")
+    assert made.new.table.tags == ("harbor", "k")
+
+
+def test_a_prebuilt_image_is_used_as_it_is(tmp_path):
+    changes = {
+        "task.toml": '[environment]\ndocker_image = "python:3.12"\n',
+        "environment/Dockerfile": None,
+        "environment/notes.txt": None,
+    }
+    made = task(harbor_folder(tmp_path / "x", changes))
+    table = made.new.table
+    assert (table.environment.image, table.environment.dockerfile) == ("python:3.12", None)
+    assert table.repo.workdir == "/app"
+    assert any("/app is assumed" in note for note in made.notes)
+
+
+def test_a_separate_verifier_has_its_own_image(tmp_path):
+    changes = {"task.toml": ONE_FOUR, "tests/Dockerfile": "FROM a\n"}
+    table = task(harbor_folder(tmp_path / "x", changes)).new.table
+    assert table.verifier is not None
+    assert (table.verifier.image, table.verifier.dockerfile) == (None, "tests/Dockerfile")
+    with_image = ONE_FOUR + '[verifier.environment]\ndocker_image = "b:1"\nenv = { A = "1" }\n'
+    table = task(harbor_folder(tmp_path / "x", {"task.toml": with_image})).new.table
+    assert table.verifier is not None
+    assert (table.verifier.image, table.verifier.dockerfile) == ("b:1", None)
+    assert table.verifier.env == {"A": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "network"),
+    [
+        ("", False),
+        ("[environment]\nallow_internet = true\n", True),
+        ('[environment]\nnetwork_mode = "public"\n', True),
+        ('[verifier]\nnetwork_mode = "public"\n', True),
+        ('[environment]\nnetwork_mode = "allowlist"\nallowed_hosts = ["a.org"]\n', False),
+    ],
+)
+def test_the_script_has_a_network_where_the_task_says_so(tmp_path, text, network):
+    table = task(harbor_folder(tmp_path / "x", {"task.toml": text})).new.table
+    assert table.verifier is not None
+    assert table.verifier.network is network
+
+
+def test_a_task_without_a_solution_is_taken_and_says_so(tmp_path):
+    made = task(harbor_folder(tmp_path / "x", {"solution/solve.sh": None}))
+    assert made.new.table.solution is None
+    assert any("nothing can prove it" in note for note in made.notes)
+
+
+def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path):
+    text = '[environment]\nworkdir = "/srv/work"\n'
+    assert task(harbor_folder(tmp_path, {"task.toml": text})).new.table.repo.workdir == "/srv/work"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"task.toml": None}, "task.toml: is missing"),
+        ({"task.toml": "\ufeff" + ONE_ZERO}, "task.toml: begins with a byte order mark"),
+        ({"instruction.md": None}, "instruction.md: is missing"),
+        ({"tests/test.sh": None}, "tests/test.sh: is missing"),
+        ({"solution/solve.sh": None, "solution/x": "1"}, "solution/solve.sh: is missing"),
+        ({"tests/test.sh": "#!/bin/bash\r\nexit 0\r\n"}, "tests/test.sh: has line ends of Windows"),
+        ({"environment/compose.yaml": "a: b\n"}, "task.toml: environment/compose.yaml: starts"),
+        ({"task.toml": "[environment]\ngpus = 1\n"}, "task.toml: environment.gpus: asks for 1"),
+        (
+            {"task.toml": '[verifier.env]\nKEY = "${API_KEY}"\n'},
+            "task.toml: verifier.env.KEY: would be taken from the host",
+        ),
+        (
+            {"environment/Dockerfile": "FROM a\nWORKDIR $HOME\n"},
+            "environment/Dockerfile: WORKDIR: 'WORKDIR $HOME' depends on a variable",
+        ),
+        (
+            {"environment/Dockerfile": "FROM a\nWORKDIR /\n"},
+            "task.toml: repo.workdir: '/' is a folder of the system",
+        ),
+        (
+            {"task.toml": ONE_FOUR.replace("/app/hello.txt", "/data/out")},
+            "task.toml: artifacts.0: '/data/out' is not below /app",
+        ),
+        ({"task.toml": '[task]\nname = "org/-"\n'}, "task.toml: task.name: '-' gives no id"),
+    ],
+)
+def test_a_folder_that_cannot_be_taken_is_refused_with_file_and_field(tmp_path, changes, said):
+    (one,) = refused(harbor_folder(tmp_path / "x", changes))
+    assert one.startswith(said)
+
+
+def test_several_steps_are_one_reason_though_the_usual_files_are_not_there(tmp_path):
+    changes = {
+        "task.toml": '[[steps]]\nname = "one"\n',
+        "instruction.md": None,
+        "tests/test.sh": None,
+    }
+    (one,) = refused(harbor_folder(tmp_path, changes))
+    assert one.startswith("task.toml: steps: has 1 steps")
+
+
+def test_links_out_of_the_folder_are_refused_before_anything_is_copied(tmp_path):
+    folder = harbor_folder(tmp_path / "x")
+    (folder / "tests" / "passwd").symlink_to("/etc/passwd")
+    (folder / "environment" / "up").symlink_to("../../..")
+    assert refused(folder) == [
+        "environment/up: is a symlink that leaves the task's folder",
+        "tests/passwd: is a symlink that leaves the task's folder",
+    ]

@@ -1,0 +1,46 @@
+"""What tests of the import of SWE-bench's files share."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentbench.importers.swebench.environments import EnvironmentSources, read_recipes
+from agentbench.importers.swebench.importing import (
+    ImportSelection,
+    SwebenchImportResult,
+    import_file,
+)
+from agentbench.tasks.mirror import Mirrors
+from tests.importers.swebench.instances import RECIPES, Project, write_lines
+
+
+@pytest.fixture
+def repos(tmp_path: Path) -> Path:
+    return tmp_path / "repos"
+
+
+@pytest.fixture
+def project(repos: Path) -> Project:
+    return Project(repos)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> EnvironmentSources:
+    path = tmp_path / "recipes.toml"
+    path.write_text(RECIPES)
+    return EnvironmentSources(own=[read_recipes(path)])
+
+
+@pytest.fixture
+def take(
+    tmp_path: Path, repos: Path, sources: EnvironmentSources
+) -> Callable[..., SwebenchImportResult]:
+    """Import some entries, as lines of a file `in.jsonl`."""
+
+    def take(*entries: object, **settings: object) -> SwebenchImportResult:
+        given = {"out": tmp_path / "tasks", "repos": repos, "sources": sources, **settings}
+        path = write_lines(tmp_path / "in.jsonl", *entries)
+        return import_file(path, ImportSelection(**given), Mirrors(tmp_path / "mirrors"))
+
+    return take

@@ -1,0 +1,110 @@
+import tomllib
+
+import pytest
+
+from agentbench.importers.swebench.environments import (
+    EnvironmentSources,
+    InstallRecipe,
+    InstallRecipes,
+)
+from agentbench.importers.swebench.importing import ImportSelection, import_file
+from agentbench.importers.swebench.located_tests import (
+    locate_tests,
+    refuse_unlocated,
+    write_located_tests,
+)
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.swebench import SwebenchOrigin, read_origin
+from agentbench.validation.task_proof import DecidingTests
+from tests.fakes.staging import local_provider
+from tests.importers.swebench.instances import REPO, Project, write_lines
+from tests.validation.test_task_validation import follow
+
+FILE = "tests/test_counting.py"
+
+
+@pytest.fixture
+def take(tmp_path):
+    """Import an instance with some names of tests; gives its folder."""
+    project = Project(tmp_path / "repos")
+
+    def take(**changes):
+        path = write_lines(tmp_path / "in.jsonl", project.instance(**changes))
+        sources = EnvironmentSources(
+            own=[InstallRecipes(recipe=(InstallRecipe(repo=REPO, install=""),))]
+        )
+        choice = ImportSelection(out=tmp_path / "tasks", repos=tmp_path / "repos", sources=sources)
+        imported = import_file(path, choice, Mirrors(tmp_path / "mirrors"))
+        (folder,) = imported.unnamed
+        return folder
+
+    return take
+
+
+@pytest.fixture
+def options(tmp_path):
+    return RunOptions(
+        sandbox=local_provider(), runs_dir=tmp_path / "runs", cache_dir=tmp_path / "cache"
+    )
+
+
+def listed(folder):
+    tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
+    return tests["fail_to_pass"], tests["pass_to_pass"]
+
+
+def test_names_that_were_cut_become_the_ids_that_a_run_shows(take, options):
+    folder = take(
+        FAIL_TO_PASS=[f"{FILE}::test_last[two", f"{FILE}::test_last[one]"],
+        PASS_TO_PASS=["test_first", "[100%]"],
+    )
+    assert write_located_tests([folder], options, follow) == []
+    assert listed(folder) == (
+        [f"{FILE}::test_last[two items]", f"{FILE}::test_last[one]"],
+        [f"{FILE}::test_first"],
+    )
+    assert read_origin(folder).node_ids == {
+        f"{FILE}::test_last[two": (f"{FILE}::test_last[two items]",),
+        "test_first": (f"{FILE}::test_first",),
+        "[100%]": (),
+    }
+
+
+def test_a_name_that_no_mended_test_bears_is_refused_and_its_task_removed(take, options):
+    folder = take(FAIL_TO_PASS=[f"{FILE}::test_last[three", "test_first"])
+    (refusal,) = write_located_tests([folder], options, follow)
+    assert (refusal.instance, refusal.field) == ("Acme__counting-7", "FAIL_TO_PASS")
+    assert refusal.what == (
+        f"no test that the patch mends bears the name '{FILE}::test_last[three', 'test_first'"
+    )
+    assert not folder.exists()
+
+
+def test_a_task_that_does_not_load_is_refused_and_starts_no_run(take, options, tmp_path):
+    folder = take(FAIL_TO_PASS=["test_last"])
+    (folder / "instruction.md").unlink()
+    (refusal,) = write_located_tests([folder], options, follow)
+    assert "instruction.md: is missing" in refusal.what
+    assert not (tmp_path / "runs").exists()
+
+
+def test_where_nothing_is_run_such_tasks_are_refused(take):
+    folder = take(FAIL_TO_PASS=["test_last"])
+    (refusal,) = refuse_unlocated([folder])
+    assert refusal.what.endswith("what they mean shows without --no-prove")
+    assert not folder.exists()
+
+
+def test_a_test_that_is_to_be_fixed_is_not_also_to_be_kept():
+    origin = SwebenchOrigin(
+        instance_id="x",
+        repo="a/b",
+        fail_to_pass=("t.py::a[x",),
+        pass_to_pass=("t.py::a[x", "t.py::a[x z]"),
+    )
+    found = DecidingTests(fail_to_pass=("t.py::a[x y]",), pass_to_pass=("t.py::a[x z]",))
+    located = locate_tests(origin, found)
+    assert located.fail_to_pass == ("t.py::a[x y]",)
+    assert located.pass_to_pass == ("t.py::a[x z]",)
+    assert located.lost == ()

@@ -1,0 +1,156 @@
+import pytest
+
+from agentbench.importers.swebench.environments import (
+    DOCKERFILE,
+    EnvironmentSources,
+    InstallRecipe,
+    InstallRecipes,
+    InstanceEnvironment,
+    UnknownEnvironmentError,
+    check_image_template,
+    environment_of,
+    shipped_recipes,
+)
+from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.tasks.task_file import EnvironmentTable, SetupTable
+
+SHIPPED = [shipped_recipes()]
+
+
+def instance(**changes):
+    given = {
+        "instance_id": "Acme__Counting-7",
+        "repo": "Acme/Counting",
+        "patch": "x",
+        "version": "1.0",
+        "FAIL_TO_PASS": ["t.py::a"],
+        "PASS_TO_PASS": [],
+        **changes,
+    }
+    return SwebenchInstance.model_validate(given)
+
+
+def one(**recipe):
+    return [InstallRecipes(recipe=(InstallRecipe(repo="Acme/Counting", **recipe),))]
+
+
+def test_a_recipe_becomes_an_image_and_commands_in_its_order():
+    own = one(
+        python="3.9",
+        pre_install=("sed -i s/a/b/ setup.py",),
+        requirements=("dev.txt", "test.txt"),
+        packages=("numpy==1.25.2", "cython<3"),
+        env={"TZ": "UTC"},
+    )
+    found = environment_of(instance(), EnvironmentSources(own=own))
+    assert found.environment == EnvironmentTable(image="agentbench/python:3.9", env={"TZ": "UTC"})
+    assert found.setup.commands == (
+        "sed -i s/a/b/ setup.py",
+        "python -m pip install numpy==1.25.2 'cython<3'",
+        "if [ -f dev.txt ]; then python -m pip install -r dev.txt; "
+        "elif [ -f test.txt ]; then python -m pip install -r test.txt; fi",
+        "python -m pip install -e .",
+    )
+    assert (found.command, found.files) == ("pytest", {})
+
+
+def test_packages_of_debian_are_installed_by_a_dockerfile():
+    found = environment_of(
+        instance(), EnvironmentSources(own=one(python="3.11", apt=("graphviz",)))
+    )
+    assert found.environment == EnvironmentTable(dockerfile=DOCKERFILE)
+    lines = found.files[DOCKERFILE].decode().splitlines()
+    assert lines[0] == "FROM agentbench/python:3.11"
+    assert "install --yes --no-install-recommends graphviz" in lines[2]
+    assert lines[-1] == "USER 1000:1000"
+
+
+def test_an_image_keeps_the_installation_and_loses_the_history():
+    template = "swebench/sweb.eval.x86_64.{hub_id}:latest"
+    found = environment_of(instance(), EnvironmentSources(image_template=template))
+    text = found.files[DOCKERFILE].decode()
+    assert text.startswith("FROM swebench/sweb.eval.x86_64.acme_1776_counting-7:latest\n")
+    assert "rm -rf /testbed/.git" in text
+    (command,) = found.setup.commands
+    assert "--skip-old-files" in command
+    assert not found.setup.network
+
+
+@pytest.mark.parametrize("field", ["image", "image_name", "docker_image"])
+def test_the_data_set_s_own_image_serves_where_no_recipe_is_known(field):
+    found = environment_of(instance(**{field: "x/y:1"}), EnvironmentSources(shipped=SHIPPED))
+    assert found.files[DOCKERFILE].startswith(b"FROM x/y:1\n")
+    asked = environment_of(
+        instance(**{field: "x/y:1"}), EnvironmentSources(image_template="{image}")
+    )
+    assert asked == found
+
+
+def test_swe_rebench_s_own_words_come_before_the_shipped_recipes():
+    told = {"python": "3.9", "install": "pip install -e .[x]", "pip_packages": ["attrs"]}
+    flask = instance(repo="pallets/flask", install_config=told, docker_image="x/y")
+    found = environment_of(flask, EnvironmentSources(shipped=SHIPPED))
+    assert found.environment.image == "agentbench/python:3.9"
+    assert found.setup.commands == (
+        "python -m pip install pytest attrs",
+        "pip install -e .[x]",
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "what"),
+    [
+        ({"test_cmd": "tox -e py39"}, "install_config.test_cmd is 'tox -e py39', and agentbench"),
+        ({"test_cmd": "pytest; rm -rf /"}, "install_config.test_cmd is 'pytest; rm -rf /'"),
+        ({"python": "2.7"}, "install_config: python: '2.7' does not match"),
+        ({"install": "x\0"}, "install_config"),
+    ],
+)
+def test_words_that_make_no_task_are_refused(told, what):
+    with pytest.raises((UnknownEnvironmentError, ValueError), match="install") as error:
+        environment_of(instance(install_config=told), EnvironmentSources())
+    assert what in str(error.value)
+
+
+def test_django_is_refused_by_name_even_with_an_image():
+    django = instance(repo="django/django", version="4.2")
+    with pytest.raises(UnknownEnvironmentError, match=r"tests/runtests\.py"):
+        environment_of(
+            django, EnvironmentSources(shipped=SHIPPED, image_template="x/{instance_id}")
+        )
+
+
+def test_what_nobody_described_is_left_to_whoever_finds_it_out():
+    found = InstanceEnvironment(environment=EnvironmentTable(), setup=SetupTable())
+    asked = []
+    sources = EnvironmentSources(
+        shipped=SHIPPED, detect=lambda one: asked.append(one.repo) or found
+    )
+    assert environment_of(instance(), sources) is found
+    assert asked == ["Acme/Counting"]
+    with pytest.raises(UnknownEnvironmentError, match=r"no recipe says how Acme/Counting 1\.0"):
+        environment_of(instance(), EnvironmentSources(detect=lambda _one: None))
+
+
+def test_a_recipe_whose_variables_are_none_is_refused():
+    with pytest.raises(UnknownEnvironmentError, match="its set-up makes no task: env"):
+        environment_of(instance(), EnvironmentSources(own=one(env={"A B": "x"})))
+
+
+@pytest.mark.parametrize(
+    ("template", "what"),
+    [
+        ("x/{id}", r"unknown placeholder \{id\}; known: \{instance_id\}"),
+        ("x y", "'x y' names no image"),
+        ("", "'' names no image"),
+        ("--x{image}", "names no image"),
+    ],
+)
+def test_a_template_that_names_no_image_is_refused(template, what):
+    with pytest.raises(ValueError, match=what):
+        check_image_template(template)
+
+
+def test_an_instance_whose_image_is_nowhere_named_is_refused():
+    with pytest.raises(UnknownEnvironmentError, match="names no image"):
+        environment_of(instance(), EnvironmentSources(image_template="{image}"))

@@ -1,0 +1,283 @@
+import json
+import tomllib
+
+import pytest
+
+from agentbench.errors import InputError, UsageError
+from agentbench.importers.swebench.environments import EnvironmentSources
+from agentbench.importers.swebench.importing import ImportSelection, import_file
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.swebench import read_origin
+from tests.importers.swebench.instances import ID
+
+GIT = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-a\n+b\n"
+LINK = """\
+diff --git a/escape b/escape
+new file mode 120000
+--- /dev/null
++++ b/escape
+@@ -0,0 +1 @@
++/etc/passwd
+\\ No newline at end of file
+"""
+
+
+def test_an_instance_becomes_a_task_that_loads(take, project, tmp_path):
+    imported = take(project.instance())
+    assert (imported.refused, imported.unnamed) == ([], [])
+    (folder,) = imported.written
+    assert folder == tmp_path / "tasks" / "acme__counting-7"
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert task.source.url == project.origin.url
+    assert task.source.commit == project.base_commit
+    assert task.problem.title == "The last item is lost"
+    assert task.answer_key.fail_to_pass == ("tests/test_counting.py::test_last[one]",)
+    assert task.answer_key.pass_to_pass == ("tests/test_counting.py::test_first",)
+    assert task.answer_key.solution_patch.decode() == project.patch
+    assert task.answer_key.tests_patch.decode() == project.test_patch
+    assert task.problem.test_paths == (), "an agent is not told which files bear the hidden tests"
+
+
+def test_the_instance_s_own_id_and_names_are_remembered(take, project):
+    (folder,) = take(project.instance()).written
+    origin = read_origin(folder)
+    assert (origin.instance_id, origin.repo, origin.version) == (ID, project.repo, "1.0")
+    assert origin.fail_to_pass == ("tests/test_counting.py::test_last[one]",)
+    assert origin.test_files == ("tests/test_counting.py",)
+    assert "items[-1]" not in (folder / "swebench.json").read_text()
+
+
+def test_names_that_are_cut_are_told_apart(take, project):
+    names = ["tests/test_counting.py::test_last[two", "tests/test_counting.py::test_last[one]"]
+    imported = take(project.instance(FAIL_TO_PASS=names))
+    assert imported.unnamed == imported.written
+    listed = tomllib.loads((imported.written[0] / "task.toml").read_text())["tests"]
+    assert listed["fail_to_pass"] == ["tests/test_counting.py::test_last[one]"]
+
+
+def test_a_bug_of_swe_smith_is_turned_round(take, project, tmp_path):
+    (folder,) = take(project.smith()).written
+    assert not (folder / "repo" / "tests" / "test_counting.py").exists()
+    assert "items[-2]" in (folder / "repo" / "counting.py").read_text()
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert b"+    return items[-1]" in task.answer_key.solution_patch
+    assert b"+++ b/tests/test_counting.py" in task.answer_key.tests_patch
+    assert task.problem.instruction.startswith("Some tests of swesmith/")
+
+
+NUL = "its name\0"
+TRICKS = {
+    "above": GIT.format("../../outside.py"),
+    "absolute": GIT.format("/etc/passwd"),
+    "git's own": GIT.format(".git/hooks/post-checkout"),
+    "git's own, in other letters": GIT.format("sub/.GIT/config"),
+    "a symlink": LINK,
+    "an option": GIT.format("--output=x"),
+}
+BROKEN = [
+    ({"instance_id": ...}, "instance_id", "is missing"),
+    ({"instance_id": ""}, "instance_id", "is empty"),
+    ({"instance_id": 7}, "instance_id", "7 is no string"),
+    ({"instance_id": "x" * 101}, "instance_id", "is longer than 100 characters"),
+    ({"instance_id": "__"}, "instance_id", "'__' makes no id of a task"),
+    ({"repo": ...}, "repo", "is missing"),
+    ({"repo": "counting"}, "repo", "'counting' is no owner/name"),
+    ({"repo": "acme/.."}, "repo", "'acme/..' is no owner/name"),
+    ({"repo": "../acme"}, "repo", "'../acme' is no owner/name"),
+    ({"repo": "--upload-pack=touch/x"}, "repo", "is no owner/name"),
+    ({"repo": "acme/counting/more"}, "repo", "is no owner/name"),
+    ({"base_commit": ...}, "base_commit", "is missing"),
+    ({"base_commit": "main"}, "base_commit", "'main' is no full hash of 40 hex digits"),
+    ({"base_commit": "a" * 39}, "base_commit", "is no full hash"),
+    ({"base_commit": "0" * 40}, "base_commit", f"has no commit {'0' * 40}"),
+    ({"patch": ...}, "patch", "is missing"),
+    ({"patch": ""}, "patch", "is empty"),
+    ({"patch": 3}, "patch", "3 is no string"),
+    ({"patch": "mend it"}, "patch", "is no git patch"),
+    ({"patch": GIT.format("counting.py")}, "patch", "does not apply to the base commit"),
+    ({"patch": f"{GIT.format('x')}\0"}, "patch", "bears a NUL"),
+    ({"patch": "diff --git \ud800"}, "patch", "unable to parse raw data as a unicode string"),
+    ({"test_patch": ...}, "test_patch", "is missing"),
+    ({"test_patch": GIT.format("gone.py")}, "test_patch", "does not apply to the base commit"),
+    ({"problem_statement": " \n"}, "problem_statement", "is missing"),
+    ({"problem_statement": NUL}, "problem_statement", "bears a NUL"),
+    ({"problem_statement": "\ud800"}, "problem_statement", "half of a surrogate pair"),
+    ({"FAIL_TO_PASS": ...}, "FAIL_TO_PASS", "is missing"),
+    ({"FAIL_TO_PASS": "['tests/a.py::a']"}, "FAIL_TO_PASS", "is no JSON"),
+    ({"FAIL_TO_PASS": '["a.py::a'}, "FAIL_TO_PASS", "is no JSON"),
+    ({"FAIL_TO_PASS": "{}"}, "FAIL_TO_PASS", "expected a list of names"),
+    ({"FAIL_TO_PASS": 5}, "FAIL_TO_PASS", "expected a list of names"),
+    ({"FAIL_TO_PASS": []}, "FAIL_TO_PASS", "found none"),
+    ({"FAIL_TO_PASS": ["a.py::a", 2]}, "FAIL_TO_PASS.1", "2 is no string"),
+    ({"FAIL_TO_PASS": ["test_a (app.tests.Case)"]}, "FAIL_TO_PASS", "is no test of pytest's"),
+    ({"FAIL_TO_PASS": ["should add a, b"]}, "FAIL_TO_PASS", "is no test of pytest's"),
+    ({"PASS_TO_PASS": "nothing"}, "PASS_TO_PASS", "is no JSON"),
+    ({"install_config": "{"}, "install_config", "is no JSON"),
+    ({"log_parser": "parse_log_django"}, "log_parser", "reads no log of pytest"),
+    ({"repo_language": "go"}, "language", "'go'; agentbench judges with pytest"),
+    *(({"patch": patch}, "patch", "") for patch in TRICKS.values()),
+    *(({"test_patch": patch}, "test_patch", "") for patch in TRICKS.values()),
+]
+
+
+@pytest.mark.parametrize(("changes", "field", "what"), BROKEN)
+def test_a_wrong_instance_is_refused_with_line_id_and_field_and_the_rest_is_taken(
+    take, project, tmp_path, changes, field, what
+):
+    wrong = project.instance(**{"instance_id": "Acme__counting-8", **changes})
+    imported = take(wrong, project.instance())
+    assert [folder.name for folder in imported.written] == ["acme__counting-7"]
+    (refusal,) = imported.refused
+    assert (refusal.where, refusal.field) == (f"{tmp_path}/in.jsonl:1", field)
+    if isinstance(wrong.get("instance_id"), str):
+        assert wrong["instance_id"].startswith(refusal.instance)
+    assert what in refusal.what
+    assert "\n" not in str(refusal)
+    assert sorted(path.name for path in (tmp_path / "tasks").iterdir()) == ["acme__counting-7"]
+
+
+@pytest.mark.parametrize("changes", [{"patch": "{}"}, {"test_patch": "{}"}])
+def test_a_patch_whose_lines_end_in_crlf_is_told_from_one_that_does_not_fit(take, project, changes):
+    (field,) = changes
+    crlf = project.patch.replace("\n", "\r\n")
+    (refusal,) = take(project.instance(**{field: crlf})).refused
+    assert (refusal.field, refusal.what.partition(";")[0]) == (field, "its lines end in CRLF")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"instance_id": "x", "repo": ', "is no JSON"),
+        ("[]", "expected an object, found list"),
+        ("null", "expected an object, found NoneType"),
+        (b"\xff\xfe{}", "is no JSON"),
+        (b"\xef\xbb\xbf{}", "begins with a byte order mark"),
+        ("[" * 100_000, "is no JSON"),
+        (b"\0\0\0\0", "is no JSON"),
+    ],
+)
+def test_a_line_that_is_no_instance_is_refused_by_its_number(take, project, tmp_path, line, what):
+    imported = take("", line, project.instance())
+    assert len(imported.written) == 1
+    (refusal,) = imported.refused
+    assert refusal.where == f"{tmp_path}/in.jsonl:2", "empty lines are passed over, and counted"
+    assert refusal.what.startswith(what)
+
+
+def test_lines_that_end_in_crlf_are_lines(take, project):
+    line = json.dumps(project.instance())
+    assert len(take(f"{line}\r").written) == 1
+
+
+@pytest.mark.parametrize("second", [ID, ID.lower()])
+def test_of_two_instances_with_one_id_the_first_is_taken(take, project, tmp_path, second):
+    imported = take(project.instance(), project.instance(instance_id=second))
+    assert len(imported.written) == 1
+    (refusal,) = imported.refused
+    assert str(refusal) == (
+        f"{tmp_path}/in.jsonl:2: {second}: instance_id: an instance of that id is at "
+        f"{tmp_path}/in.jsonl:1 already; each needs its own"
+    )
+
+
+def test_all_faults_of_an_instance_are_told_at_once(take, project):
+    refused = take(project.instance(base_commit="x", repo="y", FAIL_TO_PASS=3)).refused
+    assert {refusal.field for refusal in refused} == {"base_commit", "repo", "FAIL_TO_PASS"}
+
+
+def test_only_those_that_were_asked_for_are_taken(take, project, tmp_path):
+    other = project.instance(instance_id="Acme__counting-8", repo="wrong")
+    imported = take(other, project.instance(), instances=frozenset({ID, "gone-1"}))
+    assert len(imported.written) == 1
+    assert [str(each) for each in imported.refused] == [
+        f"{tmp_path}/in.jsonl: gone-1: the file has no such instance"
+    ]
+
+
+def test_no_more_are_written_than_asked_for(take, project):
+    entries = [project.instance(instance_id=f"a__b-{number}") for number in range(3)]
+    wrong = project.instance(instance_id="a__b-9", patch="")
+    imported = take(wrong, *entries, limit=2)
+    assert [folder.name for folder in imported.written] == ["a__b-0", "a__b-1"]
+
+
+def test_a_task_that_is_there_is_replaced_only_when_asked(take, project):
+    (folder,) = take(project.instance()).written
+    (refusal,) = take(project.instance()).refused
+    assert refusal.what == f"{folder} is there already; give another --out, or --replace"
+    (again,) = take(project.instance(version="2.0"), replace=True).written
+    assert read_origin(again).version == "2.0"
+
+
+def test_a_project_that_no_source_describes_is_refused_with_what_to_give(take, project):
+    (refusal,) = take(project.instance(), sources=EnvironmentSources()).refused
+    assert (refusal.field, refusal.what) == (
+        "repo",
+        "no recipe says how Acme/counting 1.0 is set up; give one with --recipes, an image with "
+        "--image-template, or let it be tried out with --detect",
+    )
+
+
+def test_a_folder_that_is_no_repository_is_refused_by_name(take, project, repos):
+    project.origin.path.rename(repos / "elsewhere")
+    project.origin.path.mkdir()
+    (refusal,) = take(project.instance()).refused
+    assert refusal.field == "repo"
+    assert refusal.what.startswith("cannot be cloned: file://")
+
+
+def test_without_a_clone_at_hand_the_url_is_github_s_and_nothing_is_fetched(project, take):
+    (folder,) = take(project.instance(base_commit="1" * 40), repos=None).written
+    repo = tomllib.loads((folder / "task.toml").read_text())["repo"]
+    assert repo == {"url": "https://github.com/Acme/counting.git", "commit": "1" * 40}
+
+
+def test_a_bug_that_does_not_apply_is_refused(take, project):
+    (refusal,) = take(project.smith(patch=GIT.format("counting.py"))).refused
+    assert refusal.field == "patch"
+    assert refusal.what.startswith("does not apply to the base commit: ")
+
+
+def test_a_bug_whose_tests_are_nowhere_is_refused(take, project):
+    (refusal,) = take(project.smith(FAIL_TO_PASS=["tests/test_gone.py::test_a"])).refused
+    assert refusal.field == "patch"
+    assert "tests/test_gone.py" in refusal.what
+
+
+def test_a_file_of_an_unknown_kind_or_none_at_all_ends_the_import(tmp_path):
+    choice, mirrors = ImportSelection(out=tmp_path), Mirrors(tmp_path / "mirrors")
+    with pytest.raises(UsageError, match=r"expected a name that ends in \.jsonl"):
+        import_file(tmp_path / "in.csv", choice, mirrors)
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        import_file(tmp_path / "in.jsonl", choice, mirrors)
+
+
+def test_the_three_kinds_of_files_give_the_same(project, tmp_path, sources, repos):
+    pytest.importorskip("pyarrow")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = [project.instance(), project.instance(instance_id="a__b-2")]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (tmp_path / "in.json").write_text(json.dumps(rows))
+    (tmp_path / "dict.json").write_text(json.dumps({row["instance_id"]: row for row in rows}))
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    made = []
+    for name in ("in.jsonl", "in.json", "dict.json", "in.parquet"):
+        out = tmp_path / name.replace(".", "-")
+        choice = ImportSelection(out=out, repos=repos, sources=sources)
+        imported = import_file(tmp_path / name, choice, Mirrors(tmp_path / "mirrors"))
+        assert imported.refused == []
+        made.append(
+            {p.relative_to(out): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
+        )
+    assert made[0]
+    assert all(each == made[0] for each in made)
+
+
+def test_the_project_s_repository_is_left_as_it_was(take, project):
+    before = project.origin.git("for-each-ref"), project.origin.git("count-objects")
+    take(project.instance())
+    take(project.smith())
+    assert (project.origin.git("for-each-ref"), project.origin.git("count-objects")) == before

@@ -1,0 +1,59 @@
+import ast
+
+import pytest
+
+from agentbench.integrity.expectation_changes.values import (
+    NotConstantError,
+    evaluate,
+    is_immutable,
+    is_scalar,
+)
+
+
+def value(text: str) -> object:
+    names = {"N": ast.parse("3", mode="eval").body, "M": ast.parse("N * 2", mode="eval").body}
+    return evaluate(ast.parse(text, mode="eval").body, names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-1",
+        "'a' 'b'",
+        "[1, (2, None)]",
+        "{'a': {1}}",
+        "'ab' * 3 + 'c'",
+        "7 // 2",
+        "1 / 3",
+        "1 + 2j",
+    ],
+)
+def test_constants_are_evaluated(text: str):
+    assert repr(value(text)) == repr(eval(text))
+
+
+def test_names_stand_for_their_expressions():
+    assert value("[N, M, -M]") == [3, 6, -6]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x", "f()", "[*N]", "{**a}", "1 / 0", "'a' * 10**9", "'a' * 99999", "{[]}", "{[]: 1}", "-'a'",
+     "'a' + 1", "2 ** 9", "1e309", "1e308 + 1e308", "not N", "f'{N}'", "..."],
+)  # fmt: skip
+def test_what_must_be_run_or_is_too_large_is_refused(text: str):
+    with pytest.raises(NotConstantError):
+        value(text)
+
+
+def test_a_name_that_stands_for_itself_is_refused():
+    loop = {"a": ast.parse("a + 1", mode="eval").body}
+    with pytest.raises(NotConstantError):
+        evaluate(loop["a"], loop)
+
+
+def test_only_what_cannot_change_is_immutable():
+    assert is_immutable((1, ("a", None)))
+    assert not is_immutable((1, []))
+    assert not is_scalar(float("nan"))
+    assert is_scalar(b"")

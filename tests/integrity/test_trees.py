@@ -1,0 +1,120 @@
+import hashlib
+import io
+import itertools
+import tarfile
+from pathlib import PurePosixPath as P
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentbench.integrity.trees import (
+    EntryKind,
+    TreeEntry,
+    entry_of,
+    is_git,
+    member_path,
+    open_tar_stream,
+    read_tree,
+)
+from tests.integrity.tars import member, tar_of, tree_tar
+
+
+def test_a_tree_holds_files_folders_and_links_by_their_content():
+    tar = tar_of(
+        member("."),
+        member("./pkg", tarfile.DIRTYPE),
+        (member("./pkg/run.sh", mode=0o755), b"echo"),
+        member("./link", tarfile.SYMTYPE, linkname="pkg"),
+        member("./pipe", tarfile.FIFOTYPE),
+    )
+    entries = read_tree([tar]).entries
+    assert entries[P("pkg")] == TreeEntry(kind=EntryKind.FOLDER)
+    assert entries[P("pkg/run.sh")] == TreeEntry(
+        kind=EntryKind.FILE, digest=hashlib.sha256(b"echo").hexdigest(), size=4, executable=True
+    )
+    assert entries[P("link")] == TreeEntry(
+        kind=EntryKind.SYMLINK, digest=hashlib.sha256(b"pkg").hexdigest()
+    )
+    assert entries[P("pipe")] == TreeEntry(kind=EntryKind.OTHER)
+    assert len(entries) == 4
+
+
+def test_the_workspaces_own_git_folder_is_left_out_and_a_nested_one_is_not():
+    entries = read_tree([tree_tar({".git/config": b"x", "sub/.git/config": b"y"})]).entries
+    assert P(".git") not in entries
+    assert P(".git/config") not in entries
+    assert P("sub/.git/config") in entries
+
+
+def test_a_hard_link_is_the_file_that_it_links_to():
+    tar = tar_of((member("a"), b"same"), member("b", tarfile.LNKTYPE, linkname="a"))
+    entries = read_tree([tar]).entries
+    assert entries[P("b")] == entries[P("a")]
+
+
+def test_where_a_files_content_begins_is_known_and_is_no_part_of_what_it_is():
+    tar = tree_tar({"a": b"first", "b": b"second"})
+    entry = read_tree([tar]).entries[P("b")]
+    assert tar[entry.offset : entry.offset + entry.size] == b"second"
+    assert entry == TreeEntry(kind=EntryKind.FILE, digest=entry.digest, size=6)
+
+
+@pytest.mark.parametrize("cut", [0, 100, 512, 600, 1024, 1536])
+def test_a_stream_that_is_cut_off_anywhere_is_no_tree(cut):
+    tar = tree_tar({"a": b"x" * 10, "b": b"y" * 10})
+    with pytest.raises(tarfile.TarError):
+        read_tree([tar[:cut]])
+
+
+def test_a_stream_that_ends_between_two_members_is_cut_off_too():
+    with pytest.raises(tarfile.TarError, match="cut off"):
+        read_tree([tar_of((member("a"), b"x"), end=False)])
+
+
+def test_the_end_mark_alone_makes_a_stream_whole():
+    assert len(read_tree([tar_of((member("a"), b"x"), end=False) + bytes(512)]).entries) == 1
+
+
+def test_numbers_that_make_no_sense_are_a_broken_tar():
+    sparse = member("a", pax_headers={"GNU.sparse.map": "x,y", "GNU.sparse.size": "1"})
+    with pytest.raises(tarfile.TarError, match="makes no sense"):
+        read_tree([tar_of(sparse)])
+
+
+def test_noise_is_a_broken_tar():
+    with pytest.raises(tarfile.TarError):
+        read_tree([b"no tar at all" * 1000])
+
+
+@given(st.lists(st.integers(0, 3000), max_size=8))
+def test_how_a_stream_is_cut_into_chunks_does_not_matter(cuts):
+    tar = tree_tar({"a": b"x" * 700, "b/c": b"", "d": b"z" * 513})
+    marks = [0, *sorted(cuts), len(tar)]
+    chunks = [tar[start:end] for start, end in itertools.pairwise(marks)]
+    assert read_tree(chunks) == read_tree([tar])
+
+
+def test_every_name_for_one_place_is_one_path():
+    for name in ("a/b", "./a/b", "a//b", "a/./b", "a/b/"):
+        assert member_path(member(name)) == P("a/b")
+    for name in (".", "./", ""):
+        assert member_path(member(name)) is None
+
+
+def test_only_the_git_folder_of_the_root_is_the_workspaces_own():
+    assert is_git(P(".git"))
+    assert is_git(P(".git/hooks/x"))
+    assert not is_git(P(".gitignore"))
+    assert not is_git(P("sub/.git"))
+
+
+def test_a_file_is_read_to_its_end_however_long():
+    content = b"0123456789" * 300_000
+    entry = entry_of(member("a", size=len(content)), io.BytesIO(content))
+    assert entry.digest == hashlib.sha256(content).hexdigest()
+
+
+def test_a_fault_of_whoever_reads_is_not_hidden_behind_the_tar():
+    with pytest.raises(KeyError), open_tar_stream([tree_tar({"a": b""})]):
+        raise KeyError

@@ -1,0 +1,60 @@
+"""Which tools there are, and what is answered where one cannot work."""
+
+from threading import Event
+
+import jsonschema
+import pytest
+
+from agentbench.core.extras import install_command
+from agentbench.mcp.symbolic_schemas import SymbolicErrorType
+from agentbench.mcp.symbolic_tools import (
+    ENVELOPES,
+    SYMBOLIC_ARGUMENTS,
+    SymbolicTool,
+    error_answer,
+    offered_tools,
+)
+from agentbench.mcp.tool_descriptions import server_instructions, symbolic_tool_description
+from agentbench.pytest_results.tool_calls.arguments import read_arguments
+from tests.mcp.symbolic_bench import without_sandbox
+
+SEARCHES = tuple(tool for tool in SymbolicTool if tool is not SymbolicTool.HEALTH)
+
+
+def arguments_for(tool):
+    examples = {
+        name: field["examples"][0]
+        for name, field in symbolic_tool_description(tool).input_schema["properties"].items()
+    }
+    return read_arguments(SYMBOLIC_ARGUMENTS[tool], examples)
+
+
+def test_without_the_extra_only_the_tool_that_names_its_lack_is_offered():
+    assert offered_tools(installed=False) == (SymbolicTool.HEALTH,)
+    assert offered_tools(installed=True) == offered_tools() == tuple(SymbolicTool)
+    assert "symbolic_check" not in server_instructions(offered_tools(installed=False))
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
+def test_without_the_extra_a_call_is_told_what_to_install(tool, tmp_path):
+    bare = without_sandbox(tmp_path, installed=False)
+    answer = bare.call(tool, arguments_for(tool), Event())
+    assert (answer["status"], answer["error_type"]) == ("error", "ImportError")
+    assert answer["message"] == f"{tool} is not installed: {install_command('symbolic')}"
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
+def test_where_no_sandbox_works_nothing_is_run_and_the_answer_says_why(tool, tmp_path):
+    answer = without_sandbox(tmp_path).call(tool, arguments_for(tool), Event())
+    assert (answer["status"], answer["error_type"]) == ("error", "RuntimeError")
+    assert answer["message"] == (
+        "no sandbox for the analysis: no sandbox works here: bwrap at <host> says no"
+    )
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
+def test_a_refusal_has_every_field_of_the_tools_own(tool):
+    answer = error_answer(tool, SymbolicErrorType.VALUE, "no")
+    assert set(answer) == set(ENVELOPES[tool].model_fields)
+    jsonschema.validate(answer, symbolic_tool_description(tool).output_schema)
+    assert (answer["status"], answer["time_seconds"]) == ("error", 0.0)

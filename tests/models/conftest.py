@@ -1,0 +1,64 @@
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+
+from agentbench.agents.llm.tools.tool_runtime import tool_specs
+from agentbench.models.conversation import (
+    Conversation,
+    ConversationTurn,
+    ModelAnswer,
+    ModelToolCall,
+    ToolReply,
+    UnansweredError,
+)
+from agentbench.models.formats.registry import open_client
+from tests.agents.llm.conftest import MODELS
+from tests.fakes.scripted_model import ScriptedModel
+from tests.models.gateway.at_the_door import door_to
+from tests.patience import HANG_SECONDS
+
+NOTHING = Conversation(system="the rules", task="the report")
+
+
+def said(*turns, **changes):
+    """A conversation of some turns."""
+    return Conversation(system="the rules", task="the report", turns=turns, **changes)
+
+
+def a_call(name="run", arguments='{"command": "ls"}', *, call_id="c1", **more):
+    return ModelToolCall(id=call_id, name=name, arguments=arguments, **more)
+
+
+def a_turn(*calls, text="", note="", failed=False, **more):
+    """A turn in which each call was answered with its name."""
+    replies = tuple(ToolReply(text=f"did {call.name}", failed=failed) for call in calls)
+    return ConversationTurn(
+        answer=ModelAnswer(text=text, tool_calls=calls, **more), replies=replies, note=note
+    )
+
+
+@pytest.fixture
+def clients(tmp_path):
+    """Opens a client of a wire on a script, through a gateway."""
+
+    @contextmanager
+    def opened(wire, script):
+        with (
+            ScriptedModel(script) as scripted,
+            door_to(scripted, tmp_path / "log", model=MODELS[wire]) as door,
+            open_client(door) as client,
+        ):
+            yield client, scripted
+
+    return opened
+
+
+def answer_of(client, conversation=NOTHING, seconds=HANG_SECONDS):
+    return client.complete(conversation, tool_specs(), timeout=timedelta(seconds=seconds))
+
+
+def failure_of(client, conversation=NOTHING, seconds=HANG_SECONDS):
+    with pytest.raises(UnansweredError) as caught:
+        answer_of(client, conversation, seconds)
+    return caught.value

@@ -1,0 +1,66 @@
+import pytest
+
+from agentbench.models.conversation import ModelAnswer, StopReason, UnansweredError
+from agentbench.models.formats.anthropic_messages import StreamedMessage, _parsed_object
+from agentbench.models.interface import ModelErrorKind
+
+
+def streamed(*events, stop="end_turn"):
+    message = StreamedMessage()
+    for event in events:
+        message.take(event)
+    message.take({"type": "message_delta", "delta": {"stop_reason": stop}})
+    return message.whole()
+
+
+def block(index, **content):
+    return {"type": "content_block_start", "index": index, "content_block": content}
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("end_turn", StopReason.DONE),
+        ("tool_use", StopReason.DONE),
+        ("max_tokens", StopReason.CUT_OFF),
+        ("model_context_window_exceeded", StopReason.CUT_OFF),
+        ("refusal", StopReason.REFUSED),
+        ("something new", StopReason.DONE),
+    ],
+)
+def test_the_reason_to_stop_is_told(reason, stop):
+    assert streamed(stop=reason).stop is stop
+
+
+def test_a_block_may_come_in_one_piece():
+    answer = streamed(
+        block(0, type="text", text="all of it"),
+        block(1, type="tool_use", id="c", name="run", input={"command": "ls"}),
+    )
+    assert answer.text == "all of it"
+    assert answer.tool_calls[0].arguments == '{"command": "ls"}'
+
+
+def test_what_is_not_known_is_passed_over():
+    answer = streamed(
+        {"type": "ping"},
+        block(0, type="hologram", light="blue"),
+        {"type": "content_block_delta", "index": 0, "delta": {"light": "red"}},
+        {"type": "content_block_delta", "index": 7, "delta": {"text": "lost"}},
+        {"type": "content_block_start", "index": 1, "content_block": None},
+        {},
+    )
+    assert answer == ModelAnswer()
+
+
+def test_a_message_that_does_not_say_why_it_stops_was_cut():
+    with pytest.raises(UnansweredError) as caught:
+        streamed(block(0, type="text", text="half"), stop=None)
+    assert caught.value.failure.kind is ModelErrorKind.CUT_STREAM
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "3", "[" * 99_999, "null"])
+def test_arguments_that_are_no_object_are_taken_for_none(text):
+    assert _parsed_object(text) == {}
+    assert _parsed_object("") == {}
+    assert _parsed_object('{"a": 1}') == {"a": 1}

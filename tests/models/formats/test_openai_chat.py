@@ -1,0 +1,16 @@
+from agentbench.models.formats.openai_chat import openai_error
+from agentbench.models.interface import ModelErrorKind
+
+
+def test_a_spent_quota_bears_the_code_that_clients_look_for() -> None:
+    error = openai_error(ModelErrorKind.QUOTA, "spent")["error"]
+    assert error == {
+        "message": "spent",
+        "type": "insufficient_quota",
+        "param": None,
+        "code": "insufficient_quota",
+    }
+
+
+def test_what_openai_has_no_code_for_bears_our_own() -> None:
+    assert openai_error(ModelErrorKind.TIMEOUT, "")["error"]["code"] == "timeout"

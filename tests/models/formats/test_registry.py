@@ -1,0 +1,63 @@
+import pytest
+
+from agentbench.models.formats.registry import FORMATS, likely_format, route_of
+from agentbench.models.interface import ApiFormat, ModelErrorKind
+
+
+@pytest.mark.parametrize(
+    ("path", "wire"),
+    [
+        ("/v1/chat/completions", ApiFormat.OPENAI_CHAT),
+        ("/chat/completions", ApiFormat.OPENAI_CHAT),
+        ("/v1/responses", ApiFormat.OPENAI_RESPONSES),
+        ("/v1/v1/messages", ApiFormat.ANTHROPIC_MESSAGES),
+        ("/v1beta/models/m-1.5:generateContent", ApiFormat.GEMINI_GENERATE),
+        ("/v1beta/openai/chat/completions", ApiFormat.OPENAI_CHAT),
+    ],
+)
+def test_a_path_is_of_one_wire(path: str, wire: ApiFormat) -> None:
+    route = route_of(path)
+    assert (route.wire, route.counts_only) == (wire, False)
+    assert route.format is FORMATS[wire]
+
+
+def test_counting_is_told_apart() -> None:
+    assert route_of("/v1/messages/count_tokens").counts_only
+    google = route_of("/v1beta/models/m:countTokens")
+    assert (google.counts_only, google.model, google.action) == (True, "m", "countTokens")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "/v1",
+        "/v1/chat/completions/x",
+        "/x/v1/chat/completions",
+        "http://example.org/v1/responses",
+        "/v1/responses/../files",
+        "/v1beta/models/a/b:generateContent",
+        "/v1beta/models/m:batchEmbedContents",
+        "/v1/responses\n",
+        "//v1/responses",
+    ],
+)
+def test_anything_else_leads_nowhere(path: str) -> None:
+    assert route_of(path) is None
+
+
+def test_errors_are_in_the_form_of_the_likely_provider() -> None:
+    assert likely_format("/v1/messages/batches").wire is ApiFormat.ANTHROPIC_MESSAGES
+    assert likely_format("/v1beta/models/x:embed").wire is ApiFormat.GEMINI_GENERATE
+    assert likely_format("/v1/embeddings").wire is ApiFormat.OPENAI_CHAT
+
+
+@pytest.mark.parametrize("kind", list(ModelErrorKind))
+@pytest.mark.parametrize("wire", list(ApiFormat))
+def test_every_kind_of_error_can_be_written_on_every_wire(
+    wire: ApiFormat, kind: ModelErrorKind
+) -> None:
+    error = FORMATS[wire].error_body(kind, 499, "words")["error"]
+    assert error["message"] == "words"
+    assert error.get("type") or error["code"] == 499

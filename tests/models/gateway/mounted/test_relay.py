@@ -1,0 +1,164 @@
+"""The relay by itself, on this machine: what runs behind it does not notice it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentbench.models import gateway
+from tests.models.gateway.unix_door import UnixDoor, echo, flood, reset, unix_door
+
+RELAY = Path(gateway.__file__).parent / "mounted" / "relay.py"
+PATIENCE = 60  # seconds
+CONNECT = """
+import os, socket, sys
+address = os.environ["AGENTBENCH_MODEL_URL"].removeprefix("http://").split(":")
+connect = lambda: socket.create_connection((address[0], int(address[1])), timeout=60)
+def all_of(connection):
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+"""
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[UnixDoor]:
+    with unix_door(tmp_path / "door", echo) as opened:
+        yield opened
+
+
+def argv(door: UnixDoor, *command: str) -> list[str]:
+    return [sys.executable, "-I", "-S", str(RELAY), str(door.socket), "--", *command]
+
+
+def relayed(door: UnixDoor, *command: str, **options) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        argv(door, *command), capture_output=True, timeout=PATIENCE, check=False, **options
+    )
+
+
+def python(door: UnixDoor, script: str, *args: str) -> str:
+    done = relayed(door, sys.executable, "-c", CONNECT + script, *args)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("code", [0, 1, 7, 255])
+def test_it_exits_as_its_command(door: UnixDoor, code: int) -> None:
+    assert relayed(door, "sh", "-c", f"exit {code}").returncode == code
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGSEGV", "SIGINT"])
+def test_it_dies_of_the_signal_that_its_command_died_of(door: UnixDoor, name: str) -> None:
+    number = signal.Signals[name]
+    assert relayed(door, "sh", "-c", f"kill -{number.value} $$").returncode == -number
+
+
+def test_a_signal_reaches_the_command(door: UnixDoor) -> None:
+    script = "trap 'echo caught; exit 3' TERM; echo ready; while :; do read line; done"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(argv(door, "sh", "-c", script), **pipes) as relay:
+        assert relay.stdout.readline() == b"ready\n"
+        relay.send_signal(signal.SIGTERM)
+        relay.stdin.close()
+        assert relay.stdout.read() == b"caught\n"
+    assert relay.returncode == 3
+
+
+def test_a_command_that_is_not_there_exits_as_in_a_shell(door: UnixDoor, tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    missing = relayed(door, "/no/such/program")
+    assert (missing.returncode, b"/no/such/program" in missing.stderr) == (127, True)
+    assert relayed(door, str(tmp_path / "data")).returncode == 126
+
+
+def test_streams_pass_through_as_they_are(door: UnixDoor) -> None:
+    data = os.urandom(1 << 20)
+    done = relayed(door, "sh", "-c", "cat; echo said >&2", input=data)
+    assert (done.stdout, done.stderr) == (data, b"said\n")
+
+
+def test_the_address_stands_wherever_the_environment_asks_for_it(door: UnixDoor) -> None:
+    env = {**os.environ, "BASE": "{agentbench-door}/v1", "JSON": '{"a": "{agentbench-door}"}'}
+    script = 'echo "$AGENTBENCH_MODEL_URL $BASE $JSON"'
+    url, base, json = relayed(door, "sh", "-c", script, env=env).stdout.decode().split(" ", 2)
+    assert url.startswith("http://127.0.0.1:")
+    assert (base, json) == (f"{url}/v1", f'{{"a": "{url}"}}\n')
+
+
+def test_the_command_inherits_no_open_file(door: UnixDoor) -> None:
+    assert relayed(door, "sh", "-c", "ls /proc/$$/fd").stdout.split() == [b"0", b"1", b"2"]
+
+
+def test_each_way_ends_by_itself(door: UnixDoor) -> None:
+    told = python(
+        door,
+        """
+import threading
+with connect() as connection:
+    sender = threading.Thread(target=lambda: (
+        connection.sendall(b"a" * 3_000_000), connection.shutdown(socket.SHUT_WR)))
+    sender.start()
+    said = all_of(connection)
+    sender.join()
+print(len(said), said[-3:])
+""",
+    )
+    assert told == "3000003 b'end'\n"
+
+
+def test_two_hundred_connections_at_a_time_do_not_mix(door: UnixDoor) -> None:
+    told = python(
+        door,
+        """
+open_ones = [connect() for _ in range(200)]
+for number, connection in enumerate(open_ones):
+    connection.sendall(str(number).encode())
+    connection.shutdown(socket.SHUT_WR)
+print(all(all_of(c) == f"{n}end".encode() for n, c in enumerate(open_ones)))
+for connection in open_ones:
+    connection.close()
+""",
+    )
+    assert told == "True\n"
+
+
+def test_a_broken_connection_breaks_and_the_next_one_works(tmp_path: Path) -> None:
+    with unix_door(tmp_path / "door", reset) as door:
+        told = python(
+            door,
+            """
+for _ in range(3):
+    with connect() as connection:
+        connection.sendall(b"hello")
+        try:
+            print(all_of(connection))
+        except ConnectionResetError:
+            print("reset")
+""",
+        )
+    assert set(told.split("\n")) <= {"b''", "reset", ""}
+    assert len(told.split()) == 3
+
+
+def test_a_client_that_goes_away_ends_the_far_connection(tmp_path: Path) -> None:
+    with unix_door(tmp_path / "door", flood) as door:  # waits for its connections to end
+        told = python(door, "connection = connect()\nprint(len(connection.recv(9)))")
+    assert told == "9\n"
+
+
+def test_a_door_that_is_gone_ends_connections(tmp_path: Path) -> None:
+    told = python(
+        UnixDoor(tmp_path / "nothing.sock"),
+        """
+with connect() as connection:
+    try:
+        print(all_of(connection))
+    except ConnectionResetError:
+        print("reset")
+""",
+    )
+    assert told.strip() in {"b''", "reset"}

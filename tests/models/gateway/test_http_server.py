@@ -1,0 +1,146 @@
+"""Sockets come and go in one loop; connections are bounded, and cut at the end."""
+
+import socket
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from agentbench.models.gateway import http_server as module
+from agentbench.models.gateway.http_server import (
+    abort_connection,
+    serve_on,
+    tcp_listener,
+    unix_listener,
+)
+from agentbench.models.gateway.relay import LoopThread
+from tests.patience import HANG_SECONDS
+
+HELLO = b"GET /%s HTTP/1.1\r\nhost: x\r\n\r\n"
+
+
+async def application(scope, receive, send) -> None:
+    """Says the path; `/hang` never answers, `/cut` breaks off."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": scope["path"].encode(), "more_body": True})
+    if scope["path"] == "/cut":
+        abort_connection(scope)
+        return
+    if scope["path"] == "/hang":
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        return
+    await send({"type": "http.response.body", "body": b""})
+
+
+@contextmanager
+def served(listener: socket.socket):
+    loop, stack = LoopThread(), AsyncExitStack()
+    try:
+        loop.run(stack.enter_async_context(serve_on(listener, application)))
+        yield
+        loop.run(stack.aclose())
+    finally:
+        loop.stop()
+
+
+@contextmanager
+def connected(address):
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family) as client:
+        client.settimeout(HANG_SECONDS)
+        client.connect(address)
+        yield client
+
+
+def answer(client: socket.socket) -> bytes:
+    said = b""
+    while not said.endswith(b"0\r\n\r\n"):
+        part = client.recv(65536)
+        if not part:
+            break
+        said += part
+    return said
+
+
+def test_a_unix_socket_and_a_port_are_served_alike(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    for listener in (unix_listener(path), tcp_listener(0)):
+        with served(listener):
+            address = str(path) if listener.family == socket.AF_UNIX else listener.getsockname()
+            with connected(address) as client:
+                for name in (b"one", b"two"):  # on one connection
+                    client.sendall(HELLO % name)
+                    assert b"/" + name in answer(client)
+
+
+def test_small_pieces_on_a_port_are_sent_at_once() -> None:
+    listener = tcp_listener(0)
+    seen = []
+
+    async def look(scope, receive, send) -> None:
+        transport = scope["state"]["connection"].transport
+        raw = transport.get_extra_info("socket")
+        seen.append(raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        await application(scope, receive, send)
+
+    loop, stack = LoopThread(), AsyncExitStack()
+    loop.run(stack.enter_async_context(serve_on(listener, look)))
+    with connected(listener.getsockname()) as client:
+        client.sendall(HELLO % b"")
+        answer(client)
+    loop.run(stack.aclose())
+    loop.stop()
+    assert seen == [1]
+
+
+def test_an_answer_that_is_cut_is_not_whole(tmp_path: Path) -> None:
+    with served(unix_listener(tmp_path / "s")), connected(str(tmp_path / "s")) as client:
+        client.sendall(HELLO % b"cut")
+        assert not answer(client).endswith(b"0\r\n\r\n")
+
+
+def test_at_the_end_every_connection_is_cut(tmp_path: Path) -> None:
+    with served(unix_listener(tmp_path / "s")):
+        idle = socket.socket(socket.AF_UNIX)
+        busy = socket.socket(socket.AF_UNIX)
+        for client in (idle, busy):
+            client.settimeout(HANG_SECONDS)
+            client.connect(str(tmp_path / "s"))
+        busy.sendall(HELLO % b"hang")
+        assert busy.recv(65536)
+    for client in (idle, busy):
+        assert client.recv(65536) in {b"", b"5\r\n/hang\r\n"}
+        client.close()
+
+
+def test_what_is_no_http_is_answered_and_said_nowhere(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with served(unix_listener(tmp_path / "s")), connected(str(tmp_path / "s")) as client:
+        client.sendall(b"\x16\x03\x01 no http at all\r\n\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 400")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_one_connection_too_many_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_CONNECTIONS", 2)
+    with served(unix_listener(tmp_path / "s")):
+        clients = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+        for client in clients:
+            client.settimeout(HANG_SECONDS)
+            client.connect(str(tmp_path / "s"))
+        assert clients[2].recv(1) == b""
+        clients[0].sendall(HELLO % b"fine")
+        assert b"/fine" in answer(clients[0])
+        for client in clients:
+            client.close()
+
+
+def test_a_place_that_is_taken_is_told(tmp_path: Path) -> None:
+    with unix_listener(tmp_path / "s"), tcp_listener(0) as taken:
+        taken.listen()
+        with pytest.raises(OSError, match="in use"):
+            unix_listener(tmp_path / "s")
+        with pytest.raises(OSError, match="in use"):
+            tcp_listener(taken.getsockname()[1])

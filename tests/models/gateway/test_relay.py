@@ -1,0 +1,42 @@
+"""An event loop in a thread: others give it work, and it ends when told to."""
+
+import asyncio
+import threading
+
+from agentbench.models.gateway.relay import LoopThread
+
+
+def test_a_loop_does_work_for_any_thread_and_ends() -> None:
+    loop, found = LoopThread(), []
+
+    async def work(number: int) -> int:
+        await asyncio.sleep(0)
+        return number
+
+    threads = [
+        threading.Thread(target=lambda n=n: found.append(loop.run(work(n)))) for n in range(20)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    loop.stop()
+    assert sorted(found) == list(range(20))
+
+
+def test_what_still_runs_when_it_is_stopped_is_cancelled() -> None:
+    loop, ended = LoopThread(), threading.Event()
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def begin() -> None:
+        begin.task = asyncio.ensure_future(hang())
+        await asyncio.sleep(0)
+
+    loop.run(begin())
+    loop.stop()
+    assert ended.is_set()

@@ -1,0 +1,107 @@
+"""Bodies as providers and servers of models write them."""
+
+import json
+
+import pytest
+
+from agentbench.models.interface import ModelErrorKind as Kind
+from agentbench.models.provider_errors import failure_of_response
+
+CASES = [
+    (
+        429,
+        {"error": {"message": "Rate limit reached", "code": "rate_limit_exceeded"}},
+        Kind.RATE_LIMIT,
+    ),
+    (429, {"error": {"type": "insufficient_quota", "code": "insufficient_quota"}}, Kind.QUOTA),
+    (
+        400,
+        {"error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}},
+        Kind.QUOTA,
+    ),
+    (402, {"error": {"message": "Insufficient credits", "code": 402}}, Kind.QUOTA),
+    (400, {"error": {"code": "context_length_exceeded"}}, Kind.CONTEXT_LENGTH),
+    (
+        400,
+        {"object": "error", "message": "This model's maximum context length is 4096 tokens"},
+        Kind.CONTEXT_LENGTH,
+    ),
+    (
+        400,
+        {
+            "error": {
+                "type": "exceed_context_size_error",
+                "message": "the request exceeds the available context size",
+            }
+        },
+        Kind.CONTEXT_LENGTH,
+    ),
+    (413, {"error": {"type": "request_too_large"}}, Kind.CONTEXT_LENGTH),
+    (400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, Kind.CONTEXT_LENGTH),
+    (400, {"error": {"code": "content_filter"}}, Kind.REFUSAL),
+    (
+        400,
+        {"error": {"code": "invalid_prompt", "message": "violates our usage policy"}},
+        Kind.REFUSAL,
+    ),
+    (400, {"error": {"status": "INVALID_ARGUMENT", "message": "API key not valid."}}, Kind.AUTH),
+    (403, {"error": {"type": "permission_error"}}, Kind.AUTH),
+    (404, {"error": 'model "x" not found, try pulling it first'}, Kind.UNKNOWN_MODEL),
+    (404, {"detail": "Not Found"}, Kind.UNKNOWN_MODEL),
+    (400, {"error": {"message": "x is not a valid model ID"}}, Kind.MALFORMED),
+    (400, {"error": {"message": "model x is not a valid one"}}, Kind.UNKNOWN_MODEL),
+    (422, {"detail": [{"msg": "field required"}]}, Kind.MALFORMED),
+    (408, {}, Kind.TIMEOUT),
+    (504, {"error": {"status": "DEADLINE_EXCEEDED"}}, Kind.TIMEOUT),
+    (
+        503,
+        {"error": {"status": "UNAVAILABLE", "message": "The model is overloaded."}},
+        Kind.OVERLOADED,
+    ),
+    (529, {"error": {"type": "overloaded_error"}}, Kind.OVERLOADED),
+    (
+        500,
+        {"error": {"type": "server_error", "message": "insufficient_quota of luck"}},
+        Kind.SERVER_ERROR,
+    ),
+    (502, "<html>Bad Gateway</html>", Kind.SERVER_ERROR),
+    (302, "", Kind.SERVER_ERROR),
+    (200, {"error": {"type": "overloaded_error"}}, Kind.OVERLOADED),
+    (200, {"error": {"code": 500, "message": "broken"}}, Kind.SERVER_ERROR),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "kind"), CASES)
+def test_an_error_is_known_for_what_it_is(status, body, kind) -> None:
+    data = body if isinstance(body, str) else json.dumps(body)
+    failure = failure_of_response(status, data.encode())
+    assert (failure.kind, failure.status) == (kind, status)
+
+
+def test_a_limit_per_minute_that_google_words_as_a_quota_is_a_rate_limit() -> None:
+    message = "You exceeded your current quota, please check your plan and billing details."
+    error = {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}
+    assert failure_of_response(429, json.dumps({"error": error}).encode()).kind is Kind.QUOTA
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "9s"}
+    error["details"] = [retry]
+    assert failure_of_response(429, json.dumps({"error": error}).encode()).kind is Kind.RATE_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"error": {"message": "words"}}', "words"),
+        (b'{"error": "words"}', "words"),
+        (b'{"detail": "words"}', "words"),
+        (b"words", "words"),
+        (b"\xff", "\ufffd"),
+        (b'{"error": 5}', ""),
+        (b"", ""),
+    ],
+)
+def test_its_message_is_found_wherever_it_stands(body: bytes, message: str) -> None:
+    assert failure_of_response(400, body).message == message
+
+
+def test_a_message_without_end_is_cut() -> None:
+    assert len(failure_of_response(400, b"x" * 10**6).message) < 1100

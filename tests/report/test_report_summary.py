@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentbench.attempt.record import TimingRecord, UsageRecord
+from agentbench.report.summary import Rate, ResultSummary, summary_line
+from tests.runs.records import failed, interrupted, lost, records, resolved
+
+
+def test_the_last_line_of_a_run_reads_as_it_is_specified():
+    attempts = [*(resolved(task_id=f"task-{n}") for n in range(9)), failed()]
+    line = summary_line(ResultSummary.of(attempts), seconds=41.2, folder="runs/2026")
+    assert line == (
+        "resolved 9/10 (90.0 %, 95 % CI 59.6\u201398.2) · 1 TESTS_FAILED · 41 s · $0.00 · runs/2026"
+    )
+
+
+def test_attempts_lost_to_the_infrastructure_leave_the_second_rate_and_not_the_first():
+    made = (resolved, failed, lost, interrupted)
+    summary = ResultSummary.of(one(task_id=f"task-{n}") for n, one in enumerate(made))
+    assert (summary.overall, summary.judged) == (
+        Rate(resolved=1, total=4),
+        Rate(resolved=1, total=2),
+    )
+    assert summary.infrastructure == 2
+    line = summary_line(summary, seconds=0, folder="x")
+    assert "resolved 1/4 (25.0 %" in line
+    assert "1/2 (50.0 %, 95 % CI 9.5\u201390.5) without 2 lost to task or infrastructure" in line
+    assert "1 TESTS_FAILED · 1 INTERRUPTED · " in line or "1 INTERRUPTED · 1 TESTS_FAILED" in line
+
+
+def test_reasons_come_in_the_order_of_their_precedence():
+    summary = ResultSummary.of([failed(), interrupted(), lost(), failed()])
+    precedences = [reason.precedence for reason, _ in summary.reasons]
+    assert precedences == sorted(precedences)
+    assert {reason.value: count for reason, count in summary.reasons} == {
+        "TESTS_FAILED": 2,
+        "INTERRUPTED": 1,
+        "SANDBOX_ERROR": 1,
+    }
+
+
+def test_no_attempts_are_no_division_by_zero():
+    summary = ResultSummary.of([])
+    assert (str(summary.overall), summary.overall.share) == ("0/0", 0.0)
+    assert summary_line(summary, seconds=0, folder="x") == "resolved 0/0 · 0 s · $0.00 · x"
+
+
+@pytest.mark.parametrize(
+    ("costs", "total", "shown"),
+    [([0.25, 0.5], 0.75, "$0.75"), ([0.25, None], None, "$?"), ([], 0, "$0.00")],
+)
+def test_an_unknown_price_makes_the_whole_cost_unknown(costs, total, shown):
+    attempts = [resolved(), *(resolved(usage=UsageRecord(cost_usd=cost)) for cost in costs)]
+    summary = ResultSummary.of(attempts)
+    assert summary.cost_usd == total
+    assert f" · {shown} · " in summary_line(summary, seconds=1, folder="x")
+
+
+def test_quarantined_attempts_are_counted_and_shown():
+    summary = ResultSummary.of([failed(quarantined=True), failed()])
+    assert summary.quarantined == 1
+    assert "1 quarantined" in summary_line(summary, seconds=1, folder="x")
+    assert "quarantined" not in summary_line(ResultSummary.of([failed()]), seconds=1, folder="x")
+
+
+def test_seconds_are_added_up():
+    attempts = [resolved(timing=TimingRecord(total_s=seconds)) for seconds in (1.5, 2.0)]
+    assert ResultSummary.of(attempts).attempt_seconds == 3.5
+
+
+@given(st.lists(records(), max_size=6))
+def test_no_attempt_is_ever_left_out(attempts):
+    summary = ResultSummary.of(attempts)
+    assert summary.overall.total == len(attempts)
+    assert summary.overall.resolved + sum(n for _, n in summary.reasons) == len(attempts)
+    assert summary.overall.resolved == summary.judged.resolved <= summary.judged.total
+    assert summary.judged.total <= summary.overall.total

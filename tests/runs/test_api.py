@@ -1,0 +1,81 @@
+import inspect
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+import agentbench
+from agentbench import AttemptRecord, RunOptions, run_attempt, run_tasks
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.store.configuration import RunEnding
+from agentbench.runs.store.store import RunStore
+from tests.e2e.small_task import SmallTask
+from tests.fakes.staging import small_task
+
+
+@pytest.fixture
+def options(tmp_path) -> RunOptions:
+    return RunOptions(runs_dir=tmp_path / "runs", jobs=1)
+
+
+def test_one_attempt_gives_one_record(task, provider, options):
+    record = run_attempt(task, "oracle", sandbox=provider, options=options)
+    assert isinstance(record, AttemptRecord)
+    assert record.resolved
+
+
+def test_a_task_may_be_named_by_its_folder(task, provider, options):
+    record = run_attempt(str(task.folder), "noop", sandbox=provider.name, options=options)
+    assert record.task_id == task.id
+    assert not record.resolved
+
+
+def test_a_folder_of_several_tasks_is_no_attempt(tmp_path, provider, options):
+    for name in "ab":
+        (tmp_path / "tasks" / name).mkdir(parents=True)
+        SmallTask().write(tmp_path / "tasks" / name)
+    with pytest.raises(InputError, match="expected one task, found 2; use run_tasks"):
+        run_attempt(tmp_path / "tasks", "noop", sandbox=provider, options=options)
+    assert not options.runs_dir.exists()
+
+
+def test_what_is_overridden_is_the_agent_the_sandbox_and_the_attempts(task, provider, options):
+    told = replace(options, agent="oracle", sandbox="docker", attempts=9)
+    assert run_attempt(task, "noop", sandbox=provider, options=told).agent == "noop"
+
+
+def test_records_come_as_attempts_end(task, provider, options):
+    records = run_tasks([task], "noop", sandbox=provider, attempts=2, options=options)
+    assert [record.attempt for record in records] == [1, 2]
+
+
+def test_loaded_tasks_and_folders_may_be_mixed(task, provider, options, tmp_path):
+    other = small_task(tmp_path / "other")
+    records = run_tasks([task, other.folder], "noop", sandbox=provider, options=options)
+    assert {record.task_id for record in records} == {task.id, "other"}
+
+
+def test_closing_the_iterator_stops_the_run(task, provider, options):
+    records = run_tasks([task], "noop", sandbox=provider, attempts=5, options=options)
+    with closing(records):
+        next(records)
+    (folder,) = options.runs_dir.iterdir()
+    store = RunStore.open(folder)
+    assert store.configuration().ending is RunEnding.INTERRUPTED
+    assert len(store.latest().records) < 5
+
+
+def test_faults_are_raised_at_once_and_not_at_the_first_record(task, provider, options, tmp_path):
+    with pytest.raises(UsageError):
+        run_tasks([task], "nobody", sandbox=provider, options=options)
+    with pytest.raises(InputError):
+        run_tasks([tmp_path / "nothing"], "noop", sandbox=provider, options=options)
+
+
+def test_the_door_is_typed_and_documented():
+    for name in agentbench.__all__:
+        value = getattr(agentbench, name)
+        if inspect.isfunction(value):
+            hints = inspect.get_annotations(value)
+            assert set(hints) == {*inspect.signature(value).parameters, "return"}
+            assert value.__doc__

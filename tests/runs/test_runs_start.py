@@ -1,0 +1,104 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from agentbench.agents.reference import NoopAgent
+from agentbench.errors import UnavailableError, UsageError
+from agentbench.runs.start import start_run
+from agentbench.runs.store.store import RunStore
+from agentbench.sandbox.registry import select_back_end
+from agentbench.tasks.task import TaskEnvironment
+from tests.fakes.unreliable_provider import UnreliableProvider
+
+
+def made(run) -> list[tuple[str, int]]:
+    return [(record.task_id, record.attempt) for record in run.store.latest().records]
+
+
+def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, options, provider):
+    run = start_run([task], replace(options, attempts=2, max_cost_usd=3.0, model="m"))
+    kept = RunStore.open(run.store.folder).configuration()
+    assert kept == run.configuration
+    assert (kept.agent, kept.model, kept.attempts, kept.max_cost_usd) == ("noop", "m", 2, 3.0)
+    assert kept.sandbox == provider.name
+    assert kept.sandbox_facts == dict(provider.describe())
+    assert [(entry.id, entry.digest) for entry in kept.tasks] == [(task.id, task.digest)]
+    assert [(entry.image, entry.python) for entry in kept.tasks] == [
+        (None, provider.describe()["python"])
+    ]
+    assert kept.ending is None
+    assert [item.attempt for item in run.planned] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"attempts": 0}, "--attempts: 0 is not above 0"),
+        ({"jobs": 0}, "--jobs: 0 is not above 0"),
+        ({"retries": -1}, "--retries: -1 is below 0"),
+        ({"timeout_scale": 0.0}, "--timeout-scale: 0.0"),
+        ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
+        ({"timeout_scale": float("inf")}, "--timeout-scale: inf"),
+        ({"run_id": "../x"}, "--run-id: '../x' is no plain name"),
+        ({"run_id": ""}, "--run-id"),
+        ({"run_id": ".hidden"}, "--run-id"),
+        ({"agent": "nobody"}, "--agent nobody: no such agent"),
+        ({"agent": "command"}, "needs --agent-command"),
+        ({"agent": "oracle", "agent_command": "x"}, "--agent-command goes with"),
+        ({"agent": object()}, "agent: expected an object with a name and solve"),
+        ({"sandbox": "castle"}, "no sandbox is called 'castle'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_a_folder_is_made(task, options, wrong, said):
+    with pytest.raises(UsageError, match=said.replace(".", r"\.").replace("(", r"\(")):
+        start_run([task], replace(options, **wrong))
+    assert not options.runs_dir.exists()
+
+
+def test_an_image_that_is_not_there_is_said_before_a_folder_is_made(task, options):
+    odd = task.model_copy(update={"environment": TaskEnvironment(image="no/such:image")})
+    with pytest.raises(UnavailableError, match=f"{task.id}: .*no/such:image"):
+        start_run([task, odd], options)
+    assert not options.runs_dir.exists()
+
+
+def test_a_run_in_containers_names_each_tasks_image_and_python(task, options):
+    own = task.model_copy(update={"environment": TaskEnvironment(image="own:1")})
+    run = start_run([task, own], replace(options, sandbox=UnreliableProvider()))
+    kept = RunStore.open(run.store.folder).configuration()
+    assert [(entry.image, entry.python) for entry in kept.tasks] == [
+        ("agentbench/python:3.11", "3.11"),
+        ("own:1", None),
+    ]
+    assert run.planned.tasks[0].environment.image == "agentbench/python:3.11"
+
+
+def test_an_agent_that_is_not_trusted_needs_a_word_to_run_unsandboxed(task, options, tmp_path):
+    process = select_back_end("process", cache_dir=tmp_path).provider
+    unwalled = replace(options, sandbox=UnreliableProvider())
+    assert unwalled.sandbox.name == process.name
+    command = replace(unwalled, agent="command", agent_command="true")
+    with pytest.raises(UsageError, match="--allow-unsandboxed"):
+        start_run([task], command)
+    for allowed in (
+        replace(command, allow_unsandboxed=True),
+        replace(unwalled, agent="oracle"),
+        replace(unwalled, agent=NoopAgent()),
+    ):
+        assert start_run([task], allowed).configuration.sandbox == "process"
+
+
+def test_a_model_s_predictions_are_no_code_of_the_user_s_own(task, options, tmp_path):
+    path = tmp_path / "preds.json"
+    path.write_text("[]")
+    unwalled = replace(options, sandbox=UnreliableProvider(), agent=f"predictions:{path}")
+    with pytest.raises(UsageError, match="--allow-unsandboxed"):
+        start_run([task], unwalled)
+
+
+def test_run_json_is_for_other_programs_too(task, options):
+    run = start_run([task], options)
+    document = json.loads((run.store.folder / "run.json").read_text())
+    assert document["schema_version"] == 1
+    assert document["tasks"][0]["id"] == task.id

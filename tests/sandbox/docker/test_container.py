@@ -1,0 +1,142 @@
+"""A container that others meddle with, and its removal."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Event
+
+import pytest
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker.container import remove_container
+from agentbench.sandbox.docker.engine import Engine
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.interface import Command, ImageId
+from agentbench.scoring.evidence import CommandResult, Ending
+from tests.patience import HANG_SECONDS, with_growing_limit
+from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
+from tests.sandbox.docker_fixtures import containers_in, engine, image, left_in, provider
+
+__all__ = ["engine", "image", "provider"]
+
+pytestmark = pytest.mark.docker
+
+
+def test_a_container_that_is_killed_from_outside_is_an_error_of_the_sandbox(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    def meddle(_stream: object, _data: bytes) -> None:
+        with engine.speak("kill from outside") as api:
+            api.kill(containers_in(engine)[0])
+
+    argv = ("sh", "-c", "echo up; sleep 1000")
+    command = Command(argv=argv, timeout=PATIENCE, sink=meddle)
+    with (
+        provider.open(image, limits=LIMITS, network=False) as sandbox,
+        pytest.raises(SandboxError, match="ended from outside"),
+    ):
+        sandbox.run(command)
+    assert left_in(engine) == frozenset()
+
+
+def test_a_container_that_does_not_answer_is_started_anew(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    frozen = []
+
+    def meddle(_stream: object, data: bytes) -> None:
+        if data != b"up\n":  # what its shell says of its end
+            return
+        with engine.speak("freeze from outside") as api:
+            api.pause(containers_in(engine)[0])
+        frozen.append(True)
+
+    argv = ("sh", "-c", "echo kept > file; echo up; sleep 1000")
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+
+        def run(seconds: float) -> CommandResult:
+            limit = timedelta(seconds=seconds)
+            return sandbox.run(Command(argv=argv, timeout=limit, sink=meddle))
+
+        result = with_growing_limit(run, lambda _result: frozen)
+        assert result.ending is Ending.TIMED_OUT
+        assert sh(sandbox, "cat file").stdout == "kept\n"
+
+
+def is_running(engine: Engine) -> bool:
+    (name,) = containers_in(engine)
+    with engine.speak("look") as api:
+        return bool(api.inspect_container(name)["State"]["Running"])
+
+
+def test_where_nobody_lives_killing_is_left_to_the_removal(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    with provider.open(image, limits=LIMITS, network=False) as sandbox:
+        assert sh(sandbox, "echo kept > file; setsid sleep 1000 & exit 0").ok
+        sandbox.kill()
+        assert is_running(engine)
+        with pytest.raises(SandboxError, match="was killed"):
+            sh(sandbox, "true")
+        with sandbox.read_tree(sandbox.workspace) as chunks:
+            assert b"kept" in b"".join(chunks)
+    assert left_in(engine) == frozenset()
+
+
+def test_a_command_that_runs_is_killed_with_its_container(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    up = Event()
+
+    def note(_stream: object, _data: bytes) -> None:
+        up.set()
+
+    command = Command(argv=("sh", "-c", "echo up; sleep 1000"), timeout=PATIENCE, sink=note)
+    with (
+        ThreadPoolExecutor(1) as pool,
+        provider.open(image, limits=LIMITS, network=False) as sandbox,
+    ):
+        running = pool.submit(sandbox.run, command)
+        assert up.wait(HANG_SECONDS)
+        sandbox.kill()
+        assert not is_running(engine)
+        with pytest.raises(SandboxError):
+            running.result()
+
+
+def test_removing_what_is_not_there_is_no_fault(engine: Engine) -> None:
+    remove_container(engine, "agentbench-never-made")
+
+
+def test_nothing_is_left_of_a_container_that_cannot_start(
+    provider: DockerProvider, engine: Engine
+) -> None:
+    with engine.speak("make an image without a shell") as api:
+        made = api.import_image_from_data(b"\0" * 10240, repository="agentbench-test/empty")
+        assert made
+    try:
+        with (
+            pytest.raises(SandboxError, match="needs a shell"),
+            provider.open(ImageId("agentbench-test/empty"), limits=LIMITS, network=False),
+        ):
+            pass
+    finally:
+        with engine.speak("remove it") as api:
+            api.remove_image("agentbench-test/empty")
+    assert left_in(engine) == frozenset()
+
+
+def test_the_walls_are_what_the_engine_was_told(
+    provider: DockerProvider, engine: Engine, image: ImageId
+) -> None:
+    with (
+        provider.open(image, limits=LIMITS, network=False),
+        engine.speak("look at the container") as api,
+    ):
+        config = api.inspect_container(containers_in(engine)[0])["HostConfig"]
+    assert config["CapDrop"] == ["ALL"]
+    assert config["CapAdd"] in (["KILL"], ["CAP_KILL"])
+    assert config["NetworkMode"] == "none"
+    assert not config["Privileged"]
+    assert not config["Binds"]
+    assert config["Memory"] == config["MemorySwap"] == LIMITS.memory_mib << 20
+    assert config["PidsLimit"] == LIMITS.pids + 3

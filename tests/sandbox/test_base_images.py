@@ -1,0 +1,96 @@
+"""Each Python gets the newest pytest that runs on it, with all that this pytest requires."""
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from agentbench.errors import UsageError
+from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
+from agentbench.sandbox.docker.base_image import SUITES
+
+# The package index's releases of November 2026: the newest for each Python, and their metadata.
+RELEASES = {
+    "pytest": {"8.3.5": ">=3.8", "8.4.2": ">=3.9", "9.2.0": ">=3.10"},
+    "iniconfig": {"2.1.0": ">=3.8", "2.3.1": ">=3.10"},
+    "packaging": {"26.2": ">=3.8", "26.3": ">=3.9"},
+    "pluggy": {"1.5.0": ">=3.8", "1.6.0": ">=3.9", "1.7.0": ">=3.10"},
+    "pygments": {"2.19.2": ">=3.8", "2.21.0": ">=3.9"},
+    "exceptiongroup": {"1.3.2": ">=3.7"},
+    "tomli": {"2.5.0": ">=3.8"},
+    "typing-extensions": {"4.13.2": ">=3.8", "4.16.0": ">=3.9"},
+}
+REQUIRES = {
+    "pytest==8.3.5": (
+        "exceptiongroup>=1.0.0rc8; python_version < '3.11'",
+        "iniconfig",
+        "packaging",
+        "pluggy<2,>=1.5",
+        "tomli>=1; python_version < '3.11'",
+    ),
+    "pytest==8.4.2": (
+        "exceptiongroup>=1; python_version < '3.11'",
+        "iniconfig>=1",
+        "packaging>=20",
+        "pluggy<2,>=1.5",
+        "pygments>=2.7.2",
+        "tomli>=1; python_version < '3.11'",
+    ),
+    "pytest==9.2.0": (
+        "exceptiongroup>=1; python_version < '3.11'",
+        "iniconfig>=2",
+        "packaging>=24",
+        "pluggy<2,>=1.6",
+        "pygments>=2.15",
+        "tomli>=2; python_version < '3.11'",
+    ),
+    "exceptiongroup==1.3.2": ("typing-extensions>=4.6.0; python_version < '3.13'",),
+}
+
+
+def pins(python: str) -> dict[str, Version]:
+    parsed = [Requirement(text) for text in stack_for(python)]
+    return {each.name: Version(str(each.specifier).removeprefix("==")) for each in parsed}
+
+
+@pytest.mark.parametrize("python", STACKS)
+def test_every_pin_is_the_newest_release_that_the_python_runs(python: str) -> None:
+    newest = {
+        name: max(
+            Version(version)
+            for version, requires in releases.items()
+            if SpecifierSet(requires).contains(f"{python}.0")
+        )
+        for name, releases in RELEASES.items()
+    }
+    found = pins(python)
+    assert found == {name: newest[name] for name in found}
+
+
+@pytest.mark.parametrize("python", STACKS)
+def test_every_requirement_is_met_and_nothing_else_is_installed(python: str) -> None:
+    found, needed = pins(python), {"pytest"}
+    for pin in stack_for(python):
+        for requirement in map(Requirement, REQUIRES.get(pin, ())):
+            if requirement.marker is None or requirement.marker.evaluate(
+                {"python_version": python, "python_full_version": f"{python}.0"}
+            ):
+                name = canonicalize_name(requirement.name)
+                assert requirement.specifier.contains(found[name])
+                needed.add(name)
+    assert set(found) == needed
+
+
+def test_every_python_from_3_8_to_3_14_has_a_stack() -> None:
+    assert list(STACKS) == [f"3.{minor}" for minor in range(8, 15)]
+    assert {DEFAULT_PYTHON, *SUITES} <= set(STACKS)
+
+
+@pytest.mark.parametrize("python", ["2.7", "3.7", "3.15", "3.11.4", "3", "", "newest"])
+def test_a_python_without_a_stack_is_refused_in_one_line(python: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        stack_for(python)
+    assert str(refused.value) == (
+        f"no base image has Python {python!r}: use one of 3.8, 3.9, 3.10, 3.11, 3.12, 3.13, 3.14"
+    )

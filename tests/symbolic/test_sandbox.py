@@ -1,0 +1,62 @@
+"""Where code that is handed in runs: a place of its own each time, and a small one."""
+
+from threading import Event
+
+import pytest
+
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.symbolic.sandbox import ANALYSIS_LIMITS, SUBMITTED_MODULE, AnalysisSandboxes
+from tests.sandbox.conformance_base import sh
+
+
+def test_the_code_is_there_and_each_bench_is_a_fresh_one(laboratory):
+    with laboratory.bench("x = 'é'\n", cancel=Event()) as bench:
+        assert sh(bench.sandbox, f"cat {SUBMITTED_MODULE}.py; touch left").stdout == "x = 'é'\n"
+        assert bench.path.endswith(f"/{SUBMITTED_MODULE}.py")
+    with laboratory.bench("y = 2\n", cancel=Event()) as bench:
+        assert sh(bench.sandbox, "ls").stdout == f"{SUBMITTED_MODULE}.py\n"
+
+
+def test_there_is_no_network_and_little_room(laboratory):
+    with laboratory.bench("", cancel=Event()) as bench:
+        links = sh(bench.sandbox, "cat /proc/net/dev").stdout.splitlines()[2:]
+        written = sh(
+            bench.sandbox, f"head -c {(ANALYSIS_LIMITS.disk_mib + 8) << 20} /dev/zero > big"
+        )
+    assert {line.split(":")[0].strip() for line in links} <= {"lo"}
+    assert not written.ok
+
+
+def test_one_that_is_called_off_ends(laboratory):
+    cancel = Event()
+    with laboratory.bench("", cancel=cancel) as bench:
+        cancel.set()
+        with pytest.raises(KeyboardInterrupt):
+            bench.run("agentbench_analysis.py", "{}", seconds=60)
+
+
+def test_it_connects_when_it_is_first_asked_and_once(cache_dir, provider):
+    asked = []
+
+    def connect() -> SandboxProvider:
+        asked.append(1)
+        return provider
+
+    laboratory = AnalysisSandboxes(connect, cache_dir)
+    assert not asked
+    assert laboratory.provider() is laboratory.provider() is provider
+    assert len(asked) == 1
+
+
+def test_where_there_is_no_sandbox_it_says_so_each_time(cache_dir):
+    def refuse() -> SandboxProvider:
+        raise UnavailableError("no sandbox works here")
+
+    laboratory = AnalysisSandboxes(refuse, cache_dir)
+    for _ in range(2):
+        with (
+            pytest.raises(UnavailableError, match="no sandbox works here"),
+            laboratory.bench("", cancel=Event()),
+        ):
+            pass

@@ -1,0 +1,58 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from agentbench.scoring.evidence import NodeId
+from agentbench.scoring.taxonomy import StageName
+from agentbench.tasks.loading import load_task
+from agentbench.validation.proof_file import StoredProof, read_proof, write_proof
+from tests.e2e.small_task import SmallTask
+from tests.fakes.staging import mirrors
+from tests.validation.mutation_score.test_results import strength_of
+
+PROOF = StoredProof(
+    agentbench_version="0",
+    task_digest="d",
+    proven_at=datetime(2026, 1, 1, tzinfo=UTC),
+    sandbox="docker",
+    repeat=3,
+    good=False,
+    reasons=("flaky: t.py::a",),
+    fail_to_pass=1,
+    controlled=(NodeId("t.py::b"),),
+    seconds={StageName.SETUP: 1.5},
+)
+
+
+def test_a_proof_reads_back_as_it_was_written(tmp_path):
+    write_proof(tmp_path, PROOF)
+    assert read_proof(tmp_path) == PROOF
+    assert [path.name for path in tmp_path.iterdir()] == ["proof.json"]
+
+
+def test_the_strength_of_the_tests_is_part_of_it(tmp_path):
+    kept = PROOF.model_copy(update={"strength": strength_of(killed=3, survived=1)})
+    write_proof(tmp_path, kept)
+    assert read_proof(tmp_path) == kept
+    assert read_proof(tmp_path).strength.percent == 75
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])
+def test_what_is_no_proof_is_none(tmp_path, text):
+    (tmp_path / "proof.json").write_bytes(text)
+    assert read_proof(tmp_path) is None
+
+
+def test_no_file_and_no_plain_file_are_none(tmp_path):
+    assert read_proof(tmp_path) is None
+    (tmp_path / "proof.json").mkdir()
+    assert read_proof(tmp_path) is None
+
+
+def test_a_proof_does_not_change_the_task_that_it_proves(tmp_path):
+    folder = SmallTask().write(tmp_path)
+    before = load_task(folder, mirrors=mirrors()).digest
+    write_proof(folder, PROOF)
+    assert load_task(folder, mirrors=mirrors()).digest == before
+    (folder / "repo" / "proof.json").write_text("{}")
+    assert load_task(folder, mirrors=mirrors()).digest != before
