@@ -93,6 +93,7 @@ SANDBOXED_FILES = frozenset(
         "cli/serve/test_code_runner.py",
         "cli/tasks/test_mine.py",
         "cli/tasks/test_history.py",
+        "cli/test_old_runs.py",
         "cli/test_outcome.py",
         "cli/test_run_execution.py",
         "cli/test_resume.py",
