@@ -15,12 +15,13 @@ from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.attempt.logs import EventKind, read_events
 from agentbench.attempt.resources import AttemptSlot
 from agentbench.attempt.runner import resolve_image, run_pipeline
+from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.runs.scheduler import was_interrupted
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
-from agentbench.tasks.task import ControlLevel, TaskEnvironment
+from agentbench.tasks.task import TaskEnvironment
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import small_task
 from tests.fakes.unreliable_provider import UnreliableProvider

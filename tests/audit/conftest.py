@@ -12,6 +12,7 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.audit.rule import RuleHit
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
+from agentbench.core.choices import ControlLevel
 from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
@@ -19,7 +20,6 @@ from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.task import ControlLevel
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, VISIBLE, patch_of
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import local_provider

@@ -12,12 +12,12 @@ import pytest
 from agentbench.attempt.context import StageContext
 from agentbench.attempt.stages.control_runner import ControlRunner
 from agentbench.attempt.stages.judged_tests import hidden_files
+from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import PlannedControlRun
 from agentbench.integrity.protection import JudgedChange
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.tasks.task import ControlLevel
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, VISIBLE
 from tests.fakes.staging import Desk, go, prepare, small_task, staged
 

@@ -1,6 +1,6 @@
 from agentbench.cli.options import SandboxName
+from agentbench.core.choices import ControlLevel
 from agentbench.sandbox.registry import BACK_ENDS
-from agentbench.tasks.task import ControlLevel
 
 
 def test_every_back_end_can_be_asked_for_and_auto(cli):

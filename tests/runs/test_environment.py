@@ -1,4 +1,4 @@
-from agentbench.runs.environment import ExecutorName
+from agentbench.core.choices import ExecutorName
 
 
 def test_attempts_are_made_here_or_on_a_cluster():

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.core.choices import ExecutorName
 from agentbench.errors import UsageError
-from agentbench.runs.environment import ExecutorName
 from agentbench.runs.options import RunOptions, check_options
 
 

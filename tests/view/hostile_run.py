@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from agentbench.attempt.record import AgentRecord, AttemptRecord, PatchRecord, UsageRecord
+from agentbench.core.choices import ControlLevel
 from agentbench.integrity.records import (
     ChangedExpectation,
     ControlledTest,
@@ -34,7 +35,6 @@ from agentbench.scoring.evidence import (
 )
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.task import ControlLevel
 from tests.runs.records import configuration, record_of
 from tests.scoring import strategies
 from tests.view.hostile import HOSTILE, not_text

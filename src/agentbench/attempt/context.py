@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.core.background_tasks import BackgroundTasks
+from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.models.interface import ModelEndpoint, ModelTraffic
@@ -18,7 +19,7 @@ from agentbench.sandbox.interface import ImageId, Limits, OutputSink, Sandbox, S
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import Mirror, Mirrors
-from agentbench.tasks.task import ControlLevel, Task
+from agentbench.tasks.task import Task
 
 if TYPE_CHECKING:  # made by the last two stages alone
     from agentbench.integrity.protection import JudgedChange

@@ -16,13 +16,13 @@ from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import RunId
 from agentbench.attempt.shared_preparations import SharedPreparations
 from agentbench.core.background_tasks import BackgroundTasks
+from agentbench.core.choices import ControlLevel
 from agentbench.core.host import available_cpus
 from agentbench.models.interface import ModelGateway
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.task import ControlLevel
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from agentbench.audit.rule import RuleHit
 from agentbench.audit.task_facts import DecidingTestFile, FilesByPath, TaskFacts
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.engine import expected_values, functions_by_tests
 from agentbench.integrity.expectation_changes.functions import FoundFunction
@@ -13,7 +14,6 @@ from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.integrity.records import DroppedPath
 from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree
 from agentbench.scoring.evidence import Severity
-from agentbench.tasks.task import ControlLevel
 
 _TASK_FILE = "task.toml"
 _ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")

@@ -14,11 +14,10 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.cleanup import Orphan
-from agentbench.sandbox.registry import BackEndProbe, probe_back_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from agentbench.sandbox.cleanup import Orphan
+    from agentbench.sandbox.registry import BackEndProbe
 
 
 def doctor(as_json: options.Json = False, debug: options.Debug = False) -> None:
@@ -62,6 +61,8 @@ class DoctorCheck:
 
 def diagnose(cache_dir: Path) -> list[DoctorCheck]:
     """Look at everything, in the order in which a run needs it."""
+    from agentbench.sandbox.registry import probe_back_ends
+
     return [
         DoctorCheck(what="python", ok=True, detail=f"{sys.version.split()[0]} at {sys.prefix}"),
         _check_git(),
@@ -83,7 +84,7 @@ def _check_git() -> DoctorCheck:
     return DoctorCheck(what="git", ok=version.ok, detail=version.stdout.decode().strip())
 
 
-def _check_sandbox(probe: BackEndProbe) -> DoctorCheck:
+def _check_sandbox(probe: "BackEndProbe") -> DoctorCheck:
     lacks = f"\ndoes not promise: {', '.join(probe.missing)}" if probe.missing else ""
     return DoctorCheck(
         what=f"sandbox {probe.name}", ok=probe.available, detail=f"{probe.detail}{lacks}"
@@ -142,7 +143,7 @@ def _check_orphans(cache_dir: Path) -> Iterator[DoctorCheck]:
     yield DoctorCheck(what="leftovers", ok=not dead, detail=detail)
 
 
-def _kinds(leftovers: list[Orphan]) -> str:
+def _kinds(leftovers: "list[Orphan]") -> str:
     kinds = sorted({each.kind for each in leftovers})
     return ", ".join(f"{sum(e.kind == kind for e in leftovers)} {kind}(s)" for kind in kinds)
 

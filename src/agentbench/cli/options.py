@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.environment import ExecutorName
-from agentbench.tasks.task import ControlLevel
 
 if TYPE_CHECKING:
     from agentbench.tasks.task import Task

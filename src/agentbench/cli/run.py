@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.core.choices import ExecutorName
 from agentbench.core.display_text import printable
-from agentbench.runs.environment import ExecutorName
 
 if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry

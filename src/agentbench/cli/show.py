@@ -8,7 +8,6 @@ import typer
 
 from agentbench.cli import options
 from agentbench.errors import InputError, UsageError
-from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason, StageName
 
 if TYPE_CHECKING:
@@ -89,6 +88,8 @@ def explanation(what: str | None, stage: str | None) -> str:
     Raises:
         UsageError: there is no such reason or stage.
     """
+    from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
+
     if stage is not None and stage not in set(StageName):
         raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
     if what is None:

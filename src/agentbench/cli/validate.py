@@ -62,9 +62,9 @@ def validate(
     """
     from agentbench.cli.options import parse_jobs, select_tasks
     from agentbench.cli.tasks.validation import validate_new_tasks
+    from agentbench.core.choices import ControlLevel
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
-    from agentbench.tasks.task import ControlLevel
     from agentbench.validation.task_validation import ValidationSettings
 
     del debug  # read by the program itself

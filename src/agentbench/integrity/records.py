@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from agentbench.core.choices import ControlLevel
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
-from agentbench.tasks.task import ControlLevel
 
 if TYPE_CHECKING:
     pass

@@ -6,19 +6,11 @@ command line imports it at its start.
 
 import os
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 from agentbench.tasks.host_git import git
-
-
-class ExecutorName(StrEnum):
-    """What `--executor` takes."""
-
-    LOCAL = "local"
-    RAY = "ray"
 
 
 def default_cache_dir(environ: Mapping[str, str] | None = None) -> Path:

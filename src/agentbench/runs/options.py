@@ -7,10 +7,10 @@ from pathlib import Path
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.shared_preparations import check_registry
+from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import UsageError
-from agentbench.runs.environment import ExecutorName, default_cache_dir
+from agentbench.runs.environment import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.tasks.task import ControlLevel
 
 VALIDATION = "validation"
 """The folder below `runs_dir` for runs that prove tasks."""

@@ -11,10 +11,10 @@ from agentbench.agents.registry import BUILT_IN
 from agentbench.attempt.outages import CircuitBreaker, requirements_of, requirements_of_driver
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
+from agentbench.core.choices import ExecutorName
 from agentbench.core.gc_tuning import restore
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.capacity import Capacity, trimming_memory
-from agentbench.runs.environment import ExecutorName
 from agentbench.runs.executors.interface import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.executors.remote_attempt import WorkerConfig, WorkerModel

@@ -9,14 +9,9 @@ from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import ScriptedSolution
 from agentbench.tasks.scripts import SOLUTION_FOLDER
+from agentbench.core.choices import ControlLevel
 
 
-class ControlLevel(StrEnum):
-    """How many blind runs an attempt is judged with."""
-
-    OFF = "off"  # none
-    SAMPLE = "sample"  # one, in which some half of the tests must fail
-    FULL = "full"  # two, and each test must fail in exactly one of them
 
 
 class RepoSource(Schema):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError,
 from agentbench.errors import InputError
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.task import ControlLevel
+from agentbench.core.choices import ControlLevel
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.core.schema import describe_validation_error

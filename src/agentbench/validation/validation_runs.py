@@ -10,13 +10,14 @@ from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
+from agentbench.core.choices import ControlLevel
 from agentbench.runs.options import VALIDATION, RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.taxonomy import Fault
 from agentbench.tasks.loading import TASK_FILE
-from agentbench.tasks.task import ControlLevel, Task
+from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.environment.found_tests import is_collected_by_default
 from agentbench.validation.task_proof import TaskProof, deciding_tests, prove, without_ids

@@ -9,11 +9,11 @@ from agentbench.attempt.stages.fresh_sandboxes import (
     fresh_sandbox,
     preopen_sandbox,
 )
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import SandboxError
 from agentbench.pytest_results.command import reporter_mounts
 from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import PytestOutcome
-from agentbench.tasks.task import ControlLevel
 from tests.fakes.staging import go
 from tests.patience import HANG_SECONDS
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentbench.audit.patch import apply_patch, parse_patch
+from agentbench.core.choices import ControlLevel
 from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import RunStore
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.task import ControlLevel
 from tests.audit.differential.case import Case, Edit
 from tests.audit.differential.cases import CASES
 from tests.fakes.staging import local_provider

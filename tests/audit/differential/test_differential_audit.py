@@ -8,12 +8,12 @@ from agentbench.audit.differential.differential_audit import DifferentialAudit
 from agentbench.audit.differential.search import SearchResult
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import read_task_facts
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import SandboxError
 from agentbench.runs.environment import default_cache_dir
 from agentbench.scoring.evidence import Severity
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.task import ControlLevel
 from tests.audit.conftest import make_run
 from tests.e2e.small_task import BUGGY, FIXED
 from tests.fakes.staging import local_provider

@@ -4,16 +4,16 @@ import sys
 
 import pytest
 
+from agentbench.core.choices import ExecutorName
 from agentbench.core.extras import install_command
 from agentbench.errors import UsageError
-from agentbench.runs.environment import ExecutorName
 from agentbench.runs.executors.local import slots_elsewhere
 
 
 def test_this_machine_has_none_elsewhere_and_ray_is_not_imported():
     program = (
         "import sys\n"
-        "from agentbench.runs.environment import ExecutorName\n"
+        "from agentbench.core.choices import ExecutorName\n"
         "from agentbench.runs.executors.local import slots_elsewhere\n"
         "import agentbench.runs.run\n"
         "print(slots_elsewhere(ExecutorName.LOCAL), 'ray' in sys.modules)\n"

@@ -7,8 +7,8 @@ import pytest
 
 from agentbench import __version__
 from agentbench.agents.reference import NoopAgent
+from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.runs.capacity import Capacity
-from agentbench.runs.environment import ExecutorName
 from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig, WorkerModel
 from agentbench.runs.options import RunOptions
 from agentbench.runs.plan import Plan, PlannedAttempt
@@ -17,7 +17,6 @@ from agentbench.runs.scheduler import Schedule, run_attempts, was_interrupted
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import FailureReason, Fault
-from agentbench.tasks.task import ControlLevel
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX
 from tests.fakes.scripted_model import Asked, Say, ScriptedModel

@@ -17,6 +17,7 @@ from threading import Event
 from agentbench.attempt.context import StageContext
 from agentbench.attempt.stages.control_runner import ControlRunner, Files
 from agentbench.attempt.stages.judged_tests import expected_tests
+from agentbench.core.choices import ControlLevel
 from agentbench.integrity.control_plan import (
     ControlledTests,
     ControlMemory,
@@ -30,7 +31,6 @@ from agentbench.integrity.records import ControlledTest, ControlRun, Controls
 from agentbench.pytest_results.execution import PytestRun
 from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
 from agentbench.scoring.expectation import outcomes_of, resolve_expectation
-from agentbench.tasks.task import ControlLevel
 
 _ROUNDS = 4
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.attempt.context import StageContext
+from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCheckoutError
 from agentbench.pytest_results.command import PytestRequest
@@ -13,7 +14,7 @@ from agentbench.scoring.evidence import Evidence, ReportFacts
 from agentbench.scoring.expectation import ExpectedTests, outcomes_of
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.problem import parse_pytest_command
-from agentbench.tasks.task import ControlLevel, Task
+from agentbench.tasks.task import Task
 
 
 def expected_tests(task: Task) -> ExpectedTests:

@@ -34,7 +34,7 @@ def validation_settings(
     from agentbench.validation.task_validation import ValidationSettings
     from agentbench.runs.options import RunOptions
     from agentbench.runs.environment import usable_cache_dir
-    from agentbench.tasks.task import ControlLevel
+    from agentbench.core.choices import ControlLevel
 
     run_options = RunOptions(
         attempts=repeat,

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
 from agentbench.runs.options import RunOptions
@@ -20,7 +21,7 @@ from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
-from agentbench.tasks.task import ControlLevel, Task
+from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.task_proof import DecidingTests, deciding_tests, without_ids
 from agentbench.validation.validation_runs import FollowRun, run_to_end

@@ -16,8 +16,8 @@ from agentbench.agents.interface import Agent
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
 from agentbench.attempt.runner import run_pipeline
+from agentbench.core.choices import ExecutorName
 from agentbench.core.extras import RAY, require
-from agentbench.runs.environment import ExecutorName
 from agentbench.runs.executors.interface import FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore

@@ -22,6 +22,7 @@ from agentbench.agents.interface import Agent
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot
 from agentbench.attempt.runner import run_pipeline
+from agentbench.core.choices import ControlLevel
 from agentbench.core.files import write_atomically
 from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import UnavailableError, UsageError
@@ -37,7 +38,7 @@ from agentbench.runs.executors.attempt_archive import pack, unpack_task
 from agentbench.runs.model_settings import ModelSettings
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.tasks.task import ControlLevel, Task
+from agentbench.tasks.task import Task
 
 _open_gateways: dict["WorkerModel", ModelGateway | None] = {}
 _gateways_at_exit = ExitStack()

@@ -12,11 +12,10 @@ from pydantic import Field, ValidationError
 
 from agentbench.attempt.record import SCHEMA_VERSION, RunId
 from agentbench.core.checksums import DAMAGED, ChecksummedDocument
+from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
-from agentbench.runs.environment import ExecutorName
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.task import ControlLevel
 
 
 class RunEnding(StrEnum):
