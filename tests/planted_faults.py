@@ -49,8 +49,8 @@ def read_faults(path: Path = LIST) -> tuple[PlantedFault, ...]:
     return tuple(PlantedFault(**{**entry, "tests": tuple(entry["tests"])}) for entry in entries)
 
 
-def planted(text: str, fault: PlantedFault) -> str:
-    """A source text with a fault in it.
+def plant(text: str, fault: PlantedFault) -> str:
+    """Put a fault into a source text.
 
     Raises:
         ValueError: The text that the fault replaces does not stand there exactly once.
@@ -65,13 +65,13 @@ def planted(text: str, fault: PlantedFault) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class SourceCopy:
     """A copy of the committed tree."""
 
     folder: Path
 
     @classmethod
-    def of_head(cls, folder: Path) -> "Tree":
+    def of_head(cls, folder: Path) -> "SourceCopy":
         """Copy what is committed into a new folder."""
         clone = ["git", "clone", "--quiet", str(ROOT), str(folder)]
         subprocess.run(clone, check=True)
@@ -93,7 +93,7 @@ class Tree:
         """The test that detects a fault, or None."""
         path = self.folder / "src" / "agentbench" / fault.file
         sound = path.read_text("utf-8")
-        path.write_text(planted(sound, fault), "utf-8")
+        path.write_text(plant(sound, fault), "utf-8")
         try:
             tests, failing = self._first_failing([fault.own_tests, *fault.tests])
         finally:
@@ -114,7 +114,7 @@ class Tree:
         return "", None
 
 
-def chosen(faults: Sequence[PlantedFault], only: str) -> Iterator[PlantedFault]:
+def select_faults(faults: Sequence[PlantedFault], only: str) -> Iterator[PlantedFault]:
     """The faults with a text in their file or their sentence."""
     return (fault for fault in faults if only in fault.file or only in fault.what)
 
@@ -128,16 +128,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", default="", help="a text in the fault's file or sentence")
     parser.add_argument("--list", action="store_true", help="print the faults and end")
     parsed = parser.parse_args(arguments)
-    faults = list(chosen(read_faults(), parsed.only))
+    faults = list(select_faults(read_faults(), parsed.only))
+    if not faults:
+        parser.error(f"--only {parsed.only!r} selects no fault; --list prints them all")
     if parsed.list:
         print(*(f"{fault.file}: {fault.what}" for fault in faults), sep="\n")
         return 0
     missed = 0
     with temporary_folder(os.environ) as scratch:
-        tree = Tree.of_head(Path(scratch) / "tree")
+        copy = SourceCopy.of_head(Path(scratch) / "tree")
         for number, fault in enumerate(faults, start=1):
             began = time.monotonic()
-            test = tree.detects(fault)
+            test = copy.detects(fault)
             missed += test is None
             spent = f"{time.monotonic() - began:.0f} s"
             said = test or "NOT DETECTED"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted_faults import PlantedFault, Tree, chosen, planted, read_faults
+from tests.planted_faults import PlantedFault, SourceCopy, main, plant, read_faults, select_faults
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.with_name("src") / "agentbench"
@@ -15,7 +15,7 @@ SOURCE = TESTS.with_name("src") / "agentbench"
 def test_a_fault_can_be_planted_and_has_tests(fault: PlantedFault) -> None:
     sound = (SOURCE / fault.file).read_text("utf-8")
 
-    changed = planted(sound, fault)
+    changed = plant(sound, fault)
 
     assert changed != sound
     compile(changed, fault.file, "exec")
@@ -32,15 +32,21 @@ def test_a_text_that_is_not_there_is_refused_with_what_to_do() -> None:
     fault = PlantedFault(what="", file="a.py", old="x = 1", new="x = 2", tests=())
 
     with pytest.raises(ValueError, match=r"a\.py: expected 'x = 1' once, found it 2 times"):
-        planted("x = 1\nx = 1\n", fault)
+        plant("x = 1\nx = 1\n", fault)
 
 
-def test_faults_are_chosen_by_file_and_by_sentence() -> None:
+def test_faults_are_selected_by_file_and_by_sentence() -> None:
     faults = read_faults()
 
-    assert list(chosen(faults, "")) == list(faults)
-    assert [fault.file for fault in chosen(faults, "GiB")] == ["cli/clean.py"]
-    assert {fault.file for fault in chosen(faults, "schedule")} == {"runs/scheduler.py"}
+    assert list(select_faults(faults, "")) == list(faults)
+    assert [fault.file for fault in select_faults(faults, "GiB")] == ["cli/clean.py"]
+    assert {fault.file for fault in select_faults(faults, "schedule")} == {"runs/scheduler.py"}
+
+
+def test_a_text_that_selects_no_fault_is_wrong_usage(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["--only", "no such fault"])
+    assert "selects no fault" in capsys.readouterr().err
 
 
 def test_a_fault_is_detected_by_a_test_that_passes_without_it(tmp_path: Path) -> None:
@@ -57,10 +63,10 @@ def test_a_fault_is_detected_by_a_test_that_passes_without_it(tmp_path: Path) ->
         "def test_adds_more():\n    assert add(2, 3) == 5\n"
     )
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    tree = Tree(folder=tmp_path)
+    copy = SourceCopy(folder=tmp_path)
     lost = PlantedFault(what="", file="sums.py", old="a + b", new="a - b", tests=("test_sums.py",))
     hidden = PlantedFault(what="", file="sums.py", old="a + b", new="b + a", tests=lost.tests)
 
-    assert tree.detects(lost) == "tests/test_sums.py::test_adds_more"
-    assert tree.detects(hidden) is None
+    assert copy.detects(lost) == "tests/test_sums.py::test_adds_more"
+    assert copy.detects(hidden) is None
     assert (source / "sums.py").read_text() == "def add(a, b):\n    return a + b\n"

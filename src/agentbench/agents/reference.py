@@ -20,9 +20,9 @@ class NoopAgent:
     def solve(
         self,
         problem: Problem,  # noqa: ARG002 - the protocol's
-        sandbox: Sandbox,  # noqa: ARG002
-        budget: Budget,  # noqa: ARG002
-        model: ModelEndpoint | None,  # noqa: ARG002
+        sandbox: Sandbox,  # noqa: ARG002 - the protocol's
+        budget: Budget,  # noqa: ARG002 - the protocol's
+        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
     ) -> AgentOutcome:
         """Do nothing."""
         return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")

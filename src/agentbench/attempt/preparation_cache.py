@@ -293,9 +293,6 @@ def _digest_of(path: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-_CACHE_LOG = logging.getLogger("agentbench.cache")
-
-
 @contextmanager
 def closing_sandboxes() -> Iterator[ExitStack]:
     """For sandboxes that have done their work: that one cannot be removed fails no attempt."""
@@ -311,9 +308,7 @@ def log_removal_failure() -> Iterator[None]:
     try:
         yield
     except (SandboxError, OSError) as fault:
-        _CACHE_LOG.warning(
-            "a sandbox or its state is left behind (%s); the next start removes it", fault
-        )
+        _LOG.warning("a sandbox or its state is left behind (%s); the next start removes it", fault)
 
 
 @contextmanager
@@ -322,6 +317,4 @@ def log_cache_failure() -> Iterator[None]:
     try:
         yield
     except OSError as fault:
-        _CACHE_LOG.warning(
-            "the cache takes nothing (%s); the task is prepared again next time", fault
-        )
+        _LOG.warning("the cache takes nothing (%s); the task is prepared again next time", fault)
