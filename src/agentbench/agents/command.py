@@ -153,19 +153,15 @@ def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
     if result.ending is Ending.TIMED_OUT:
         detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
         return AgentOutcome(ending=AgentEnding.TIME_LIMIT, detail=detail, command=result, steps=1)
-    missing = _missing_program(result)
+    last = (result.stderr.strip().splitlines() or [""])[-1]
+    found = _MISSING.fullmatch(last) if result.exit_code == _NOT_FOUND else None
+    missing = found["name"] if found else None
     detail = (
         not_found_message((missing,))
         if missing
         else f"agent {_ending_text(result)}{_last_lines(result)}"
     )
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
-
-
-def _missing_program(result: CommandResult) -> str | None:
-    last = (result.stderr.strip().splitlines() or [""])[-1]
-    found = _MISSING.fullmatch(last) if result.exit_code == _NOT_FOUND else None
-    return found["name"] if found else None
 
 
 def _ending_text(result: CommandResult) -> str:

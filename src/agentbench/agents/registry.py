@@ -143,26 +143,20 @@ def _built_in(
         case "noop":
             return NoopAgent()
         case "llm":
-            return _llm_agent()
+            require("--agent llm", CLIENTS)
+            from agentbench.agents.llm.agent import LlmAgent
+
+            return LlmAgent()
         case "command":
-            return _command_agent(command)
+            if command is None or not command.strip():
+                raise UsageError("--agent command needs --agent-command '…'")
+            from agentbench.agents.command import (
+                CommandAgent,  # brings the carrier of a model's door
+            )
+
+            return CommandAgent(command)
         case _:
             return None
-
-
-def _command_agent(command: str | None) -> Agent:
-    if command is None or not command.strip():
-        raise UsageError("--agent command needs --agent-command '…'")
-    from agentbench.agents.command import CommandAgent  # brings the carrier of a model's door
-
-    return CommandAgent(command)
-
-
-def _llm_agent() -> Agent:
-    require("--agent llm", CLIENTS)
-    from agentbench.agents.llm.agent import LlmAgent
-
-    return LlmAgent()
 
 
 def _import_attribute(path: str) -> object:

@@ -63,7 +63,13 @@ class _UnpackedTree:
         elif member.issym():
             self._links[self.root / path] = member.linkname
         elif member.islnk():
-            self._same_file(path, _checked_path(member.linkname))
+            other = _checked_path(member.linkname)
+            try:
+                os.link(self.root / other, self.root / path, follow_symlinks=False)
+            except (FileNotFoundError, FileExistsError, PermissionError) as error:
+                raise UnsafeTreeError(
+                    f"{str(path)!r} is a hard link to {str(other)!r}: {error.strerror}"
+                ) from None
         else:
             raise UnsafeTreeError(f"{member.name!r} is a device or a pipe")
 
@@ -108,14 +114,6 @@ class _UnpackedTree:
             file.flush()
             os.fchmod(descriptor, 0o755 if member.mode & 0o100 else 0o644)
             os.utime(descriptor, (member.mtime, member.mtime))
-
-    def _same_file(self, path: PurePosixPath, other: PurePosixPath) -> None:
-        try:
-            os.link(self.root / other, self.root / path, follow_symlinks=False)
-        except (FileNotFoundError, FileExistsError, PermissionError) as error:
-            raise UnsafeTreeError(
-                f"{str(path)!r} is a hard link to {str(other)!r}: {error.strerror}"
-            ) from None
 
 
 def _checked_path(name: str) -> PurePosixPath:

@@ -127,17 +127,17 @@ def _asserts(function: FoundFunction, helpers: Mapping[str, list[FoundFunction]]
             if isinstance(node, ast.Assert | ast.Raise):
                 return True
             if isinstance(node, ast.Call):
-                name = _called(node.func)
+                name = (
+                    node.func.attr
+                    if isinstance(node.func, ast.Attribute)
+                    else getattr(node.func, "id", "")
+                )
                 if name.lower().lstrip("_").startswith(_ASSERTING) or "assert" in name.lower():
                     return True
                 new = [helper for helper in helpers.get(name, []) if helper.name not in seen]
                 seen.update(helper.name for helper in new)
                 waiting += new
     return False
-
-
-def _called(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _dropped(

@@ -44,7 +44,27 @@ class RunFolder:
         Raises:
             UnreadableRunFileError: it is missing, irregular, too large, or outside of the run.
         """
-        return _read_file(self.folder, relative, limit)
+        try:
+            whole = (self.folder / relative).resolve()
+            if not whole.is_relative_to(self.folder.resolve()):
+                raise UnreadableRunFileError("leads out of the run's folder")
+            descriptor = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise UnreadableRunFileError("is missing") from None
+        except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+            raise UnreadableRunFileError(f"cannot be read: {error}") from None
+        except ValueError as error:
+            raise UnreadableRunFileError(str(error)) from None
+        try:
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode):
+                raise UnreadableRunFileError("is no regular file")
+            if facts.st_size > limit:
+                raise UnreadableRunFileError(f"has {facts.st_size} bytes, too many to be read")
+            with os.fdopen(descriptor, "rb", closefd=False) as source:
+                return source.read()
+        finally:
+            os.close(descriptor)
 
     def record_files(self) -> Iterator[str]:
         """Every record.json below attempts/, relative to the folder."""
@@ -120,30 +140,6 @@ def _longest_line(path: Path) -> int:
             if longest > _LINE_BYTES:
                 break
     return longest
-
-
-def _read_file(root: Path, relative: str, limit: int) -> bytes:
-    try:
-        whole = (root / relative).resolve()
-        if not whole.is_relative_to(root.resolve()):
-            raise UnreadableRunFileError("leads out of the run's folder")
-        descriptor = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise UnreadableRunFileError("is missing") from None
-    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
-        raise UnreadableRunFileError(f"cannot be read: {error}") from None
-    except ValueError as error:
-        raise UnreadableRunFileError(str(error)) from None
-    try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise UnreadableRunFileError("is no regular file")
-        if facts.st_size > limit:
-            raise UnreadableRunFileError(f"has {facts.st_size} bytes, too many to be read")
-        with os.fdopen(descriptor, "rb", closefd=False) as source:
-            return source.read()
-    finally:
-        os.close(descriptor)
 
 
 _PATCH_BYTES = 256 * 1024 * 1024

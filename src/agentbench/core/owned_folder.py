@@ -34,7 +34,13 @@ def owned_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     try:
         with own_folder(folder):
             yield folder
-            _remove_content(folder)
+            for path in folder.iterdir():
+                if path.name != OWNER:
+                    if path.is_dir() and not path.is_symlink():
+                        shutil.rmtree(path, ignore_errors=True)
+                    else:
+                        with suppress(OSError):
+                            path.unlink()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -59,7 +65,10 @@ def is_owned(folder: Path) -> bool:
     except BlockingIOError:
         return True
     except FileNotFoundError:
-        return _is_fresh(folder)
+        try:
+            return time.time() - folder.lstat().st_mtime < _GRACE_SECONDS
+        except OSError:
+            return False
     except OSError:
         return True  # another user's; only that one can tell
     return False
@@ -70,21 +79,3 @@ def has_owner_file(folder: Path) -> bool:
     with suppress(OSError):
         return (folder / OWNER).is_file() and folder.lstat().st_uid == os.geteuid()
     return False
-
-
-def _is_fresh(folder: Path) -> bool:
-    try:
-        return time.time() - folder.lstat().st_mtime < _GRACE_SECONDS
-    except OSError:
-        return False
-
-
-def _remove_content(folder: Path) -> None:
-    """Remove all but the file that says whose it is: a kill in between leaves no riddle."""
-    for path in folder.iterdir():
-        if path.name != OWNER:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                with suppress(OSError):
-                    path.unlink()

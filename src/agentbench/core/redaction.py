@@ -57,7 +57,12 @@ def _encodings(secret: str) -> Iterator[bytes]:
         yield from _escaped(text)
         yield from (data.hex().encode(), data.hex().upper().encode())
     data = secret.encode()
-    yield from _in_base64(data)
+    for before in range(3):
+        coded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
+        start = -(-before * 4 // 3)  # what the bytes before have a part in
+        end = len(coded) if (before + len(data)) % 3 == 0 else len(coded) - 1
+        inner = coded[start:end]
+        yield from (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
     yield base64.b32encode(data).rstrip(b"=")
     yield from (base64.b85encode(data), base64.a85encode(data))
 
@@ -71,16 +76,6 @@ def _escaped(text: str) -> Iterator[bytes]:
     for each in (plain, plain.replace("/", "\\/"), no_html):
         yield from (each.encode(), json.dumps(each)[1:-1].encode())
     yield text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").encode()
-
-
-def _in_base64(data: bytes) -> Iterator[bytes]:
-    """In the three places that it may have within a longer text."""
-    for before in range(3):
-        coded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
-        start = -(-before * 4 // 3)  # what the bytes before have a part in
-        end = len(coded) if (before + len(data)) % 3 == 0 else len(coded) - 1
-        inner = coded[start:end]
-        yield from (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
 
 
 def _unpacked(packed: bytes) -> bytes:

@@ -70,24 +70,21 @@ def _restored_toml(before: str, after: str) -> str | None:
     from tomlkit.exceptions import TOMLKitError
 
     try:
-        text = _with_table(after, _table_of(ours))
+        table = _table_of(ours)
+        import tomlkit
+
+        document = tomlkit.parse(after)
+        tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
+        tool.pop("pytest", None)
+        if table is not None:
+            tool["pytest"] = table
+        text = tomlkit.dumps(document)
         now = _toml(text)
     except (TOMLKitError, *_STUMBLES) as error:
         raise UnreadableTablesError(str(error)) from error
     if repr(_table_of(now)) != repr(_table_of(ours)) or _rest_of(now) != _rest_of(theirs):
         raise UnreadableTablesError("its tables cannot be told apart")
     return text
-
-
-def _with_table(text: str, table: object) -> str:
-    import tomlkit
-
-    document = tomlkit.parse(text)
-    tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
-    tool.pop("pytest", None)
-    if table is not None:
-        tool["pytest"] = table
-    return tomlkit.dumps(document)
 
 
 def _toml(text: str) -> Mapping[str, object]:

@@ -115,20 +115,14 @@ def call_pytest_tool(
     """
     match arguments:
         case ExecuteArguments() | DiscoverArguments():
-            return _call_tests(project, arguments, watch)
+            try:
+                return call_tests(project, arguments, watch)
+            except SandboxError as error:
+                return no_pytest(str(error), project.mask)
         case ExplainArguments():
             return explanation_answer(_explanation(arguments))
         case _:
             raise TypeError(f"no tool takes {type(arguments).__name__}")
-
-
-def _call_tests(
-    project: PytestProject, arguments: ExecuteArguments | DiscoverArguments, watch: CallControl
-) -> JsonObject:
-    try:
-        return call_tests(project, arguments, watch)
-    except SandboxError as error:
-        return no_pytest(str(error), project.mask)
 
 
 def _explanation(arguments: ExplainArguments) -> str:

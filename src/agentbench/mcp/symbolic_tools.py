@@ -155,7 +155,10 @@ class SymbolicTools:
     def _called(self, arguments: ToolArguments, cancel: Event) -> SymbolicAnswer:
         match arguments:
             case CheckArguments():
-                return self._check(arguments, cancel)
+                name, given = arguments.function_name, arguments.timeout_seconds
+                asked = AnalysisRequest(aim=AnalysisAim.CHECK, function=name, seconds=given)
+                found, spent = self._search(arguments.code, asked, cancel)
+                return check_answer(name, found, spent)
             case FindPathArguments():
                 return self._find_path(arguments, cancel)
             case CompareArguments():
@@ -167,12 +170,6 @@ class SymbolicTools:
                 return check_health(self.laboratory, self.mask, tools, self.version)
             case _:
                 raise TypeError(f"no tool takes {type(arguments).__name__}")
-
-    def _check(self, arguments: CheckArguments, cancel: Event) -> CheckAnswer:
-        name, given = arguments.function_name, arguments.timeout_seconds
-        asked = AnalysisRequest(aim=AnalysisAim.CHECK, function=name, seconds=given)
-        found, spent = self._search(arguments.code, asked, cancel)
-        return check_answer(name, found, spent)
 
     def _find_path(self, arguments: FindPathArguments, cancel: Event) -> FindPathAnswer:
         name, kind = arguments.function_name, arguments.exception_type

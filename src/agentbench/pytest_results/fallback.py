@@ -55,7 +55,11 @@ def _read_testcase(session: ReportedSession, case: ElementTree.Element) -> None:
     if message == "collection skipped":
         node_id, message = file, skip_reason(traceback)
     else:
-        node_id = _node_id(case, file)
+        # `a/test_b.py::Class::name` from the file and the dotted class name
+        module = file.removesuffix(".py").replace("/", ".")
+        dotted = untrusted_json.text(case.get("classname"))
+        classes = dotted.removeprefix(module).strip(".").split(".") if dotted != module else []
+        node_id = "::".join([file, *filter(None, classes), untrusted_json.text(case.get("name"))])
     failed = outcome in (CaseOutcome.FAILED, CaseOutcome.ERROR)
     session.tell(
         CaseResult(
@@ -79,14 +83,6 @@ def _outcome_element(case: ElementTree.Element) -> tuple[CaseOutcome, ElementTre
         return CaseOutcome.PASSED, None
     expected = child.get("type") == "pytest.xfail"
     return (CaseOutcome.XFAILED if expected else CaseOutcome.SKIPPED), child
-
-
-def _node_id(case: ElementTree.Element, file: str) -> str:
-    """`a/test_b.py::Class::name` from the file and the dotted class name."""
-    module = file.removesuffix(".py").replace("/", ".")
-    dotted = untrusted_json.text(case.get("classname"))
-    classes = dotted.removeprefix(module).strip(".").split(".") if dotted != module else []
-    return "::".join([file, *filter(None, classes), untrusted_json.text(case.get("name"))])
 
 
 def _seconds(text: str | None) -> float:

@@ -117,9 +117,20 @@ def read_json_report(report: JsonObject) -> ReportedSession:
     session.started = session.finished = session.collection_finished = status is not None
     session.exit_status = status
     session.duration = untrusted_json.seconds(report.get("duration"))
-    _read_summary(session, report.get("summary"))
+    summary = report.get("summary")
+    if isinstance(summary, dict):
+        session.deselected = untrusted_json.count(summary.get("deselected")) or 0
+        collected = untrusted_json.count(summary.get("collected"))
+        if collected is not None:
+            session.collected_count = max(0, collected - session.deselected)
     for collector in untrusted_json.objects(report.get("collectors")):
-        _read_collector(session, collector)
+        file = untrusted_json.text(collector.get("nodeid")).split("::")[0] or "unknown"
+        longrepr = untrusted_json.text(collector.get("longrepr"))
+        if collector.get("outcome") == "failed":
+            error = CollectionError(file=file, message=error_line(longrepr), traceback=longrepr)
+            session.add_collection_error(error)
+        elif collector.get("outcome") == "skipped":
+            session.tell_skipped(NodeId(file), skip_reason(longrepr))
     for test in untrusted_json.objects(report.get("tests")):
         _read_test(session, test)
     return session
@@ -144,24 +155,6 @@ def merge_tests_one_by_one(stream: ReportedSession, tests: Iterator[JsonObject])
     stream.phases.update(worse)
     stream.report_left_out = True
     return stream
-
-
-def _read_summary(session: ReportedSession, summary: object) -> None:
-    if isinstance(summary, dict):
-        session.deselected = untrusted_json.count(summary.get("deselected")) or 0
-        collected = untrusted_json.count(summary.get("collected"))
-        if collected is not None:
-            session.collected_count = max(0, collected - session.deselected)
-
-
-def _read_collector(session: ReportedSession, collector: JsonObject) -> None:
-    file = untrusted_json.text(collector.get("nodeid")).split("::")[0] or "unknown"
-    longrepr = untrusted_json.text(collector.get("longrepr"))
-    if collector.get("outcome") == "failed":
-        error = CollectionError(file=file, message=error_line(longrepr), traceback=longrepr)
-        session.add_collection_error(error)
-    elif collector.get("outcome") == "skipped":
-        session.tell_skipped(NodeId(file), skip_reason(longrepr))
 
 
 def _read_test(session: ReportedSession, test: JsonObject) -> None:

@@ -28,13 +28,26 @@ def _sections(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield ""
     yield from _stages(record)
     yield from _candidates(record)
-    yield from _traceback(record)
+    for stage in record.stages:
+        fact = stage.evidence.exception
+        if fact is not None and fact.traceback:
+            yield f"traceback of {stage.name}"
+            lines = fact.traceback.splitlines()[-_TRACEBACK_LINES:]
+            yield from (f"  {printable(line, limit=300, newlines=True)}" for line in lines)
+            yield ""
     yield from _agent(record)
     yield from _model(record)
     yield from transcript(folder)
     yield from _tests(record)
     yield from _controls(record)
-    yield from _notes(record)
+    for finding in record.findings:
+        where = printable(finding.where)
+        what = printable(finding.what)
+        yield f"finding ({finding.severity.value}) {finding.rule} at {where}: {what}"
+    for warning in record.warnings:
+        yield f"warning: {printable(warning)}"
+    if record.findings or record.warnings:
+        yield ""
     yield from _patch(record, folder)
     yield f"files: {folder}"
 
@@ -92,16 +105,6 @@ def _candidates(record: AttemptRecord) -> Iterator[str]:
     yield ""
 
 
-def _traceback(record: AttemptRecord) -> Iterator[str]:
-    for stage in record.stages:
-        fact = stage.evidence.exception
-        if fact is not None and fact.traceback:
-            yield f"traceback of {stage.name}"
-            lines = fact.traceback.splitlines()[-_TRACEBACK_LINES:]
-            yield from (f"  {printable(line, limit=300, newlines=True)}" for line in lines)
-            yield ""
-
-
 def _agent(record: AttemptRecord) -> Iterator[str]:
     agent = record.agent_run
     if agent is None:
@@ -128,7 +131,12 @@ def _model(record: AttemptRecord) -> Iterator[str]:
 
 def _tests(record: AttemptRecord) -> Iterator[str]:
     if record.expected.reward_above is not None:
-        yield from _rewards(record, record.expected.reward_above)
+        yield f"rewards of the task's own script (resolved: above {record.expected.reward_above:g})"
+        for name, value in (record.rewards or {}).items():
+            yield f"  {printable(name)}: {value:g}"
+        if not record.rewards:
+            yield "  none"
+        yield ""
         return
     counts = record.counts
     yield (
@@ -146,15 +154,6 @@ def _tests(record: AttemptRecord) -> Iterator[str]:
         yield f"  {printable(test.node_id)}: {before} -> {after}"
     if len(telling) > _MAX_LISTED:
         yield f"  … and {len(telling) - _MAX_LISTED} more"
-    yield ""
-
-
-def _rewards(record: AttemptRecord, above: float) -> Iterator[str]:
-    yield f"rewards of the task's own script (resolved: above {above:g})"
-    for name, value in (record.rewards or {}).items():
-        yield f"  {printable(name)}: {value:g}"
-    if not record.rewards:
-        yield "  none"
     yield ""
 
 
@@ -178,17 +177,6 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
         where = printable(f"{weak.file}::{weak.function}")
         yield f"  weakly controlled: {where}: {printable(weak.reason)}"
     yield ""
-
-
-def _notes(record: AttemptRecord) -> Iterator[str]:
-    for finding in record.findings:
-        where = printable(finding.where)
-        what = printable(finding.what)
-        yield f"finding ({finding.severity.value}) {finding.rule} at {where}: {what}"
-    for warning in record.warnings:
-        yield f"warning: {printable(warning)}"
-    if record.findings or record.warnings:
-        yield ""
 
 
 def _tool_caches(patch: PatchRecord) -> Iterator[str]:
@@ -242,7 +230,13 @@ def transcript(folder: Path) -> Iterator[str]:
         left_out = step.step_id - (shown[position - 1].step_id if position else 0) - 1
         if left_out:
             yield f"  … {left_out} more steps"
-        yield from _step_lines(step)
+        message = _one_line(step.message)
+        yield f"  {step.step_id:>3} {step.source:<6} {message}{_spent(step)}".rstrip()
+        for call in step.tool_calls or ():
+            arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
+            yield f"      call   {_one_line(f'{call.function_name}({arguments})')}"
+        for result in step.observation.results if step.observation else ():
+            yield f"      result {_one_line(result.content)}"
     yield ""
 
 
@@ -256,15 +250,6 @@ def _shown_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     if len(steps) <= _MAX_STEPS:
         return steps
     return steps[: _MAX_STEPS // 2] + steps[-_MAX_STEPS // 2 :]
-
-
-def _step_lines(step: Step) -> Iterator[str]:
-    yield f"  {step.step_id:>3} {step.source:<6} {_one_line(step.message)}{_spent(step)}".rstrip()
-    for call in step.tool_calls or ():
-        arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
-        yield f"      call   {_one_line(f'{call.function_name}({arguments})')}"
-    for result in step.observation.results if step.observation else ():
-        yield f"      result {_one_line(result.content)}"
 
 
 def _spent(step: Step) -> str:

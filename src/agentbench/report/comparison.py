@@ -177,7 +177,13 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
         InputError: nothing can be said, since no task has a judged attempt in both runs.
     """
     if strict:
-        return _strict_regression(comparison)
+        names = [printable(flip.task_id) for flip in comparison.lost]
+        if not names:
+            return None
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        return (
+            f"regression: {len(names)} resolved less often: {', '.join(names[:_MAX_NAMED])}{more}"
+        )
     judged = comparison.judged
     if judged is None:
         raise InputError(
@@ -204,11 +210,3 @@ def doubts(comparison: Comparison, *, strict: bool) -> tuple[str, ...]:
     if unjudged:
         said.append(f"{unjudged} of {comparison.tasks} shared tasks have no judged attempt to test")
     return tuple(said)
-
-
-def _strict_regression(comparison: Comparison) -> str | None:
-    names = [printable(flip.task_id) for flip in comparison.lost]
-    if not names:
-        return None
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return f"regression: {len(names)} resolved less often: {', '.join(names[:_MAX_NAMED])}{more}"

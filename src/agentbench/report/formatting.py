@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agentbench.report.summary import ResultSummary
 from agentbench.scoring.paired_comparison import Difference
-from agentbench.scoring.statistics import ALPHA, Interval, PassRates
+from agentbench.scoring.statistics import ALPHA, Interval
 
 UNKNOWN_COST = "$?"
 NO_VALUE = "\u2013"
@@ -31,20 +31,17 @@ def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
     if summary.overall.tasks is not None:
         told = {rates.k: rates for rates in summary.judged_passes}
         for rates in summary.passes:
-            yield from _pass_lines(rates, told.get(rates.k))
+            judged = told.get(rates.k)
+            second = (percent(judged.any_of_k), percent(judged.all_of_k)) if judged else ("", "")
+            yield SummaryLine(f"pass@{rates.k}", percent(rates.any_of_k), second[0])
+            if rates.k > 1:
+                yield SummaryLine(f"pass^{rates.k}", percent(rates.all_of_k), second[1])
     yield SummaryLine("cost per resolved", cost_per_resolved(summary), "")
     yield SummaryLine("tokens per resolved", amount(summary.tokens_per_resolved), "")
     yield SummaryLine("seconds per resolved", amount(summary.seconds_per_resolved), "")
     if summary.reasons:
         yield SummaryLine("reasons", counts_text(summary.reasons), "")
         yield SummaryLine("faults", counts_text(summary.faults), "")
-
-
-def _pass_lines(rates: PassRates, judged: PassRates | None) -> Iterator[SummaryLine]:
-    second = (percent(judged.any_of_k), percent(judged.all_of_k)) if judged else ("", "")
-    yield SummaryLine(f"pass@{rates.k}", percent(rates.any_of_k), second[0])
-    if rates.k > 1:
-        yield SummaryLine(f"pass^{rates.k}", percent(rates.all_of_k), second[1])
 
 
 def judged_title(summary: ResultSummary) -> str:

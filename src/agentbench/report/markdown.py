@@ -6,7 +6,7 @@ found in what a page says once it is rendered, and only code is left alone.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -68,7 +68,11 @@ def summary_markdown(summary: ResultSummary) -> Iterator[str]:
 def attempts_markdown(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
     """A table of attempts, line by line; none is kept."""
     yield head(HEADER)
-    shown = _cell_makers()
+    makers = {name: code if name in _UNTRUSTED_COLUMNS else escaped for name in AttemptRow._fields}
+    shown = tuple(
+        maker if name in _UNCACHED_COLUMNS else lru_cache(maxsize=1_000)(maker)
+        for name, maker in makers.items()
+    )
     for told in rows(attempts):
         yield row([cell(text) for cell, text in zip(shown, told, strict=True)])
 
@@ -82,14 +86,6 @@ def report_markdown(
         yield f"{whose}resolved {result.summary.overall}\n\n"
         yield from summary_markdown(result.summary)
     yield from attempts_markdown(attempts)
-
-
-def _cell_makers() -> tuple[Callable[[str], str], ...]:
-    makers = {name: code if name in _UNTRUSTED_COLUMNS else escaped for name in AttemptRow._fields}
-    return tuple(
-        maker if name in _UNCACHED_COLUMNS else lru_cache(maxsize=1_000)(maker)
-        for name, maker in makers.items()
-    )
 
 
 GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"

@@ -96,7 +96,17 @@ def _members(walk: DeepWalk) -> Iterator[bytes]:
         if stat.S_ISREG(facts.st_mode):
             info.size = facts.st_size
             yield _header(info)
-            yield from _content(walk.folder, entry.name, facts.st_size)
+            # Exactly as many bytes as the header says, whatever becomes of the file meanwhile
+            descriptor = open_unlocking(entry.name, FILE, walk.folder)
+            left = facts.st_size
+            try:
+                while left and (chunk := os.read(descriptor, min(left, _CHUNK))):
+                    left -= len(chunk)
+                    yield chunk
+            finally:
+                os.close(descriptor)
+            if padding := left + -facts.st_size % _BLOCK:
+                yield b"\0" * padding
         elif (kind := _special(facts.st_mode)) is not None:
             info.type = kind
             if kind == tarfile.SYMTYPE:
@@ -121,17 +131,3 @@ def _special(mode: int) -> bytes | None:
 
 def _header(info: tarfile.TarInfo) -> bytes:
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-
-
-def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
-    """Exactly as many bytes as the header says, whatever becomes of the file meanwhile."""
-    descriptor = open_unlocking(name, FILE, folder)
-    left = size
-    try:
-        while left and (chunk := os.read(descriptor, min(left, _CHUNK))):
-            left -= len(chunk)
-            yield chunk
-    finally:
-        os.close(descriptor)
-    if padding := left + -size % _BLOCK:
-        yield b"\0" * padding  # never an empty chunk: a reader may take that for the end

@@ -58,7 +58,13 @@ def _removed(leftover: Orphan) -> bool:
     try:
         match leftover.kind:
             case "folder":
-                _remove_folder(path)
+                with suppress(NotADirectoryError, FileNotFoundError):
+                    for entry in list(os.scandir(path)):
+                        if entry.is_dir(follow_symlinks=False):
+                            remove_tree(Path(entry.path))
+                        elif entry.name != OWNER:
+                            Path(entry.path).unlink(missing_ok=True)
+                remove_tree(path)
             case "cgroup":
                 remove_group(path)
             case "file":
@@ -68,17 +74,6 @@ def _removed(leftover: Orphan) -> bool:
     except OSError:
         return False  # another user's, or its disk is gone; `clean` shows it again
     return True
-
-
-def _remove_folder(folder: Path) -> None:
-    """The file that tells whose it was goes last: a kill in between leaves no riddle."""
-    with suppress(NotADirectoryError, FileNotFoundError):
-        for entry in list(os.scandir(folder)):
-            if entry.is_dir(follow_symlinks=False):
-                remove_tree(Path(entry.path))
-            elif entry.name != OWNER:
-                Path(entry.path).unlink(missing_ok=True)
-    remove_tree(folder)
 
 
 def _everything(cache_dir: Path) -> Iterator[Orphan]:

@@ -72,7 +72,15 @@ class FolderGauge:
         tally = _Tally()
         for folder in self.folders:
             with contextlib.suppress(OSError):
-                yield from _tallied_files(folder, tally)
+                root = os.open(folder, FOLDER)
+                try:
+                    for entry in entries_below(root, opened=open_restoring_mode):
+                        with contextlib.suppress(OSError):  # it was removed meanwhile
+                            tally.take(entry.stat(follow_symlinks=False))
+                        if tally.files % _STEP == 0:
+                            yield tally.usage
+                finally:
+                    os.close(root)
         for facts in _nameless(self.processes(), set(_devices_of(self.folders))):
             tally.take(facts)
         yield tally.usage
@@ -97,18 +105,6 @@ class _Tally:
                 return
             self._linked.add(identity)
         self.blocks += facts.st_blocks
-
-
-def _tallied_files(folder: Path, tally: _Tally) -> Iterator[DiskUsage]:
-    root = os.open(folder, FOLDER)
-    try:
-        for entry in entries_below(root, opened=open_restoring_mode):
-            with contextlib.suppress(OSError):  # it was removed meanwhile
-                tally.take(entry.stat(follow_symlinks=False))
-            if tally.files % _STEP == 0:
-                yield tally.usage
-    finally:
-        os.close(root)
 
 
 def _devices_of(folders: Iterable[Path]) -> Iterator[int]:
@@ -199,7 +195,10 @@ class DiskWatch:
         now = time.monotonic()
         if now - self._looked_at >= _LOOK_EVERY and self._lock.acquire(blocking=False):
             try:
-                self._look(now)
+                self._ran += now - self._looked_at
+                self._looked_at = now
+                if not self._exceeded and (self._measure is not None or self._is_due()):
+                    self._go_on(now + _SLICE)
             finally:
                 self._lock.release()
         return self._exceeded
@@ -218,12 +217,6 @@ class DiskWatch:
                 self._go_on(now + _SETTLES_WITHIN)
                 self._measure = None
             return self._exceeded
-
-    def _look(self, now: float) -> None:
-        self._ran += now - self._looked_at
-        self._looked_at = now
-        if not self._exceeded and (self._measure is not None or self._is_due()):
-            self._go_on(now + _SLICE)
 
     def _is_due(self) -> bool:
         free = self._gauge.free()

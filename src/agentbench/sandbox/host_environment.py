@@ -219,7 +219,10 @@ def make_environment(
     place = shlex.quote(str(venv))
     # Debian may lack what `venv` takes pip from; then it is copied like pytest.
     _run_checked(sandbox, f"{make} {place} || {make} --clear --without-pip {place}")
-    _chown(install_pytest(rooms.venv, seen_as=Path(venv)), owner)
+    paths = install_pytest(rooms.venv, seen_as=Path(venv))
+    for path in paths:
+        if owner is not None:
+            os.lchown(path, owner.uid, owner.gid)
     _run_checked(sandbox, _WARM_UP)
 
 
@@ -228,9 +231,3 @@ def _run_checked(sandbox: Sandbox, script: str) -> None:
     if not result.ok:
         said = (result.stderr or result.stdout).strip()[-800:]
         raise SandboxError(f"`{script}` did not work ({result.ending}): {said}")
-
-
-def _chown(paths: list[Path], owner: FileOwner | None) -> None:
-    for path in paths:
-        if owner is not None:
-            os.lchown(path, owner.uid, owner.gid)

@@ -181,7 +181,10 @@ class _Watch:
                 end()
                 killed = True
                 self._deadline = time.monotonic() + _DIES_WITHIN
-        self._drain()
+        for stream, pipe in self._outputs():
+            if pipe in self._selector.get_map():
+                while self._read(stream, pipe):
+                    pass
 
     def attended(self) -> ChildResult:
         """Reap the child and sum up."""
@@ -247,10 +250,3 @@ class _Watch:
         if not self._input:
             self._selector.unregister(pipe)
             pipe.close()
-
-    def _drain(self) -> None:
-        """Read on while there is anything; whoever may hold a pipe open is not waited for."""
-        for stream, pipe in self._outputs():
-            if pipe in self._selector.get_map():
-                while self._read(stream, pipe):
-                    pass

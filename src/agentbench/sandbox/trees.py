@@ -112,7 +112,18 @@ class _Copy:
             elif stat.S_ISDIR(facts.st_mode):
                 self._deeper(source, target, entry.name, lower, depth)
             elif stat.S_ISLNK(facts.st_mode):
-                self._link(source, target, entry.name)
+                leads_to = os.fsencode(os.readlink(entry.name, dir_fd=source))
+                if self._change is not None:
+                    leads_to = self._change(leads_to)
+                os.symlink(leads_to, entry.name, dir_fd=target)
+                if self._owner is not None:
+                    os.chown(
+                        entry.name,
+                        self._owner.uid,
+                        self._owner.gid,
+                        dir_fd=target,
+                        follow_symlinks=False,
+                    )
             # A device of number 0:0 is how an overlay says that a name was removed.
         if lower is not None:
             self._take_over(lower, target, names)
@@ -157,14 +168,6 @@ class _Copy:
         finally:
             os.close(from_file)
             os.close(to_file)
-
-    def _link(self, source: int, target: int, name: str) -> None:
-        leads_to = os.fsencode(os.readlink(name, dir_fd=source))
-        if self._change is not None:
-            leads_to = self._change(leads_to)
-        os.symlink(leads_to, name, dir_fd=target)
-        if self._owner is not None:
-            os.chown(name, self._owner.uid, self._owner.gid, dir_fd=target, follow_symlinks=False)
 
     def _finish(self, source: int, target: int) -> None:
         facts = os.fstat(source)

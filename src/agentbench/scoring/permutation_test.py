@@ -67,7 +67,7 @@ def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
     upper, lower = (
         each.exact_tail() if is_exact else each.normal_tail() for each in (sums, sums.turned())
     )
-    p_value = _two_sided(upper(0.0), lower(0.0), tasks=tasks)
+    p_value = min(1.0, max(2 * min(upper(0.0), lower(0.0)), 2.0 * 0.5**tasks))
 
     def inverted(alpha: float) -> Interval:
         low = sums.mean_at(_lower_end(upper, alpha))
@@ -84,11 +84,6 @@ def _consistent_with_test(low: float, high: float, *, is_rejected: bool) -> Inte
     if low + high > 0:
         return Interval(max(_LEAST, float(low)), float(high))
     return Interval(float(low), min(-_LEAST, float(high)))
-
-
-def _two_sided(upper: float, lower: float, *, tasks: int) -> float:
-    """Twice the smaller tail; never less than the share of the two most extreme sums."""
-    return min(1.0, max(2 * min(upper, lower), 2.0 * 0.5**tasks))
 
 
 def _lower_end(tail: _Tail, alpha: float) -> float:

@@ -87,7 +87,12 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
     """What the baseline run says against the task, with its listed tests taken into account."""
     failure = classify(StageName.BASELINE_RUN, evidence)
     if failure is None and expected.reward_above is not None:
-        return _early_reward(expected.reward_above, evidence)
+        if (
+            not evidence.ran_to_end
+            or reward_shortfall(evidence.rewards, expected.reward_above) is not None
+        ):
+            return None
+        return _not_failing(f"the reward is above {expected.reward_above:g} before any work")
     if failure is not None or evidence.report is None or not expected.fail_to_pass:
         return failure
     outcomes = outcomes_of(evidence)
@@ -111,12 +116,6 @@ def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str,
     if expected.pass_to_pass == "baseline" and evidence.report is None:
         warnings.append("no report says which tests passed in the baseline; none are held to it")
     return (*warnings, *_fail_to_pass_warnings(expected, evidence))
-
-
-def _early_reward(above: float, evidence: Evidence) -> Failure | None:
-    if not evidence.ran_to_end or reward_shortfall(evidence.rewards, above) is not None:
-        return None
-    return _not_failing(f"the reward is above {above:g} before any work")
 
 
 def _not_failing(detail: str) -> Failure:

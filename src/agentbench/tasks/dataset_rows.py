@@ -78,15 +78,13 @@ def _lines(path: Path, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
             return
         where = f"{path}:{number}"
         if len(line) == _MAX_LINE_BYTES and not line.endswith(b"\n"):
-            _skip_line(source)
+            while (rest := source.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                pass
             yield Rejection(where=where, what=f"is longer than {_MAX_LINE_BYTES >> 20} MiB")
         elif line.strip():
             yield _parse_line(where, line)
 
 
-def _skip_line(source: BinaryIO) -> None:
-    while (rest := source.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
-        pass
 
 
 def _parse_line(where: str, text: bytes) -> DatasetRow | Rejection:

@@ -169,14 +169,6 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
         yield f"{name}: repo.url: {folder / repo.url} is no file"
     if dockerfile is not None and not (folder / dockerfile).is_file():
         yield f"{name}: environment.dockerfile: {folder / dockerfile} is no file"
-    yield from _script_faults(folder, table)
-    for patch in ("tests.patch", "solution.patch"):
-        if os.path.lexists(folder / patch) and not (folder / patch).is_file():
-            yield f"{folder / patch}: is no file"
-
-
-def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
-    """What is missing of a script that judges, or of one that solves."""
     if table.verifier is not None:
         yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
         own = table.verifier.dockerfile
@@ -184,6 +176,11 @@ def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
             yield f"{folder / TASK_FILE}: verifier.dockerfile: {folder / own} is no file"
     if table.solution is not None:
         yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
+    for patch in ("tests.patch", "solution.patch"):
+        if os.path.lexists(folder / patch) and not (folder / patch).is_file():
+            yield f"{folder / patch}: is no file"
+
+
 
 
 def _folder_faults(place: Path, asked: str) -> Iterator[str]:

@@ -131,35 +131,31 @@ class Mirrors:
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_name(f"{path.name}.lock")):
             if not _is_usable(path):
-                self._clone(url, path)
+                with owned_folder("clone-", self._folder) as scratch:
+                    target = scratch / "mirror.git"
+                    answer = git(
+                        "clone", "--mirror", "--quiet", "--template=", "--origin=origin",
+                        "--", url, str(target),
+                        cwd=scratch, sealed=False, timeout=self._timeout, cancel=self._cancel,
+                    )  # fmt: skip
+                    if not answer.ok:
+                        raise _clone_error(url, answer)
+                    _write_checksum(target)
+                    target.rename(path)
             use = SharedLock(path)
             if not _has_commit(path, commit):
                 try:
-                    self._fetch(url, path, commit)
+                    refresh = self._fetched(path, "--prune", "origin")
+                    if not refresh.timed_out and not _has_commit(path, commit):
+                        # A commit that no branch bears any more can often still be had by its hash.
+                        self._fetched(path, "origin", commit)
+                    if not refresh.ok and not _has_commit(path, commit):
+                        raise _clone_error(url, refresh)
                 finally:
                     _write_checksum(path)
         return Mirror(path=path, commit=commit, has_commit=_has_commit(path, commit), use=use)
 
-    def _clone(self, url: str, path: Path) -> None:
-        with owned_folder("clone-", self._folder) as scratch:
-            target = scratch / "mirror.git"
-            answer = git(
-                "clone", "--mirror", "--quiet", "--template=", "--origin=origin",
-                "--", url, str(target),
-                cwd=scratch, sealed=False, timeout=self._timeout, cancel=self._cancel,
-            )  # fmt: skip
-            if not answer.ok:
-                raise _clone_error(url, answer)
-            _write_checksum(target)
-            target.rename(path)
 
-    def _fetch(self, url: str, path: Path, commit: str) -> None:
-        refresh = self._fetched(path, "--prune", "origin")
-        if not refresh.timed_out and not _has_commit(path, commit):
-            # A commit that no branch bears any more can often still be had by its hash.
-            self._fetched(path, "origin", commit)
-        if not refresh.ok and not _has_commit(path, commit):
-            raise _clone_error(url, refresh)
 
     def _fetched(self, path: Path, *what: str) -> GitResult:
         return git(

@@ -119,7 +119,10 @@ class AuthGuard:
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in pairs if name == TOKEN_PARAMETER]
         if given and self._guard.accepts(given[0]):
-            return self._let_in(scope, given[0], pairs)
+            token = given[0]
+            answer = RedirectResponse(_without_token_parameter(scope, pairs), 303)
+            answer.set_cookie(self._guard.cookie, token, httponly=True, samesite="strict", path="/")
+            return answer
         kind, _, bearer = asked.headers.get("authorization", "").partition(" ")
         kept = asked.cookies.get(self._guard.cookie, "")
         brought = bearer if kind.lower() == "bearer" else kept
@@ -132,12 +135,6 @@ class AuthGuard:
             401,
             {"WWW-Authenticate": "Bearer"},
         )
-
-    def _let_in(self, scope: Scope, token: str, pairs: Iterable[tuple[str, str]]) -> Response:
-        """To the same address without the token, which neither history nor a link then holds."""
-        answer = RedirectResponse(_without_token_parameter(scope, pairs), 303)
-        answer.set_cookie(self._guard.cookie, token, httponly=True, samesite="strict", path="/")
-        return answer
 
 
 def _without_token_parameter(scope: Scope, pairs: Iterable[tuple[str, str]]) -> str:

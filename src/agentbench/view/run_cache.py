@@ -172,7 +172,13 @@ class RunCache:
             try:
                 glance = self._run(folder).glance
             except InputError as error:
-                glance = _unreadable_overview(folder, str(error))
+                glance = RunOverview(
+                    name=folder.name,
+                    configuration=None,
+                    is_live=False,
+                    summary=None,
+                    warnings=(str(error),),
+                )
             self._glances[folder] = (stamp, glance)
             return glance
 
@@ -206,7 +212,13 @@ class RunCache:
         lines = _appendable_lines(before, stamp) if before is not None else None
         if lines is not None:
             lines.read_on(whole_lines=True)
-            reading = _reading_of(lines)
+            reading = RunRecords(
+                path=lines.path,
+                headlines=tuple(lines.headlines),
+                places=lines.starts[:],
+                set_aside=tuple(lines.set_aside),
+                adopted=(),
+            )
         else:
             reading = RunStore(folder).reading(processes=self._processes)
         watch = (
@@ -242,12 +254,6 @@ def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOvervie
     )
 
 
-def _unreadable_overview(folder: Path, why: str) -> RunOverview:
-    return RunOverview(
-        name=folder.name, configuration=None, is_live=False, summary=None, warnings=(why,)
-    )
-
-
 def _appendable_lines(before: _CachedRun, stamp: Fingerprint) -> RecordLines | None:
     """What was read of a run that goes on; None where all is to be read again."""
     reading = before.run.reading
@@ -273,14 +279,4 @@ def _lines_of(reading: RunRecords) -> RecordLines:
         starts=reading.places[:],
         count=len(reading.headlines),
         end=end,
-    )
-
-
-def _reading_of(lines: RecordLines) -> RunRecords:
-    return RunRecords(
-        path=lines.path,
-        headlines=tuple(lines.headlines),
-        places=lines.starts[:],
-        set_aside=tuple(lines.set_aside),
-        adopted=(),
     )

@@ -64,7 +64,14 @@ def fit_to_window(conversation: Conversation, room: int) -> Conversation:
     goal = int(room * _SHARE_AFTER_CUT)
     conversation = _without_old_output(_without_thoughts(conversation), goal)
     conversation = _without_old_turns(conversation, goal)
-    return _with_short_output(conversation, goal)
+    shorter = conversation
+    for length in _OUTPUT_LENGTHS:
+        if tokens_of(shorter) <= goal or not conversation.turns:
+            break
+        *others, last = conversation.turns
+        replies = tuple(replace(each, text=cut_middle(each.text, length)) for each in last.replies)
+        shorter = replace(conversation, turns=(*others, replace(last, replies=replies)))
+    return shorter
 
 
 def _without_thoughts(conversation: Conversation) -> Conversation:
@@ -90,18 +97,6 @@ def _without_old_turns(conversation: Conversation, goal: int) -> Conversation:
         rest, forgotten = conversation.turns[1:], conversation.forgotten + 1
         conversation = replace(conversation, turns=rest, forgotten=forgotten)
     return conversation
-
-
-def _with_short_output(conversation: Conversation, goal: int) -> Conversation:
-    """Only the last turn is left by now: what its tools said is cut in the middle."""
-    shorter = conversation
-    for length in _OUTPUT_LENGTHS:
-        if tokens_of(shorter) <= goal or not conversation.turns:
-            break
-        *others, last = conversation.turns
-        replies = tuple(replace(each, text=cut_middle(each.text, length)) for each in last.replies)
-        shorter = replace(conversation, turns=(*others, replace(last, replies=replies)))
-    return shorter
 
 
 def _without_text(reply: ToolReply) -> ToolReply:

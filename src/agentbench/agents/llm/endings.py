@@ -53,16 +53,16 @@ def complete_with_retries(
         try:
             return ask(min(MAX_REQUEST_TIME, budget.remaining()))
         except UnansweredError as error:
-            pause = _pause(number, error.retry_after)
+            pause = (
+                _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1)
+                if error.retry_after is None
+                else error.retry_after
+            )
             time_is_left = pause < budget.remaining().total_seconds()
             if number >= tries or not error.may_retry or not time_is_left:
                 raise NoAnswerError(error.failure, number) from error
             sleep(pause)
     raise AssertionError("a count does not end")
-
-
-def _pause(number: int, asked_for: float | None) -> float:
-    return _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1) if asked_for is None else asked_for
 
 
 @dataclass(slots=True)

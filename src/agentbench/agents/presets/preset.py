@@ -149,7 +149,12 @@ def find_preset(name: str) -> Preset | None:
         InputError: the file cannot be read or is no preset; names every fault.
     """
     if name.endswith(PRESET_SUFFIX):
-        return _read_preset(Path(name))
+        path = Path(name)
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: expected a preset, cannot read it: {error}") from error
+        return parse_preset(text, str(path))
     return next((preset for preset in shipped_presets() if preset.name == name), None)
 
 
@@ -166,11 +171,3 @@ def parse_preset(text: str, where: str) -> Preset:
     except ValidationError as error:
         faults = [f"{where}: {describe_validation_error(each, Preset)}" for each in error.errors()]
         raise InputError(*faults) from error
-
-
-def _read_preset(path: Path) -> Preset:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected a preset, cannot read it: {error}") from error
-    return parse_preset(text, str(path))

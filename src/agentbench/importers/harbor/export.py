@@ -80,7 +80,10 @@ def _write_folder(task: Task, place: Path, mirrors: Mirrors, image: str) -> None
         made = scratch / task.id
         made.mkdir()
         if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
-            _copy_original(task.folder, made)
+            for name in SHARED_FOLDERS:
+                if (task.folder / name).is_dir():
+                    shutil.copytree(task.folder / name, made / name, symlinks=True)
+            shutil.copytree(task.folder / ORIGINALS_FOLDER, made, symlinks=True, dirs_exist_ok=True)
         else:
             _write_new(task, made, mirrors, image)
         if os.path.lexists(place):
@@ -88,14 +91,6 @@ def _write_folder(task: Task, place: Path, mirrors: Mirrors, image: str) -> None
         made.rename(place)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _copy_original(folder: Path, made: Path) -> None:
-    """What an import has kept of a Harbor folder, where it was."""
-    for name in SHARED_FOLDERS:
-        if (folder / name).is_dir():
-            shutil.copytree(folder / name, made / name, symlinks=True)
-    shutil.copytree(folder / ORIGINALS_FOLDER, made, symlinks=True, dirs_exist_ok=True)
 
 
 def _write_new(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:

@@ -152,16 +152,12 @@ def _notes(
     for where, env in _environments(form):
         for key in substitute_env(env, where).defaulted:
             yield f"{key} is the default that task.toml gives; the host's own is not asked for"
-    yield from _hosts(form)
-    if (folder / ".harborignore").exists():
-        yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
-
-
-def _hosts(form: HarborTaskFile) -> Iterator[str]:
     phases = {"agent": form.agent, "environment": form.environment, "verifier": form.verifier}
     for name, phase in phases.items():
         if phase.network_mode == "allowlist":
             yield f"{name}.allowed_hosts: none is reached; a network is whole here or not there"
+    if (folder / ".harborignore").exists():
+        yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
 
 
 def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:

@@ -173,17 +173,6 @@ def instruction_of(fix: FixCommit) -> str:
     A commit's message is written by who knows the fix, so it may say more than a user's report
     would: whoever wants a hard task writes a better one.
     """
-    told = _message_without_fix(fix)
-    text = f"\n{told}\n" if told else ""
-    return (
-        f"# {title_of(fix)}\n{text}\n"
-        "This is the message of the commit that made the change, as far as it does not give the\n"
-        "change itself away. Change the project so that what it describes holds; tests that are\n"
-        "not in the repository will be run on it.\n"
-    )
-
-
-def _message_without_fix(fix: FixCommit) -> str:
     body = fix.commit.message.strip().partition("\n")[2].replace("\0", "")
     written = {
         line[1:].strip().decode("utf-8", "replace")
@@ -195,4 +184,11 @@ def _message_without_fix(fix: FixCommit) -> str:
         for line in body.splitlines()
         if not _TRAILER.match(line) and line.strip() not in written
     ]
-    return "\n".join(kept).strip()
+    told = "\n".join(kept).strip()
+    text = f"\n{told}\n" if told else ""
+    return (
+        f"# {title_of(fix)}\n{text}\n"
+        "This is the message of the commit that made the change, as far as it does not give the\n"
+        "change itself away. Change the project so that what it describes holds; tests that are\n"
+        "not in the repository will be run on it.\n"
+    )

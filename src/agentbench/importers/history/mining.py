@@ -133,7 +133,15 @@ class _Miner:
     def run(self) -> list[MinedCommit]:
         fixes = islice(self._fixes(), self._told.limit)
         while batch := list(islice(fixes, _BATCH)):
-            self._prove(batch)
+            with owned_folder(_CANDIDATES, self._told.out) as place:
+                made = {}
+                for fix in batch:
+                    try:
+                        made[self._made(fix, place)] = fix
+                    except InputError as error:
+                        self._note(fix.commit, CandidateOutcome.REJECTED, error.faults)
+                for proven in validate_folders(tuple(made), self._told.gate, self._follow):
+                    self._settle(made[proven.folder], proven)
         return [self._ledger.entries[commit] for commit in self._seen]
 
     def _fixes(self) -> Iterator[FixCommit]:
@@ -147,17 +155,6 @@ class _Miner:
                 yield found
             else:
                 self._note(commit, CandidateOutcome.REJECTED, [found], candidate=False)
-
-    def _prove(self, fixes: Sequence[FixCommit]) -> None:
-        with owned_folder(_CANDIDATES, self._told.out) as place:
-            made = {}
-            for fix in fixes:
-                try:
-                    made[self._made(fix, place)] = fix
-                except InputError as error:
-                    self._note(fix.commit, CandidateOutcome.REJECTED, error.faults)
-            for proven in validate_folders(tuple(made), self._told.gate, self._follow):
-                self._settle(made[proven.folder], proven)
 
     def _made(self, fix: FixCommit, place: Path) -> Path:
         told = self._told

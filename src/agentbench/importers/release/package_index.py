@@ -156,7 +156,8 @@ class PackageIndex:
             UnavailableError: the index does not answer.
         """
         found = self._files(wanted.package)
-        finals = _final_versions(found)
+        offered = {_version_of(file) for file in found if not file.is_yanked}
+        finals = sorted(version for version in offered if version and not version.is_prerelease)
         new = wanted.new or next(iter(finals[-1:]), None)
         if new is None:
             raise InputError("version: the index has no release of it that is final")
@@ -236,12 +237,6 @@ def _limited_progress(size: int | None) -> _DownloadLimit:
     if size is not None and size > _MAX_DOWNLOAD:
         counter.update(size)
     return counter
-
-
-def _final_versions(found: Iterable[DistributionPackage]) -> list[Version]:
-    """The versions that are no try-outs and were not withdrawn, oldest first."""
-    offered = {_version_of(file) for file in found if not file.is_yanked}
-    return sorted(version for version in offered if version and not version.is_prerelease)
 
 
 def _release(package: str, version: Version, found: list[DistributionPackage]) -> Release:

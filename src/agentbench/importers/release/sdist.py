@@ -6,7 +6,7 @@ import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -33,18 +33,14 @@ def unpack_sdist(archive: Path, target: Path) -> Path:
         if archive.suffix == ".zip":
             _unzip(archive, target)
         else:
-            _untar(archive, target)
+            with tarfile.open(archive) as tar:
+                for member in _bounded_members(tar):
+                    tar.extract(member, target, filter="data")
     tops = sorted(target.iterdir())
     if len(tops) != 1 or tops[0].is_symlink() or not tops[0].is_dir():
         found = ", ".join(path.name for path in tops[:3]) or "nothing"
         raise InputError(f"{archive.name}: expected one folder with the project, found {found}")
     return tops[0]
-
-
-def _untar(archive: Path, target: Path) -> None:
-    with tarfile.open(archive) as tar:
-        for member in _bounded_members(tar):
-            tar.extract(member, target, filter="data")
 
 
 def _bounded_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
@@ -60,7 +56,11 @@ def _unzip(archive: Path, target: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         members = packed.infolist()
         _check_size(len(members), sum(member.file_size for member in members))
-        _check_names(member.filename for member in members)
+        names = (member.filename for member in members)
+        for name in names:
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
+                raise ValueError(f"{name!r} leads out of it")
         for member in members:
             place = target / member.filename
             if member.is_dir():
@@ -74,13 +74,6 @@ def _unzip(archive: Path, target: Path) -> None:
 def _check_size(files: int, size: int) -> None:
     if files > MAX_FILES or size > MAX_BYTES:
         raise ValueError(f"holds more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB")
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
-            raise ValueError(f"{name!r} leads out of it")
 
 
 @contextmanager

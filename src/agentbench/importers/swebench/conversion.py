@@ -51,7 +51,13 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
         raise UnsupportedPatchError("makes a symlink or a submodule; expected regular files alone")
     paths = tuple(map(PurePosixPath, _listed_paths(patch)))
     for path in paths:
-        _refuse_outside(path)
+        parts = path.parts
+        if path.is_absolute() or ".." in parts:
+            raise UnsupportedPatchError(f"{str(path)!r} leaves the repository")
+        if any(part.lower() == ".git" for part in parts):
+            raise UnsupportedPatchError(f"{str(path)!r} is one of git's own files")
+        if not parts or parts[0].startswith("-") or _CONTROL.search(str(path)):
+            raise UnsupportedPatchError(f"{str(path)!r} is no plain path")
     return paths
 
 
@@ -65,16 +71,6 @@ def _listed_paths(patch: bytes) -> list[str]:
     # Lines added, lines removed, and the path; of a file that moved the one where it is now.
     fields = answer.stdout.decode("utf-8", "replace").split("\0")[:-1]
     return [field.split("\t", 2)[2] for field in fields]
-
-
-def _refuse_outside(path: PurePosixPath) -> None:
-    parts = path.parts
-    if path.is_absolute() or ".." in parts:
-        raise UnsupportedPatchError(f"{str(path)!r} leaves the repository")
-    if any(part.lower() == ".git" for part in parts):
-        raise UnsupportedPatchError(f"{str(path)!r} is one of git's own files")
-    if not parts or parts[0].startswith("-") or _CONTROL.search(str(path)):
-        raise UnsupportedPatchError(f"{str(path)!r} is no plain path")
 
 
 class ReversalError(ValueError):

@@ -59,7 +59,15 @@ class InstanceEnvironmentFinder:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):
                 write_commit_files(mirror, mirror.commit, folder)
-            _write_files({**solution, **hidden}, after)
+            files = {**solution, **hidden}
+            for path, file in files.items():
+                place = after / path
+                if file is None:
+                    place.unlink(missing_ok=True)
+                    continue
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(file.content)
+                place.chmod(0o755 if file.executable else 0o644)
             found = self._environments.of(
                 RepositoryChange(before=before, after=after, tests=_test_files_of(hidden), on=on)
             )
@@ -74,14 +82,3 @@ def _test_files_of(hidden: Mapping[PurePosixPath, FileContent | None]) -> tuple[
         for path, file in hidden.items()
         if file is not None and path.suffix == ".py" and has_tests(file.content)
     )
-
-
-def _write_files(files: Mapping[PurePosixPath, FileContent | None], folder: Path) -> None:
-    for path, file in files.items():
-        place = folder / path
-        if file is None:
-            place.unlink(missing_ok=True)
-            continue
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(file.content)
-        place.chmod(0o755 if file.executable else 0o644)

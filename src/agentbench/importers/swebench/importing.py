@@ -172,7 +172,16 @@ class _InstanceImporter:
             _RejectedError: it cannot be taken; says which field is why.
             UsageError: its folder cannot be written.
         """
-        _check_runner(instance)
+        if instance.language.lower() not in _PYTHON:
+            raise _RejectedError(
+                "language", f"{instance.language!r}; agentbench judges with pytest"
+            )
+        if instance.log_parser in _OTHER_RUNNERS:
+            raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
+        for name in instance.fail_to_pass:
+            if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
+                what = f"{name[:80]!r} is no test of pytest's, and agentbench judges with pytest"
+                raise _RejectedError("FAIL_TO_PASS", what)
         place = self._choice.out / task_id_of(instance.instance_id)
         if os.path.lexists(place) and not self._choice.replace:
             said = f"{place} is there already; give another --out, or --replace"
@@ -197,7 +206,12 @@ class _InstanceImporter:
         if is_local(url):
             mirror = self._mirror(url, instance.base_commit)
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
-                _check_applies(name, patch, mirror)
+                try:
+                    apply_patch_to_commit(patch_bytes(patch), mirror)
+                except PatchDoesNotApplyError as error:
+                    raise _RejectedError(
+                        name, f"does not apply to the base commit: {error}"
+                    ) from None
         new = convert_instance(
             instance, url, surroundings, [p for p in test_files if p.suffix == ".py"]
         )
@@ -225,29 +239,11 @@ class _InstanceImporter:
         return mirror
 
 
-def _check_runner(instance: SwebenchInstance) -> None:
-    if instance.language.lower() not in _PYTHON:
-        raise _RejectedError("language", f"{instance.language!r}; agentbench judges with pytest")
-    if instance.log_parser in _OTHER_RUNNERS:
-        raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
-    for name in instance.fail_to_pass:
-        if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
-            what = f"{name[:80]!r} is no test of pytest's, and agentbench judges with pytest"
-            raise _RejectedError("FAIL_TO_PASS", what)
-
-
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
     try:
         return patched_files(patch_bytes(patch))
     except UnsupportedPatchError as error:
         raise _RejectedError(name, str(error)) from None
-
-
-def _check_applies(name: str, patch: str, mirror: Mirror) -> None:
-    try:
-        apply_patch_to_commit(patch_bytes(patch), mirror)
-    except PatchDoesNotApplyError as error:
-        raise _RejectedError(name, f"does not apply to the base commit: {error}") from None
 
 
 def _head_of(url: str) -> str:

@@ -113,22 +113,18 @@ def _another(value: Scalar, rng: Random, distance: Distance) -> Scalar:
 
 def _number(value: complex, rng: Random, distance: Distance) -> complex:
     if isinstance(value, int):
-        return _integer(value, rng, distance)
+        least = 1
+        if distance.far:
+            least += rng.randrange(_FAR, 3 * _FAR)
+        elif distance.relative or distance.absolute:
+            least += int(distance.margin(value))
+        elif abs(value) >= 100 and rng.random() < 0.5:
+            return value + rng.choice((-1, 1)) * int(10 ** rng.randrange(_digits(value) - 1))
+        step = least + rng.randrange(3)
+        return value + (-step if value > step and rng.random() < 0.5 else step)
     if isinstance(value, float):
         return _real(value, rng, distance)
     return value + rng.choice((1, 2, -1, 1j, 2j))
-
-
-def _integer(value: int, rng: Random, distance: Distance) -> int:
-    least = 1
-    if distance.far:
-        least += rng.randrange(_FAR, 3 * _FAR)
-    elif distance.relative or distance.absolute:
-        least += int(distance.margin(value))
-    elif abs(value) >= 100 and rng.random() < 0.5:
-        return value + rng.choice((-1, 1)) * int(10 ** rng.randrange(_digits(value) - 1))
-    step = least + rng.randrange(3)
-    return value + (-step if value > step and rng.random() < 0.5 else step)
 
 
 def _digits(value: int) -> int:

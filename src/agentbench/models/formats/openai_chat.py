@@ -16,7 +16,6 @@ from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import objects, text
 from agentbench.models.conversation import (
     Conversation,
-    ConversationTurn,
     Message,
     ModelAnswer,
     ModelToolCall,
@@ -44,7 +43,6 @@ from agentbench.models.interface import (
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
-    from openai.types.chat.chat_completion_chunk import ChoiceDeltaToolCall
 
 
 _ERROR_TYPES_AND_CODES = {
@@ -260,21 +258,17 @@ def _request_messages_of(conversation: Conversation) -> Iterator[JsonObject]:
     yield {"role": "system", "content": conversation.system}
     yield {"role": "user", "content": conversation.opening}
     for turn in conversation.turns:
-        yield from _turn_messages(turn)
-
-
-def _turn_messages(turn: ConversationTurn) -> Iterator[JsonObject]:
-    answer = turn.answer
-    if answer.tool_calls:
-        calls = [_echoed_tool_call(call) for call in answer.tool_calls]
-        said = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
-        yield {**answer.extra, **said}
-    elif answer.text:
-        yield {"role": "assistant", "content": answer.text}
-    for call, reply in zip(answer.tool_calls, turn.replies, strict=True):
-        yield {"role": "tool", "tool_call_id": call.id, "content": reply.text}
-    if turn.note:
-        yield {"role": "user", "content": turn.note}
+        answer = turn.answer
+        if answer.tool_calls:
+            calls = [_echoed_tool_call(call) for call in answer.tool_calls]
+            said = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
+            yield {**answer.extra, **said}
+        elif answer.text:
+            yield {"role": "assistant", "content": answer.text}
+        for call, reply in zip(answer.tool_calls, turn.replies, strict=True):
+            yield {"role": "tool", "tool_call_id": call.id, "content": reply.text}
+        if turn.note:
+            yield {"role": "user", "content": turn.note}
 
 
 def _echoed_tool_call(call: ModelToolCall) -> JsonObject:
@@ -320,7 +314,16 @@ class _StreamedAnswer:
                 self._refused = self._refused or bool(choice.delta.refusal)
                 self._take_thoughts(choice.delta.model_extra or {})
                 for piece in choice.delta.tool_calls or []:
-                    self._take_call(piece)
+                    known = self._places.get(piece.index)
+                    if known is None or (piece.id and piece.id != known.id and known.name):
+                        known = _StreamedToolCall(id=piece.id or f"call_{next(self._ids)}")
+                        self._places[piece.index] = known
+                        self._calls.append(known)
+                    call = known
+                    if piece.function is not None:
+                        call.name = call.name or piece.function.name or ""
+                        call.arguments.append(piece.function.arguments or "")
+                    call.extra.update(piece.model_extra or {})
 
     def whole(self) -> ModelAnswer:
         """What came, if it came to its end.
@@ -355,19 +358,3 @@ class _StreamedAnswer:
                     self._extra[name] = [*known, *piece]
                 elif isinstance(known, str):
                     self._extra[name] = known + str(piece or "")
-
-    def _take_call(self, piece: "ChoiceDeltaToolCall") -> None:
-        call = self._call_of(piece)
-        if piece.function is not None:
-            call.name = call.name or piece.function.name or ""
-            call.arguments.append(piece.function.arguments or "")
-        call.extra.update(piece.model_extra or {})
-
-    def _call_of(self, piece: "ChoiceDeltaToolCall") -> _StreamedToolCall:
-        """The call that a piece belongs to; not every server numbers them."""
-        known = self._places.get(piece.index)
-        if known is None or (piece.id and piece.id != known.id and known.name):
-            known = _StreamedToolCall(id=piece.id or f"call_{next(self._ids)}")
-            self._places[piece.index] = known
-            self._calls.append(known)
-        return known

@@ -68,7 +68,8 @@ class StreamReader:
 
     def passes(self, event: bytes) -> bool:
         """Read an event; False if the client did not ask for it."""
-        data = _event_data(event)
+        lines = event.decode("utf-8", "replace").splitlines()
+        data = "\n".join(line[5:].strip() for line in lines if line.startswith("data:"))
         if data == _DONE_MARK:
             self.ended = True
             return True
@@ -82,11 +83,6 @@ class StreamReader:
         if error is not None and self.failure is None:
             self.failure = failure_of_body(error, status=200)
         return not (self._amended and self._format.is_extra(said))
-
-
-def _event_data(event: bytes) -> str:
-    lines = event.decode("utf-8", "replace").splitlines()
-    return "\n".join(line[5:].strip() for line in lines if line.startswith("data:"))
 
 
 RETRY_HEADER = "x-should-retry"

@@ -148,24 +148,20 @@ def _envelope(run: PytestRun, result: PytestResult, timeout_s: float) -> PytestA
     told: JsonObject = {name: getattr(result, name) for name in SERIALIZED_FIELDS}
     told |= {"outcome": result.outcome.value, "message": message, "status": "success"}
     if mishap is not None:
-        details = _details(run, len(result.text_output))
+        limit = len(result.text_output)
+        command = run.command
+        details = ErrorDetails(
+            error_type=run.result.outcome.value,
+            exit_code=command.exit_code,
+            signal=signal_name(command),
+            stdout=cut_middle(command.stdout, limit),
+            stderr=cut_middle(command.stderr, limit),
+            command=tuple(cut_middle(word, _MAX_ARGUMENT_LENGTH) for word in command.argv[:50]),
+            duration=command.duration.total_seconds(),
+        )
         told |= {
             "status": "error",
             "error_type": mishap.error_type,
             "error": ErrorObject(code=mishap.code, message=message, data=details),
         }
     return PytestAnswer.model_construct(**told)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
-
-
-def _details(run: PytestRun, limit: int) -> ErrorDetails:
-    """ADR-007's data; its output is cut as far as `text_output` was."""
-    command = run.command
-    return ErrorDetails(
-        error_type=run.result.outcome.value,
-        exit_code=command.exit_code,
-        signal=signal_name(command),
-        stdout=cut_middle(command.stdout, limit),
-        stderr=cut_middle(command.stderr, limit),
-        command=tuple(cut_middle(word, _MAX_ARGUMENT_LENGTH) for word in command.argv[:50]),
-        duration=command.duration.total_seconds(),
-    )

@@ -41,18 +41,14 @@ class ToolArguments(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def _check_visible(text: str) -> str:
-    if any(unicodedata.category(character) in _INVISIBLE for character in text):
-        raise ValueError("has a control, format or other invisible character")
-    return text
-
-
 def _check_no_option(text: str) -> str:
     if not text:
         raise ValueError("is empty")
     if text[:1] in ("-", "@"):
         raise ValueError("starts with '-' or '@', which pytest would take for an option or a file")
-    return _check_visible(text)
+    if any(unicodedata.category(character) in _INVISIBLE for character in text):
+        raise ValueError("has a control, format or other invisible character")
+    return text
 
 
 _PATTERN_IN_SCHEMA = {"pattern": "^[^@-]"}  # in the schema; the check itself gives a reason

@@ -91,7 +91,10 @@ def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallCon
     found = _first_with_pytest(project, run, lambda run: run)
     if isinstance(found, str):
         return no_pytest(found, project.mask)
-    _report_final_progress(found, watch)
+    summary = found.result.summary
+    if watch.progress is not None:
+        done = summary.total - summary.unfinished
+        watch.progress(RunProgress(done=done, collected=max(done, summary.collected)))
     return answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
 
 
@@ -147,11 +150,3 @@ def _first_with_pytest(
         tried.append(f"{interpreter.name}: {result.spawn_error}")
     listed = "; ".join(f"{number}. {what}" for number, what in enumerate(tried, 1))
     return f"no interpreter with pytest. Tried, in this order: {listed or 'nothing to try'}"
-
-
-def _report_final_progress(run: PytestRun, watch: CallControl) -> None:
-    """However short the run, whoever follows it hears of it once."""
-    summary = run.result.summary
-    if watch.progress is not None:
-        done = summary.total - summary.unfinished
-        watch.progress(RunProgress(done=done, collected=max(done, summary.collected)))

@@ -148,17 +148,13 @@ def remove_group(folder: Path) -> None:
         except FileNotFoundError:
             return
         except OSError:
-            _kill_all(folder)
+            for pid in _lines(folder / "cgroup.procs"):
+                with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):
+                    os.kill(int(pid), signal.SIGKILL)
             time.sleep(pause)
             pause = min(2 * pause, 0.1)
         else:
             return
-
-
-def _kill_all(folder: Path) -> None:
-    for pid in _lines(folder / "cgroup.procs"):
-        with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):
-            os.kill(int(pid), signal.SIGKILL)
 
 
 def _settings(version: int, limits: Limits) -> list[tuple[str, str, str]]:

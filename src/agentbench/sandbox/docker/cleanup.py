@@ -61,20 +61,16 @@ def remove_engine_orphans(
         if leftover.kind == "container":
             remove_container(engine, leftover.id)
         else:
-            _remove_thing(engine, leftover)
+            with (
+                suppress(DockerNotFoundError),
+                engine.speak(f"remove the {leftover.kind} {leftover.id}") as api,
+            ):
+                if leftover.kind == "volume":
+                    api.remove_volume(leftover.id)
+                elif leftover.kind == "image":
+                    api.remove_image(leftover.id)
         removed += 1
     return removed
-
-
-def _remove_thing(engine: Engine, leftover: Orphan) -> None:
-    with (
-        suppress(DockerNotFoundError),
-        engine.speak(f"remove the {leftover.kind} {leftover.id}") as api,
-    ):
-        if leftover.kind == "volume":
-            api.remove_volume(leftover.id)
-        elif leftover.kind == "image":
-            api.remove_image(leftover.id)
 
 
 def _containers(api: DockerApi, *, measured: bool = True) -> Iterable[Orphan]:

@@ -221,22 +221,19 @@ class _Pump:
         """Go on until either end has ended; then both have."""
         with selectors.DefaultSelector() as selector, self._peer, self._wire:
             while not self._peer_ended and not (self._wire.ended and not self._out):
-                self._await_either(selector)
+                listens = not self._wire.ended
+                wanted = (
+                    (self._wire.fileno(), listens and self._has_room, listens and bool(self._in)),
+                    (self._peer.fileno(), len(self._in) < _BUFFER_BYTES, bool(self._out)),
+                )
+                for descriptor, reads, writes in wanted:
+                    events = reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE
+                    if events:
+                        selector.register(descriptor, events)
+                selector.select(0 if self._wire.holds_more and self._has_room else _SIDECAR_POLL)
+                for key in list(selector.get_map().values()):
+                    selector.unregister(key.fileobj)
                 self._step()
-
-    def _await_either(self, selector: selectors.BaseSelector) -> None:
-        listens = not self._wire.ended
-        wanted = (
-            (self._wire.fileno(), listens and self._has_room, listens and bool(self._in)),
-            (self._peer.fileno(), len(self._in) < _BUFFER_BYTES, bool(self._out)),
-        )
-        for descriptor, reads, writes in wanted:
-            events = reads * selectors.EVENT_READ | writes * selectors.EVENT_WRITE
-            if events:
-                selector.register(descriptor, events)
-        selector.select(0 if self._wire.holds_more and self._has_room else _SIDECAR_POLL)
-        for key in list(selector.get_map().values()):
-            selector.unregister(key.fileobj)
 
     @property
     def _has_room(self) -> bool:
@@ -250,16 +247,13 @@ class _Pump:
         if self._in and not self._wire.ended:
             del self._in[: self._wire.offer(self._in)]
         with suppress(BlockingIOError):
-            self._give()
+            try:
+                if self._out:
+                    del self._out[: self._peer.send(self._out)]
+            except ConnectionError:
+                self._peer_ended = True
         with suppress(BlockingIOError):
             self._take()
-
-    def _give(self) -> None:
-        try:
-            if self._out:
-                del self._out[: self._peer.send(self._out)]
-        except ConnectionError:
-            self._peer_ended = True
 
     def _take(self) -> None:
         if len(self._in) >= _BUFFER_BYTES:

@@ -90,7 +90,13 @@ class MainProcess:
             for line in self._lines():
                 turn, _, facts = line.partition(" ")
                 if turn == str(self._turn):
-                    return _parse_census(facts)
+                    answer, oom, peak, cpu = (*facts.split(), "-", "-", "-")[:4]
+                    return ProcessCensus(
+                        yes=answer == "yes",
+                        oom_kills=int(oom) if oom.isdigit() else 0,
+                        peak_memory_bytes=int(peak) if peak.isdigit() else None,
+                        cpu_nanoseconds=int(cpu) if cpu.isdigit() else None,
+                    )
         return None
 
     def sees(self, path: str) -> bool:
@@ -120,13 +126,3 @@ class MainProcess:
     def _lines(self) -> list[str]:
         *lines, self._heard = self._heard.split(b"\n")
         return [line.decode("ascii", "replace") for line in lines]
-
-
-def _parse_census(facts: str) -> ProcessCensus:
-    answer, oom, peak, cpu = (*facts.split(), "-", "-", "-")[:4]
-    return ProcessCensus(
-        yes=answer == "yes",
-        oom_kills=int(oom) if oom.isdigit() else 0,
-        peak_memory_bytes=int(peak) if peak.isdigit() else None,
-        cpu_nanoseconds=int(cpu) if cpu.isdigit() else None,
-    )

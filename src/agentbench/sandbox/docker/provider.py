@@ -13,7 +13,7 @@ from threading import Event
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker import images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
-from agentbench.sandbox.docker.container import ContainerLauncher, DockerContainer
+from agentbench.sandbox.docker.container import ContainerLauncher
 from agentbench.sandbox.docker.container_options import (
     HOME,
     MOUNTS,
@@ -169,7 +169,10 @@ class DockerProvider:
             plan, mounts = self._with_network(plan, mounts)
         with self._placing.launched(plan, mounts) as container:
             if not is_ours:
-                self._give_folders_to_user(container)
+                with self._engine.speak("prepare a container of a foreign image") as api:
+                    places = (container.plan.workspace, RESULTS, HOME)
+                    folders = owned_folders(places, {HOME / ".gitconfig": _GITCONFIG})
+                    api.put_archive(container.name, "/", folders)
             there = (*container.plan.bound, *container.plan.copied)
             yield DockerSandbox(self._engine, container, mounts=mount_paths(there), cancel=cancel)
 
@@ -244,13 +247,6 @@ class DockerProvider:
             env |= ca_variables(str(MOUNTS / _CA_MOUNT))
             mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
         return replace(plan, network=True, env=env), mounts
-
-    def _give_folders_to_user(self, container: DockerContainer) -> None:
-        """What our own images have anyway."""
-        with self._engine.speak("prepare a container of a foreign image") as api:
-            places = (container.plan.workspace, RESULTS, HOME)
-            folders = owned_folders(places, {HOME / ".gitconfig": _GITCONFIG})
-            api.put_archive(container.name, "/", folders)
 
 
 _GITCONFIG = b"[safe]\n\tdirectory = *\n"  # mirrors are mounted from a host where others own them

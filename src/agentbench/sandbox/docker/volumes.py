@@ -132,7 +132,11 @@ def _write_member(
     above = _folder(root, names[:-1])
     try:
         with suppress(FileNotFoundError):
-            _unlink(names[-1], above)
+            name = names[-1]
+            try:
+                os.unlink(name, dir_fd=above)
+            except (IsADirectoryError, PermissionError) as fault:
+                raise _LeftToEngineError from fault
         if member.issym():
             os.symlink(member.linkname, names[-1], dir_fd=above)
             os.chown(names[-1], USER_ID, USER_ID, dir_fd=above, follow_symlinks=False)
@@ -159,35 +163,24 @@ def _folder(root: int, names: tuple[str, ...]) -> int:
     here = os.dup(root)
     for name in names:
         try:
-            deeper = _step(name, here)
+            made = False
+            try:
+                os.mkdir(name, _NEW_FOLDER, dir_fd=here)
+                made = True
+            except FileExistsError:
+                pass
+            try:
+                folder = os.open(name, FOLDER, dir_fd=here)
+            except OSError as fault:
+                raise _LeftToEngineError from fault
+            if made:
+                os.fchown(folder, USER_ID, USER_ID)
+                os.fchmod(folder, _NEW_FOLDER)
+            deeper = folder
         finally:
             os.close(here)
         here = deeper
     return here
-
-
-def _step(name: str, above: int) -> int:
-    made = False
-    try:
-        os.mkdir(name, _NEW_FOLDER, dir_fd=above)
-        made = True
-    except FileExistsError:
-        pass
-    try:
-        folder = os.open(name, FOLDER, dir_fd=above)
-    except OSError as fault:
-        raise _LeftToEngineError from fault
-    if made:
-        os.fchown(folder, USER_ID, USER_ID)
-        os.fchmod(folder, _NEW_FOLDER)
-    return folder
-
-
-def _unlink(name: str, above: int) -> None:
-    try:
-        os.unlink(name, dir_fd=above)
-    except (IsADirectoryError, PermissionError) as fault:
-        raise _LeftToEngineError from fault
 
 
 def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo) -> None:

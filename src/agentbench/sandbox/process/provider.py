@@ -78,7 +78,10 @@ def _mount_path(mount: ReadOnlyMount, copies: Path, user: FileOwner | None) -> P
         copy_tree(source, target)
     else:
         shutil.copyfile(source, target)
-    _open_to_readers(target)
+    for path in (target, *target.rglob("*")):
+        if not path.is_symlink():
+            program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
+            path.chmod(0o755 if program else 0o644)
     return target
 
 
@@ -86,14 +89,6 @@ def _is_readable(source: Path, user: FileOwner) -> bool:
     """Whether a user gets to a source and may read it, going by its top."""
     folder = source if source.is_dir() else source.parent
     return bool(source.stat().st_mode & stat.S_IROTH) and can_reach(user, folder)
-
-
-def _open_to_readers(copy: Path) -> None:
-    """Let all read a copy that stays ours: a mount is no place for commands to write to."""
-    for path in (copy, *copy.rglob("*")):
-        if not path.is_symlink():
-            program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
-            path.chmod(0o755 if program else 0o644)
 
 
 FOLDER_PREFIX = "agentbench-process-"

@@ -135,7 +135,7 @@ def _hints(callable_: Any) -> dict[str, Any]:
         return {}
 
 
-def type_of(hint: Any, depth: int = 0) -> Described:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+def type_of(hint: Any, depth: int = 0) -> Described:  # noqa: PLR0911 - one case a kind
     """The description of an annotation."""
     if hint is inspect.Parameter.empty or hint in (Any, object):
         return {"t": "missing"}
@@ -168,7 +168,7 @@ def _of_text(name: str) -> Described:
     return {"t": "unknown", "name": name} if isinstance(found, str) else type_of(found)
 
 
-def _container(kind: Any, arguments: tuple[Any, ...], depth: int) -> Described:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+def _container(kind: Any, arguments: tuple[Any, ...], depth: int) -> Described:  # noqa: C901, PLR0911 - one case a kind
     def of(at: int) -> Described:
         return type_of(arguments[at], depth + 1) if at < len(arguments) else {"t": "missing"}
 

@@ -136,14 +136,11 @@ class _TestReader:
         )
         for node in ast.walk(module):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._read_function(node)
-
-    def _read_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        is_fixture = any("fixture" in ast.dump(each) for each in node.decorator_list)
-        if is_fixture:
-            self.fixtures.add(node.name)
-        if is_fixture or node.name.startswith("test"):
-            self.arguments.update(argument.arg for argument in node.args.args)
+                is_fixture = any("fixture" in ast.dump(each) for each in node.decorator_list)
+                if is_fixture:
+                    self.fixtures.add(node.name)
+                if is_fixture or node.name.startswith("test"):
+                    self.arguments.update(argument.arg for argument in node.args.args)
 
 
 def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:

@@ -55,7 +55,13 @@ def choose_python(tree: Path, declared: ProjectDeclaration, on: date | None) -> 
     )
     if said:
         return PythonChoice(version=said.group(1), why=".python-version")
-    specifiers = _specifiers(declared.requires_python)
+    found = []
+    for text in declared.requires_python:
+        try:
+            found.append(SpecifierSet(text))
+        except InvalidSpecifier:
+            continue
+    specifiers = found
     classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
     if classified is not None:
         return PythonChoice(version=classified, why="the newest that its classifiers name")
@@ -65,16 +71,6 @@ def choose_python(tree: Path, declared: ProjectDeclaration, on: date | None) -> 
         return None
     why = "the newest that Requires-Python admits" if on is None else f"the newest on {on}"
     return PythonChoice(version=admitted, why=why)
-
-
-def _specifiers(texts: Iterable[str]) -> list[SpecifierSet]:
-    found = []
-    for text in texts:
-        try:
-            found.append(SpecifierSet(text))
-        except InvalidSpecifier:
-            continue
-    return found
 
 
 def _admitted(version: str, specifiers: Iterable[SpecifierSet]) -> bool:

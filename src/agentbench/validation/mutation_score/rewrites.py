@@ -106,7 +106,9 @@ def rewrites_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
         case ast.BinOp() | ast.AugAssign():
             yield from _arithmetic(node, source)
         case ast.UnaryOp():
-            yield from _signs(node, source)
+            if isinstance(node.op, ast.Not) or not isinstance(node.operand, ast.Constant):
+                what = "not left out" if isinstance(node.op, ast.Not) else "sign left out"
+                yield _in_place(source, node, f"({source.segment(node.operand)})", what)
         case ast.Constant():
             yield from _constants(node, source)
         case ast.Call():
@@ -191,12 +193,6 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
     )
-
-
-def _signs(node: ast.UnaryOp, source: SourceText) -> Iterator[Rewrite]:
-    if isinstance(node.op, ast.Not) or not isinstance(node.operand, ast.Constant):
-        what = "not left out" if isinstance(node.op, ast.Not) else "sign left out"
-        yield _in_place(source, node, f"({source.segment(node.operand)})", what)
 
 
 def _constants(node: ast.Constant, source: SourceText) -> Iterator[Rewrite]:
