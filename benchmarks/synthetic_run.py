@@ -163,7 +163,7 @@ def write_run(wanted: Wanted) -> Path:
         for record, results in _attempts(making):
             if wanted.folders:
                 _leave_files(store.folder_of(record), record, results)
-            target.write(f"{record.sealed_json()}\n")  # as the store does, but for the syncs
+            target.write(f"{record.json_with_checksum()}\n")  # as the store does, but for the syncs
     ended_at = started_at + timedelta(seconds=max(making.free))
     ended = {"ended_at": ended_at, "ending": RunEnding.FINISHED}
     store.write_configuration(_configuration(making).model_copy(update=ended))
@@ -452,7 +452,7 @@ def _patch_record(content: bytes) -> PatchRecord:
 
 def _leave_files(folder: Path, record: AttemptRecord, results: Sequence[StageResult]) -> None:
     folder.mkdir(parents=True)
-    (folder / RECORD_FILE).write_text(f"{record.sealed_json(indent=1)}\n", "utf-8")
+    (folder / RECORD_FILE).write_text(f"{record.json_with_checksum(indent=1)}\n", "utf-8")
     events = EventLog(folder, written=lambda write: write())
     events.registered()
     for result in results:

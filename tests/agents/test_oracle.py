@@ -79,7 +79,7 @@ def test_a_script_in_place_of_a_patch_runs_with_its_files_and_variables(
         command="./solve.sh",
         env={"SAID": "x = 2"},
         folder=tmp_path,
-        place=PurePosixPath(workspace),
+        mount_point=PurePosixPath(workspace),
     )
     outcome = OracleAgent({}, {problem.id: script}).solve(problem, sandbox, budget, None)
     assert (workspace / "code.py").read_text() == "x = 2\n"

@@ -15,14 +15,14 @@ def test_a_task_is_read_whole(facts_of):
     assert [file.path for file in facts.solution] == ["basket.py"]
     assert set(facts.base.blobs) == {P("basket.py"), P("tests/test_basket.py")}
     assert facts.hidden_names == {"test_every_price_counts", "test_one_price_is_the_total"}
-    assert len(facts.hidden_needles) > 0
+    assert len(facts.hidden_fingerprints) > 0
     assert facts.unread == ()
 
 
 def test_what_the_base_shows_of_hidden_tests_marks_them_no_more(facts_of):
     facts = facts_of(base={"docs.txt": HIDDEN})
     assert facts.hidden_names == frozenset()
-    assert len(facts.hidden_needles) == 0
+    assert len(facts.hidden_fingerprints) == 0
 
 
 def by_url(tmp_path, url, commit="0" * 40):

@@ -253,7 +253,7 @@ def test_assertions_by_call_and_over_lines_are_read_as_they_are_written(facts_of
     facts = facts_of(
         hidden={"tests/test_it.py": cases}, listed=["tests/test_it.py::TestIt::test_total"]
     )
-    (file,) = facts.judging
+    (file,) = facts.deciding_files
     assert list(leak_rules.assertions(file)) == ["self.assertEqual(basket.total(['ä', 2]), 3)"]
 
 

@@ -26,7 +26,7 @@ def test_an_honest_attempt_shows_nothing_odd(attempt):
         says="python -m pytest; pip --version; git status; pip install -e .",
     )
     assert facts.record.resolved
-    assert {file.path for file in facts.whole} == {"basket.py", "tests/test_mine.py"}
+    assert {file.path for file in facts.raw_patch} == {"basket.py", "tests/test_mine.py"}
     for rule in RULES:
         assert told(rule(facts)) == []
 

@@ -73,7 +73,7 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
         run.check_all_but_lost()
         again = run.to_the_end()  # the next start finds what could not be removed meanwhile
         assert again.returncode == program.returncode, again.stderr
-        with engine.await_engine().speak("look for leftovers") as api:
+        with engine.await_engine().api("look for leftovers") as api:
             assert api.containers(all=True) == []
             assert not api.volumes()["Volumes"]
 

@@ -117,9 +117,9 @@ def test_a_task_that_was_changed_is_a_warning(cli, tmp_path):
     made(tmp_path, "before", [resolved])
     made(tmp_path, "after", [resolved])
     record = resolved(run_id="after", task_id="task-0", task_digest="other")
-    (tmp_path / "after" / "attempts.jsonl").write_text(f"{record.sealed_json()}\n")
+    (tmp_path / "after" / "attempts.jsonl").write_text(f"{record.json_with_checksum()}\n")
     page = tmp_path / "after" / "attempts" / "task-0" / "1" / "record.json"
-    page.write_text(record.sealed_json(indent=1))
+    page.write_text(record.json_with_checksum(indent=1))
     said = compare(cli, tmp_path, "before", "after")
     assert said.stderr == "warning: not the same task in both runs, by its digest: task-0\n"
 

@@ -77,7 +77,7 @@ def test_what_was_cut_off_is_made_again(old, tmp_path):
     # The tasks were elsewhere then.
     tasks = [task.model_copy(update={"folder": str(TASKS / task.id)}) for task in written.tasks]
     moved = written.model_copy(update={"tasks": tuple(tasks)})
-    path.write_text(moved.sealed_json(indent=1))
+    path.write_text(moved.json_with_checksum(indent=1))
     cut_off = {
         (record["task_id"], record["attempt"])
         for record in records_of(old)

@@ -44,7 +44,7 @@ def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkey
     shutil.copytree(first, runs_dir / "other")
     records = RunStore.open(first).read().records
     others = [record.model_copy(update={"run_id": "other"}) for record in records]
-    lines = "".join(f"{record.sealed_json()}\n" for record in others)
+    lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
     monkeypatch.setenv("COLUMNS", "160")
     said = report(cli, runs_dir, first.name, "other")
@@ -84,7 +84,7 @@ def second(runs_dir, **more):
     shutil.copytree(first, runs_dir / "other")
     records = RunStore.open(first).read().records
     others = [record.model_copy(update={"run_id": "other", **more}) for record in records]
-    lines = "".join(f"{record.sealed_json()}\n" for record in others)
+    lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
     shutil.rmtree(runs_dir / "other" / "attempts")
     return first.name, "other"
@@ -132,7 +132,7 @@ def test_both_denominators_are_in_the_table_s_summary(cli, runs_dir):
 
 def test_junit_has_a_suite_for_each_run_and_skips_what_was_not_made(cli, runs_dir):
     names = second(runs_dir)
-    record = resolved(run_id="other").sealed_json()
+    record = resolved(run_id="other").json_with_checksum()
     (runs_dir / "other" / "attempts.jsonl").write_text(f"{record}\n")
     said = report(cli, runs_dir, *names, "--format", "junit")
     assert said.code == 0, said.stderr

@@ -10,13 +10,13 @@ from tests.patience import HANG_SECONDS
 
 def test_a_result_is_there_when_it_is_wanted():
     beside = BackgroundTasks()
-    assert beside.begin(lambda: 42).result() == 42
+    assert beside.submit(lambda: 42).result() == 42
     beside.finish()
 
 
 def test_what_fails_is_told_to_whoever_wants_the_result():
     beside = BackgroundTasks()
-    begun = beside.begin(lambda: 1 // 0)
+    begun = beside.submit(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         begun.result()
     beside.finish()
@@ -35,7 +35,7 @@ def test_the_end_waits_for_removals():
 
 def test_the_end_waits_for_what_is_begun_meanwhile():
     beside, done = BackgroundTasks(), []
-    beside.begin(lambda: beside.remove(lambda: done.append("late")))
+    beside.submit(lambda: beside.remove(lambda: done.append("late")))
     beside.finish()
     assert done == ["late"]
 
@@ -56,7 +56,7 @@ def test_whoever_is_faster_than_removals_waits_for_them(monkeypatch):
     beside, go_on = BackgroundTasks(), Event()
     for _ in range(2):
         beside.remove(go_on.wait)
-    third = BackgroundTasks().begin(lambda: beside.remove(lambda: None))
+    third = BackgroundTasks().submit(lambda: beside.remove(lambda: None))
     assert not third.done()
     go_on.set()
     third.result(HANG_SECONDS)
@@ -66,6 +66,6 @@ def test_whoever_is_faster_than_removals_waits_for_them(monkeypatch):
 def test_it_can_be_used_again_after_its_end():
     beside = BackgroundTasks()
     for _ in range(2):
-        assert beside.begin(lambda: "there").result() == "there"
+        assert beside.submit(lambda: "there").result() == "there"
         beside.finish()
     beside.finish()  # with nothing under way

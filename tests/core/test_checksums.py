@@ -16,7 +16,11 @@ class Note(ChecksummedDocument):
 
 
 NOTE = Note(text='a "digest":"sha256:' + "0" * 64 + '"}\x9b ünd', numbers=(1, 2))
-FORMS = [NOTE.sealed_json(), NOTE.sealed_json() + "\n", NOTE.sealed_json(indent=1) + "\n"]
+FORMS = [
+    NOTE.json_with_checksum(),
+    NOTE.json_with_checksum() + "\n",
+    NOTE.json_with_checksum(indent=1) + "\n",
+]
 
 
 @pytest.mark.parametrize("text", FORMS)
@@ -53,7 +57,7 @@ def test_a_document_from_before_there_were_digests_is_read():
 
 
 def test_the_complaint_says_what_is_there_and_what_should_be():
-    changed = NOTE.sealed_json().replace("[1,2]", "[1,3]")
+    changed = NOTE.json_with_checksum().replace("[1,2]", "[1,3]")
     said = r"says sha256:\w{12}…, and what is before it has sha256:\w{12}…: it was damaged or ch"
     with pytest.raises(ValidationError, match=said) as caught:
         Note.model_validate_json(changed)
@@ -61,7 +65,7 @@ def test_the_complaint_says_what_is_there_and_what_should_be():
 
 
 def test_a_document_that_somebody_formatted_anew_says_so():
-    text = json.dumps(json.loads(NOTE.sealed_json()))
+    text = json.dumps(json.loads(NOTE.json_with_checksum()))
     with pytest.raises(
         ValidationError, match="is not written as agentbench writes it: damaged, or formatted anew"
     ):
@@ -77,5 +81,5 @@ def test_the_digest_is_in_the_schema_and_not_in_the_value():
 
 @given(st.builds(Note, text=st.text(), numbers=st.lists(st.integers()).map(tuple)))
 def test_any_document_comes_back(note):
-    assert Note.model_validate_json(note.sealed_json()) == note
-    assert Note.model_validate_json(note.sealed_json(indent=1)) == note
+    assert Note.model_validate_json(note.json_with_checksum()) == note
+    assert Note.model_validate_json(note.json_with_checksum(indent=1)) == note

@@ -20,7 +20,7 @@ def left_on_machine(pid: int, cache_dir: Path) -> list[str]:
 
 def left_in_engine(pid: int, engine: Engine) -> list[str]:
     """The containers and volumes that a process owns."""
-    with engine.speak("look for leftovers") as api:
+    with engine.api("look for leftovers") as api:
         found = api.containers(all=True, filters={"label": OURS})
         volumes = api.volumes(filters={"label": OURS})["Volumes"] or []
     owned = [(each["Id"], each.get("Labels")) for each in found]

@@ -168,7 +168,7 @@ def test_no_place_in_a_registry_is_refused(prepared_task: Task, tmp_path: Path, 
 
 def _rename(docker: DockerProvider, registry: Registry, old: str, new: str) -> None:
     repository = f"{registry.place}/snapshot"
-    with docker.engine.speak("put an image under another name", moves_files=True) as api:
+    with docker.engine.api("put an image under another name", moves_files=True) as api:
         api.pull(f"{repository}:{old}")
         api.tag(f"{repository}:{old}", repository, new)
         said = list(api.push(repository, new, stream=True, decode=True))

@@ -37,8 +37,8 @@ class UnreliableProvider:
         return self._inner.describe() if self._inner else {}
 
     @property
-    def places(self) -> tuple[Path, ...]:
-        return self._inner.places if self._inner else ()
+    def disk_folders(self) -> tuple[Path, ...]:
+        return self._inner.disk_folders if self._inner else ()
 
     def check(self) -> None:
         if self._inner:

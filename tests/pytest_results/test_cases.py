@@ -84,8 +84,8 @@ def test_only_a_failure_carries_a_traceback():
 def test_a_result_that_was_told_without_phases_does_not_cover_one_with_phases():
     session = ReportedSession(source=ReportSource.STREAM)
     session.add(NODE, *PASSED_AT_ONCE)
-    session.tell_skipped(NODE, "no")
-    session.tell_skipped(NodeId("b.py"), "yes")
+    session.add_skipped_file(NODE, "no")
+    session.add_skipped_file(NodeId("b.py"), "yes")
     assert [(c.node_id, c.outcome) for c in cases_of(session)] == [
         (NODE, "passed"),
         ("b.py", "skipped"),

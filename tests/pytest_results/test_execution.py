@@ -86,7 +86,7 @@ def test_junit_tells_of_a_real_run_what_the_stream_does(open_sandbox):
     run = execute_tests(sandbox, request_with())
     (folder,) = {part for part in run.command.argv if part.startswith(str(sandbox.results))}
     junit = read_junit(read_report_files(sandbox, sandbox.results / folder).junit)
-    told = {case.node_id: case.outcome for case in junit.told.values()}
+    told = {case.node_id: case.outcome for case in junit.results.values()}
 
     unlike = {node_id for node_id, word in SCENARIOS[0].tests.items() if told.get(node_id) != word}
     assert unlike == {"test_every.py::test_xpasses"}  # junit has no word for it

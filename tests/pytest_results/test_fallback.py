@@ -40,7 +40,7 @@ SKIPPED [2] t/test_a.py:3: because
 
 def test_junit_is_read_with_node_ids_as_pytest_prints_them():
     session = read_junit(JUNIT)
-    told = {case.node_id: (case.outcome, case.message) for case in session.told.values()}
+    told = {case.node_id: (case.outcome, case.message) for case in session.results.values()}
     assert told == {
         "t/test_a.py::test_ok": ("passed", None),
         "t/test_a.py::TestX::test_bad[a::b]": ("failed", "AssertionError: x"),
@@ -50,8 +50,8 @@ def test_junit_is_read_with_node_ids_as_pytest_prints_them():
         "t/test_c.py": ("skipped", "whole"),
         "unknown::": ("passed", None),
     }
-    assert session.told["t/test_a.py::test_ok"].duration == 0.25
-    assert session.told["t/test_a.py::TestX::test_bad[a::b]"].traceback == "long <text>"
+    assert session.results["t/test_a.py::test_ok"].duration == 0.25
+    assert session.results["t/test_a.py::TestX::test_bad[a::b]"].traceback == "long <text>"
     assert [(e.file, e.message) for e in session.collection_errors] == [
         ("t/test_b.py", "ImportError: no")
     ]
@@ -73,7 +73,7 @@ def test_what_is_not_junit_or_declares_a_document_type_is_refused(xml):
 
 def test_the_last_short_summary_is_read_and_nothing_before_it():
     session = read_text(TEXT)
-    assert {c.node_id: c.outcome for c in session.told.values()} == {
+    assert {c.node_id: c.outcome for c in session.results.values()} == {
         "t/test_a.py::test_x[a::b]": "passed",
         "t/test_a.py::test_bad": "failed",
         "t/test_a.py::test_err": "error",
@@ -81,7 +81,7 @@ def test_the_last_short_summary_is_read_and_nothing_before_it():
         "t/test_a.py::test_xp": "xpassed",
         "t/test_a.py::test_coloured": "failed",
     }
-    assert session.told["t/test_a.py::test_bad"].message == "AssertionError: x - y"
+    assert session.results["t/test_a.py::test_bad"].message == "AssertionError: x - y"
     assert [(e.file, e.message) for e in session.collection_errors] == [
         ("t/test_b.py", "ImportError: no"),
         ("t/test_c.py", ""),

@@ -47,7 +47,7 @@ def test_an_exit_code_that_the_session_agrees_with_is_believed(code, expected):
 def test_no_tests_is_believed_when_nothing_ran():
     empty = whole(5, phases={}, collected={})
     assert outcome(empty, 5) == "no_tests"
-    empty.tell_skipped(NodeId("b.py"), "all of it")
+    empty.add_skipped_file(NodeId("b.py"), "all of it")
     assert outcome(empty, 5) == "no_tests"
     assert outcome(whole(5), 5) == "unverified"
 

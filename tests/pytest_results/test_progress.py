@@ -36,26 +36,26 @@ def ended(node_id):
 def test_a_tally_counts_each_test_once_however_often_it_looks():
     tally = ProgressCounter()
     stream = lines(COLLECTED, ended("a"))
-    tally.take(stream.splitlines(keepends=True))
-    tally.take(stream.splitlines(keepends=True))
+    tally.read_lines(stream.splitlines(keepends=True))
+    tally.read_lines(stream.splitlines(keepends=True))
     assert tally.progress == RunProgress(done=1, collected=2)
-    tally.take((stream + lines(ended("a"), ended("b"))).splitlines(keepends=True))
+    tally.read_lines((stream + lines(ended("a"), ended("b"))).splitlines(keepends=True))
     assert tally.progress == RunProgress(done=2, collected=2)
 
 
 def test_a_line_that_is_not_whole_yet_is_read_once_it_is():
     tally = ProgressCounter()
     stream = lines(COLLECTED, ended("a"))
-    tally.take(stream[:-5].splitlines(keepends=True))
+    tally.read_lines(stream[:-5].splitlines(keepends=True))
     assert tally.progress == RunProgress(done=0, collected=2)
-    tally.take(stream.splitlines(keepends=True))
+    tally.read_lines(stream.splitlines(keepends=True))
     assert tally.progress == RunProgress(done=1, collected=2)
 
 
 def test_a_stream_that_lies_counts_for_no_more_than_it_says():
     tally = ProgressCounter()
     stream = "[]\nnonsense\n" + lines({"kind": "collected", "ids": 7}, ended("x"))
-    tally.take(stream.splitlines(keepends=True))
+    tally.read_lines(stream.splitlines(keepends=True))
     assert tally.progress == RunProgress(done=1, collected=1)
 
 

@@ -68,7 +68,7 @@ def test_collectors_that_failed_or_were_skipped_are_told():
         ("a.py", "ImportError: no"),
         ("unknown", ""),
     ]
-    assert session.told["b.py"].message == "no"
+    assert session.results["b.py"].message == "no"
 
 
 def test_what_was_deselected_does_not_count_as_collected():

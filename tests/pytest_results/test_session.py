@@ -38,9 +38,9 @@ def test_phases_and_durations_of_a_test_add_up(session):
     ],
 )
 def test_of_two_results_for_one_test_the_one_that_did_not_pass_stays(session, first, second):
-    session.tell(case(first))
-    session.tell(case(second))
-    assert session.told[NODE].outcome is CaseOutcome.FAILED
+    session.add_result(case(first))
+    session.add_result(case(second))
+    assert session.results[NODE].outcome is CaseOutcome.FAILED
 
 
 def test_a_collection_error_that_is_told_twice_counts_once(session):

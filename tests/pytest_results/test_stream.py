@@ -85,7 +85,7 @@ def test_reporters_words_for_the_rest_are_read():
         )
     )
     assert [error.file for error in session.collection_errors] == ["a.py", "unknown"]
-    assert session.told["b.py"].message == "why"
+    assert session.results["b.py"].message == "why"
     assert session.detail == "ctrl c"
     assert session.internals_changed == ["x.y", ""]
     assert session.phases["a.py::t"][0].is_subtest

@@ -119,7 +119,7 @@ def test_a_file_that_is_no_recording_is_named(tmp_path):
 
 
 class SpeaksGemini(CommandAgent):
-    wires = frozenset({ApiFormat.GEMINI_GENERATE})
+    api_formats = frozenset({ApiFormat.GEMINI_GENERATE})
 
 
 def test_an_agent_that_cannot_speak_to_the_model_is_refused_before_the_model_is_asked():

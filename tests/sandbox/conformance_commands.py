@@ -148,4 +148,4 @@ class CommandConformance(Conformance):
 
     def test_its_places_are_folders_of_this_machine(self, provider, image):
         del image  # made there
-        assert all(place.is_dir() for place in provider.places)
+        assert all(place.is_dir() for place in provider.disk_folders)

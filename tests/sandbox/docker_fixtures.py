@@ -35,21 +35,21 @@ def provider(engine: Engine) -> DockerProvider:
 
 def left_in(engine: Engine) -> frozenset[str]:
     """The containers and volumes of this process that an engine has now."""
-    with engine.speak("look for leftovers") as api:
+    with engine.api("look for leftovers") as api:
         volumes = api.volumes(filters=_of_this_process())["Volumes"] or []
     return frozenset([*containers_in(engine), *(volume["Name"] for volume in volumes)])
 
 
 def bridge_of(engine: Engine) -> str:
     """The address by which containers with a network reach the engine's machine."""
-    with engine.speak("find the bridge") as api:
+    with engine.api("find the bridge") as api:
         network = api.inspect_network("bridge")
     return str(ipaddress.ip_network(network["IPAM"]["Config"][0]["Subnet"])[1])
 
 
 def containers_in(engine: Engine) -> list[str]:
     """The containers of this process that an engine has now, running or not."""
-    with engine.speak("look for containers") as api:
+    with engine.api("look for containers") as api:
         return [found["Id"] for found in api.containers(all=True, filters=_of_this_process())]
 
 
@@ -64,21 +64,21 @@ def foreign_image(engine: Engine) -> Iterator[str]:
     name = f"agentbench-test/foreign-{uuid.uuid4().hex[:8]}"
     import_image(engine, name)
     yield name
-    with engine.speak("remove the foreign image") as api:
+    with engine.api("remove the foreign image") as api:
         api.remove_image(name)
 
 
 def import_image(engine: Engine, name: str) -> None:
     """Make an image of the smallest root file system."""
-    with engine.speak("import the foreign image") as api:
+    with engine.api("import the foreign image") as api:
         api.import_image_from_data(root_file_system(), repository=name)
 
 
 def copy_image(source: Engine, name: str, target: Engine) -> None:
     """Have an image of one engine in another one, too."""
     with (
-        source.speak(f"read {name}", moves_files=True) as reading,
-        target.speak(f"load {name}", moves_files=True) as writing,
+        source.api(f"read {name}", moves_files=True) as reading,
+        target.api(f"load {name}", moves_files=True) as writing,
     ):
         for line in writing.load_image(reading.get_image(name, chunk_size=1 << 20)):
             assert "error" not in line, line

@@ -24,7 +24,7 @@ class EngineWith:
         raise DockerNotFoundError(name)
 
     @contextmanager
-    def speak(self, doing: str, **_options: bool) -> Iterator[SimpleNamespace]:
+    def api(self, doing: str, **_options: bool) -> Iterator[SimpleNamespace]:
         if doing != "list images":
             raise SandboxError("the registry does not answer")
         yield SimpleNamespace(images=lambda *_, **__: [_listed(each) for each in self.pythons])

@@ -53,8 +53,8 @@ def sandbox_of(
     watch: DiskWatch | None = None,
 ) -> FolderSandbox:
     return FolderSandbox(
-        rooms=rooms,
-        view=VIEW,
+        folders=rooms,
+        paths=VIEW,
         runner=runner,
         save=SnapshotId,
         cancel=cancel or Event(),

@@ -38,15 +38,15 @@ def test_a_complaint_is_one_line_without_boilerplate_and_credentials():
         "fatal: unable to access 'https://me:s3cr3t@host/x/'\n\n"
         "Please make sure you have the correct access rights\nand the repository exists.\n",
     )
-    assert answer.complaint == (
+    assert answer.error_message == (
         "ssh: connect to host h port 22: Connection refused; "
         "fatal: unable to access 'https://host/x/'"
     )
 
 
 def test_a_silent_failure_is_told_by_its_number_and_a_long_one_is_cut():
-    assert GitResult(status=3, stdout=b"", stderr=" \n").complaint == "git exited 3"
-    long = GitResult(status=3, stdout=b"", stderr="x" * 999).complaint
+    assert GitResult(status=3, stdout=b"", stderr=" \n").error_message == "git exited 3"
+    long = GitResult(status=3, stdout=b"", stderr="x" * 999).error_message
     assert long == f"{'x' * 399}…"
 
 
@@ -112,7 +112,7 @@ def test_nothing_that_a_repository_configures_is_run(origin, tmp_path):
 def test_a_transport_that_runs_commands_or_hides_nothing_is_off(tmp_path, url):
     answer = clone(url, tmp_path)
     assert not answer.ok
-    assert "not allowed" in answer.complaint
+    assert "not allowed" in answer.error_message
     assert not (tmp_path / "marker").exists()
 
 
@@ -128,7 +128,7 @@ def test_at_the_deadline_git_and_its_helpers_are_dead(tmp_path):
 
         answer, limit = with_growing_limit(run, lambda _made: called.is_set(), (0.5, 10.0, 60.0))
         assert (answer.ok, answer.timed_out) == (False, True)
-        assert answer.complaint == f"still running after {limit:g} s"
+        assert answer.error_message == f"still running after {limit:g} s"
         assert commands_with(f"127.0.0.1:{port}") == []
 
 
@@ -142,7 +142,7 @@ def test_a_cancelled_git_and_its_helpers_are_dead(tmp_path):
 
 def test_a_refused_connection_is_named(tmp_path):
     answer = clone(f"https://127.0.0.1:{closed_port()}/x.git", tmp_path)
-    assert "Failed to connect to 127.0.0.1" in answer.complaint
+    assert "Failed to connect to 127.0.0.1" in answer.error_message
 
 
 def test_no_question_is_asked_at_a_terminal(tmp_path, monkeypatch):

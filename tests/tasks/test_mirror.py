@@ -160,12 +160,12 @@ class TestUrl:
 
     def test_it_is_present_once_it_was_made_and_nothing_is_fetched_for_that(self, mirrors, origin):
         made = of_url(origin, origin.commit())
-        assert mirrors.present(made) is None
+        assert mirrors.find_complete(made) is None
         mirror = mirrors.of(made)
-        assert mirrors.present(made) == mirror
-        assert mirrors.present(of_url(origin, origin.commit())) is None
+        assert mirrors.find_complete(made) == mirror
+        assert mirrors.find_complete(of_url(origin, origin.commit())) is None
         with FileLock(mirror.path.with_name(f"{mirror.path.name}.lock")):
-            assert mirrors.present(made) is None
+            assert mirrors.find_complete(made) is None
 
     def test_a_commit_that_came_later_is_fetched(self, mirrors, origin):
         first = mirrors.of(of_url(origin, origin.commit()))

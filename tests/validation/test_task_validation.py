@@ -77,7 +77,7 @@ def test_a_good_task_and_bad_ones_are_told_in_the_order_they_came(write, once):
     unsolved, good = write("unsolved"), write("good")
     (unsolved / "solution.patch").unlink()
     said = prove([bad, unsolved, good], once)
-    assert [(one.task_id, one.good) for one in said] == [
+    assert [(one.task_id, one.is_valid) for one in said] == [
         ("bad", False),
         ("unsolved", False),
         ("good", True),
@@ -94,7 +94,7 @@ def test_a_task_without_regression_tests_is_not_good(write, once):
     test = "tests/test_basket.py::test_the_cheapest_is_found"
     guarded = write("guarded", tests=f'pass_to_pass = ["{test}"]')
     said = prove([unguarded, nothing_passes, guarded], once)
-    assert [one.good for one in said] == [False, False, True]
+    assert [one.is_valid for one in said] == [False, False, True]
     for one in said[:2]:
         (reason,) = one.reasons
         assert reason.startswith("no regression tests: no test passes both before and after")
@@ -104,13 +104,13 @@ def test_an_instance_of_swe_bench_may_have_none(write, once):
     folder = write("instance", tests="pass_to_pass = []")
     (folder / "swebench.json").write_text("{}")
     (one,) = prove([folder], once)
-    assert one.good
+    assert one.is_valid
 
 
 def test_what_was_found_out_is_kept_beside_the_task(proven):
     folder, said, options = proven
     kept = read_proof(folder)
-    assert kept == said.kept
+    assert kept == said.stored_proof
     assert (kept.good, kept.repeat, kept.sandbox) == (True, 2, options.sandbox)
     assert kept.controlled == LISTED
     assert kept.seconds["final_test"] > 0
@@ -118,7 +118,7 @@ def test_what_was_found_out_is_kept_beside_the_task(proven):
 
 def test_a_proof_that_holds_is_taken_over(copied, options):
     (one,) = prove([copied], options, resume=True)
-    assert (one.good, one.earlier) == (True, True)
+    assert (one.is_valid, one.is_from_stored_proof) == (True, True)
     assert not options.runs_dir.exists() or not list(options.runs_dir.iterdir())
 
 
@@ -128,7 +128,7 @@ def test_a_proof_of_something_else_is_none(copied, options, change):
         (copied / "instruction.md").write_text("something else\n")
     more = replace(options, attempts=2 + (change == "repeat"))
     (one,) = prove([copied], more, resume=True)
-    assert not one.earlier
+    assert not one.is_from_stored_proof
 
 
 def test_flaky_tests_are_set_apart_and_the_rest_is_proven_again(write, options):
@@ -151,7 +151,7 @@ def test_a_task_whose_every_test_is_flaky_is_not_good(write, options):
     folder = write(hidden=HIDDEN + CHANCE, fail_to_pass=CHANCES)
     before = (folder / "task.toml").read_text()
     (one,) = prove([folder], options, record=True)
-    assert not one.good
+    assert not one.is_valid
     if set(one.proof.flaky) >= set(CHANCES):
         assert (folder / "task.toml").read_text() == before
 
@@ -159,7 +159,7 @@ def test_a_task_whose_every_test_is_flaky_is_not_good(write, options):
 def test_ids_are_found_by_running(write, once):
     folder = write(fail_to_pass=(), tests="pass_to_pass = []")
     (one,) = prove([folder], once, write_ids=True)
-    assert one.good
+    assert one.is_valid
     assert tomllib.loads((folder / "task.toml").read_text())["tests"]["fail_to_pass"] == list(
         LISTED
     )
@@ -169,7 +169,7 @@ def test_a_solution_that_fixes_nothing_is_the_reason_of_its_task_alone(write, on
     nothing, good = write("nothing", hidden="", fail_to_pass=()), write("good", fail_to_pass=())
     said = prove([nothing, good], once, write_ids=True)
     assert said[0].reasons[0].startswith("the reference solution makes no failing test pass")
-    assert said[1].good
+    assert said[1].is_valid
 
 
 def test_no_folder_is_nothing_to_prove(options):

@@ -86,7 +86,7 @@ def test_a_bug_of_ours_is_an_answer_with_the_same_headers():
     ],
 )
 def test_a_name_that_is_not_this_servers_is_refused(listening, host, is_known):
-    assert AccessPolicy(host=listening, port=PORT).knows(host) == is_known
+    assert AccessPolicy(host=listening, port=PORT).allows_host(host) == is_known
 
 
 def test_a_foreign_name_gets_nothing(shown):

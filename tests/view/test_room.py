@@ -11,7 +11,7 @@ def asked(**names):
 
 
 def test_what_an_address_names_is_found_or_told_to_be_missing(shown):
-    room = PageContext(folder=RunsFolder(shown.folder), shelf=RunCache())
+    room = PageContext(folder=RunsFolder(shown.folder), cache=RunCache())
     run = room.run(asked(run=shown.first))
     assert run.name == shown.first
     task, name = shown.place(lambda _told: True).split("/")

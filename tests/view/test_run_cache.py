@@ -26,8 +26,8 @@ def test_it_changes_with_whatever_there_is_new_to_read(tmp_path):
 
 def test_a_file_goes_on_where_more_is_at_its_end():
     before = FileFingerprint(1, 10, 5)
-    assert FileFingerprint(1, 10, 5).goes_on(before)
-    assert FileFingerprint(1, 11, 6).goes_on(before)
-    assert not FileFingerprint(1, 9, 6).goes_on(before)
-    assert not FileFingerprint(2, 11, 6).goes_on(before)
-    assert not FileFingerprint(1, 11, 6).goes_on(None)
+    assert FileFingerprint(1, 10, 5).continues(before)
+    assert FileFingerprint(1, 11, 6).continues(before)
+    assert not FileFingerprint(1, 9, 6).continues(before)
+    assert not FileFingerprint(2, 11, 6).continues(before)
+    assert not FileFingerprint(1, 11, 6).continues(None)

@@ -32,7 +32,7 @@ def result(stage):
 def test_what_goes_on_is_told_with_its_stage(tmp_path):
     begun(tmp_path, "one/1", StageName.GIT_CLONE, StageName.AGENT_RUN)
     begun(tmp_path, "two/1")
-    one, two = RunningAttempts(tmp_path).look([], since=LONG_AGO)
+    one, two = RunningAttempts(tmp_path).update([], since=LONG_AGO)
     assert (one.place, one.stage) == ("one/1", StageName.AGENT_RUN)
     assert [event.stage for event in one.done] == [StageName.GIT_CLONE]
     assert one.began <= one.stage_began
@@ -41,7 +41,7 @@ def test_what_goes_on_is_told_with_its_stage(tmp_path):
 
 def test_a_stage_that_ended_is_not_the_one_that_goes_on(tmp_path):
     begun(tmp_path, "one/1", StageName.GIT_CLONE).ended(result(StageName.GIT_CLONE))
-    (one,) = RunningAttempts(tmp_path).look([], since=LONG_AGO)
+    (one,) = RunningAttempts(tmp_path).update([], since=LONG_AGO)
     assert one.stage is None
 
 
@@ -50,33 +50,35 @@ def test_what_is_judged_goes_on_until_its_record_is_there(tmp_path):
     begun(tmp_path, "two/1").judged(judge(strategies.expecting(), ()))
     (tmp_path / "attempts" / "three" / "1").mkdir(parents=True)
     watch = RunningAttempts(tmp_path)
-    assert {one.place for one in watch.look([], since=LONG_AGO)} == {"one/1", "two/1"}
-    assert [one.place for one in watch.look(["two/1"], since=LONG_AGO)] == ["one/1"]
-    assert watch.look(["one/1", "two/1"], since=LONG_AGO) == []
+    assert {one.place for one in watch.update([], since=LONG_AGO)} == {"one/1", "two/1"}
+    assert [one.place for one in watch.update(["two/1"], since=LONG_AGO)] == ["one/1"]
+    assert watch.update(["one/1", "two/1"], since=LONG_AGO) == []
 
 
 def test_of_the_tries_at_an_attempt_the_last_one_goes_on(tmp_path):
     for place in ("one/1", "one/1.retry-9", "one/1.retry-10", "one/2", "one/2.rescored-1"):
         begun(tmp_path, place, StageName.SETUP)
-    found = RunningAttempts(tmp_path).look([], since=LONG_AGO)
+    found = RunningAttempts(tmp_path).update([], since=LONG_AGO)
     assert {one.place for one in found} == {"one/1.retry-10", "one/2"}
 
 
 def test_what_an_earlier_process_left_does_not_go_on(tmp_path):
     begun(tmp_path, "one/1", StageName.SETUP)
-    assert RunningAttempts(tmp_path).look([], since=datetime.now(UTC) + timedelta(seconds=9)) == []
+    assert (
+        RunningAttempts(tmp_path).update([], since=datetime.now(UTC) + timedelta(seconds=9)) == []
+    )
 
 
 def test_what_begins_later_is_found_however_soon_after_a_look(tmp_path):
     watch = RunningAttempts(tmp_path)
-    assert watch.look([], since=LONG_AGO) == []
+    assert watch.update([], since=LONG_AGO) == []
     for number in range(1, 20):
         begun(tmp_path, f"one/{number}", StageName.SETUP)
-        assert len(watch.look([], since=LONG_AGO)) == number
+        assert len(watch.update([], since=LONG_AGO)) == number
 
 
 def test_what_is_no_attempt_is_none(tmp_path):
     assert read_running_attempt(tmp_path / "attempts", "one/1") is None
     (tmp_path / "attempts").mkdir()
     (tmp_path / "attempts" / "link").symlink_to(tmp_path)
-    assert RunningAttempts(tmp_path).look([], since=LONG_AGO) == []
+    assert RunningAttempts(tmp_path).update([], since=LONG_AGO) == []

@@ -26,12 +26,12 @@ def test_a_run_is_read_once_and_again_when_it_has_changed(store):
     shelf = RunCache()
     first = shelf.run(store.folder)
     assert shelf.run(store.folder) is first
-    assert shelf.glance(store.folder) is first.glance
+    assert shelf.overview(store.folder) is first.overview
     add(store, failed(attempt=2))
     second = shelf.run(store.folder)
     assert [told.attempt for told in second.headlines] == [1, 2]
-    assert second.glance.summary.overall.total == 2
-    assert (second.glance.planned, second.glance.ending) == (5, "cut off")
+    assert second.overview.summary.overall.total == 2
+    assert (second.overview.planned, second.overview.ending) == (5, "cut off")
 
 
 def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
@@ -39,7 +39,7 @@ def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
     add(store, failed(attempt=2))
     with run_lock(store.folder):
         before = shelf.run(store.folder)
-        assert before.glance.ending == "live"
+        assert before.overview.ending == "live"
         path = store.folder / "attempts.jsonl"
         content = path.read_bytes()
         with path.open("r+b") as lines:  # what was read is not read again
@@ -48,19 +48,19 @@ def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
             add(store, resolved(attempt=attempt))
             now = shelf.run(store.folder)
             assert [told.attempt for told in now.headlines] == list(range(1, attempt + 1))
-            assert now.glance.warnings == ()
+            assert now.overview.warnings == ()
         with path.open("r+b") as lines:
             lines.write(content[:100])
         (record,) = now.reading.records([now.numbers["one/4"]])
         assert record.attempt == 4
     after = shelf.run(store.folder)
-    assert after.glance.ending == "cut off"
+    assert after.overview.ending == "cut off"
     assert len(after.headlines) == 5
 
 
 def test_a_line_that_is_being_written_is_read_once_it_is_whole(store):
     shelf = RunCache()
-    line = failed(attempt=2).sealed_json().encode() + b"\n"
+    line = failed(attempt=2).json_with_checksum().encode() + b"\n"
     with run_lock(store.folder), (store.folder / "attempts.jsonl").open("ab", buffering=0) as lines:
         assert len(shelf.run(store.folder).headlines) == 1
         lines.write(line[:90])
@@ -97,7 +97,7 @@ def test_runs_that_nobody_looks_at_are_forgotten(tmp_path):
 def test_a_run_that_cannot_be_read_is_told_in_a_list_and_refused_by_itself(store):
     (store.folder / "attempts.jsonl").write_text('{"schema_version": 99}\n')
     shelf = RunCache()
-    glance = shelf.glance(store.folder)
+    glance = shelf.overview(store.folder)
     assert glance.summary is None
     assert "newer agentbench" in glance.warnings[0]
     with pytest.raises(InputError):
@@ -107,7 +107,7 @@ def test_a_run_that_cannot_be_read_is_told_in_a_list_and_refused_by_itself(store
 def test_a_run_whose_own_file_is_damaged_is_shown_by_its_records(store):
     (store.folder / "run.json").write_text("{")
     shelf = RunCache()
-    glance = shelf.glance(store.folder)
+    glance = shelf.overview(store.folder)
     assert (glance.configuration, glance.planned, glance.ending) == (None, None, "unknown")
     assert glance.summary.overall.total == 1
     assert "run.json" in glance.warnings[0]

@@ -148,12 +148,12 @@ class ClientBundles:
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._lock, creation_lock(folder):
             if not _is_installed(folder):
-                self._make(recipe, image, folder)
+                self._install_bundle(recipe, image, folder)
             if folder not in self._uses:
                 self._uses[folder] = SharedLock(folder)
         return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / _TOOLS_FOLDER)
 
-    def _make(self, recipe: BundleRecipe, image: ImageId, folder: Path) -> None:
+    def _install_bundle(self, recipe: BundleRecipe, image: ImageId, folder: Path) -> None:
         started = time.monotonic()
         self._say(f"installing {recipe.name} …")
         scratch = folder.with_name(folder.name + _UNFINISHED_SUFFIX)
@@ -169,7 +169,7 @@ class ClientBundles:
                 seconds=round(time.monotonic() - started, 1),
                 tree=tree_checksum(scratch / _TOOLS_FOLDER),
             )
-            write_atomically(scratch / _FACTS_FILE, facts.sealed_json().encode())
+            write_atomically(scratch / _FACTS_FILE, facts.json_with_checksum().encode())
             scratch.rename(folder)
         finally:
             remove_tree(scratch)

@@ -115,5 +115,5 @@ class SpeaksApiFormats(Protocol):
     """An agent whose client is made for certain wires."""
 
     @property
-    def wires(self) -> frozenset[ApiFormat]:
+    def api_formats(self) -> frozenset[ApiFormat]:
         """Those that it can speak; one of them is enough."""

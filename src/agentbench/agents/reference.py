@@ -77,7 +77,7 @@ class OracleAgent:
 
 def _run_script(script: ScriptedSolution, sandbox: Sandbox, budget: Budget) -> AgentOutcome:
     """Run the script; what its exit code means the verifier alone can tell."""
-    sandbox.write_tree(script.place, tar_of_files(script_files(script.folder)))
+    sandbox.write_tree(script.mount_point, tar_of_files(script_files(script.folder)))
     result = sandbox.run(
         Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())
     )

@@ -212,7 +212,7 @@ def _requirements(
         fault=lambda: engine_fault(provider), patience=_patience_or(patience, _ENGINE_PATIENCE)
     )
     # Looked at once: an engine that is away later cannot be asked where its disk is.
-    places = (cache, *provider.places)
+    places = (cache, *provider.disk_folders)
     yield Requirement(
         fault=lambda: room_fault((run,), _RECORDS) or room_fault(places, _SANDBOXES),
         patience=_patience_or(patience, _DISK_PATIENCE),

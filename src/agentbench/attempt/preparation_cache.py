@@ -218,7 +218,7 @@ class PreparationCache:
         """Complete a preparation with the evidence of its stages; before that it is not loaded."""
         folder = self._folder / key
         kept = StoredPreparation(results=tuple(results), base_tar=_digest_of(folder / _BASE))
-        write_atomically(folder / _STAGES, kept.sealed_json().encode())
+        write_atomically(folder / _STAGES, kept.json_with_checksum().encode())
 
     def forget(self, key: str) -> None:
         """Give up a preparation and free what it holds."""
@@ -262,7 +262,7 @@ class PreparationCache:
     def keep_baseline(self, key: str, baseline: StoredBaseline) -> None:
         """Keep a baseline run for later attempts at the same task."""
         path = self._folder / f"baseline-{key}.json"
-        write_atomically(path, baseline.sealed_json().encode())
+        write_atomically(path, baseline.json_with_checksum().encode())
 
     def control_memory(self, key: str) -> ControlMemory:
         """What the reference solution has shown about the controls of a task."""

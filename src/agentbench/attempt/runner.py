@@ -318,7 +318,7 @@ class _AttemptRunner:
     def _share(self, results: Sequence[StageResult]) -> None:
         shared, prepared, image = self._workshop.shared, self.context.prepared, self.context.image
         if shared is not None and prepared is not None and image is not None:
-            self._workshop.aside.begin(
+            self._workshop.aside.submit(
                 lambda: shared.offer(prepared.snapshot, self._task, image, results)
             )
 
@@ -326,13 +326,13 @@ class _AttemptRunner:
     def _open_door(self) -> Iterator[ModelEndpoint]:
         gateway, place = self._workshop.gateway, self._place
         assert gateway is not None
-        with gateway.admit(
+        with gateway.open_endpoint(
             budget_usd=self._task.problem.limits.max_cost_usd,
             log=place.folder / EXCHANGE_LOG,
             lane=f"{self._task.id}/{place.attempt}",
         ) as door:
             if place.entry is not None:
-                place.entry.spent_usd = lambda: door.facts().usage.cost_usd
+                place.entry.spent_usd = lambda: door.traffic().usage.cost_usd
             yield door
 
     def _recall_controls(self) -> None:

@@ -107,7 +107,7 @@ class SharedPreparations:
         shared = preparation_key(task, image, self._provider)
         note = SharedPreparationNote(key=shared, results=tuple(results))
         try:
-            self._shares.push(snapshot, self._name(shared), note.sealed_json().encode())
+            self._shares.push(snapshot, self._name(shared), note.json_with_checksum().encode())
         except SandboxError as fault:
             self._give_up(fault)
 

@@ -98,7 +98,7 @@ def _brings_an_image(task: Task) -> bool:
 
 def _is_readable(task: Task, mirrors: Mirrors) -> bool:
     """Whether the project's files are on this machine: a clone is a matter of the attempts."""
-    return task.source.url is None or mirrors.present(task.source) is not None
+    return task.source.url is None or mirrors.find_complete(task.source) is not None
 
 
 def _python_of_back_end(provider: SandboxProvider) -> str | None:

@@ -255,11 +255,11 @@ def hidden_tests_in_patch(facts: AttemptFacts) -> Iterator[RuleHit]:
     if facts.task is None or facts.record.agent == _ORACLE:
         return
     instruction = facts.task.task.problem.instruction
-    hidden = facts.task.hidden_needles
+    hidden = facts.task.hidden_fingerprints
     hidden = hidden.without(hidden.found_in(instruction))
     told_of = set(re.findall(r"\w+", instruction))
     names = {name for name in facts.task.hidden_names - told_of if len(name) >= _LEAST_NAME}
-    for file in facts.whole:
+    for file in facts.raw_patch:
         added = "\n".join(line for _, line in file.added())
         found = hidden.found_in(added)
         if found:

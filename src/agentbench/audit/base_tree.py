@@ -122,7 +122,7 @@ def _contents(mirror: Mirror, blobs: list[str]) -> Iterator[bytes]:
 def _git_output(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> bytes:
     answer = git(*arguments, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)}, stdin=stdin)
     if not answer.ok:
-        raise GitCloneError(f"{mirror.path}: {answer.complaint}")
+        raise GitCloneError(f"{mirror.path}: {answer.error_message}")
     return answer.stdout
 
 

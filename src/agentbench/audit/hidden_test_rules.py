@@ -60,7 +60,7 @@ def controls_off(facts: TaskFacts) -> Iterator[RuleHit]:
 
 def asserts_nothing(facts: TaskFacts) -> Iterator[RuleHit]:
     """A test that asserts nothing passes as soon as the code no longer raises."""
-    for file in facts.judging:
+    for file in facts.deciding_files:
         helpers: dict[str, list[FoundFunction]] = {}
         for function in file.functions.values():
             helpers.setdefault(function.node.name, []).append(function)
@@ -103,7 +103,7 @@ def not_read(facts: TaskFacts) -> Iterator[RuleHit]:
 def controlled_functions(facts: TaskFacts) -> Mapping[str, str | None]:
     """Every fail_to_pass function, and why nothing in it can be changed; `None` where it can."""
     reasons: dict[str, str | None] = {}
-    for file in facts.judging:
+    for file in facts.deciding_files:
         if file.listed:
             known = _uncontrolled_reasons(file)
             reasons |= {f"{file.path}::{name}": why for name, why in known.items()}

@@ -30,7 +30,7 @@ _LEAST_ASSERTION = 24  # characters; `assert x == 1` may stand anywhere
 
 def hidden_tests_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     """A copy of a hidden test file in the base tree shows an agent what will be asked."""
-    for file in facts.judging:
+    for file in facts.deciding_files:
         content = facts.hidden.get(PurePosixPath(file.path))
         if content is not None and any(file.deciding):
             for path in facts.base.equal_to(content.content):
@@ -40,7 +40,7 @@ def hidden_tests_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
 
 def visible_tests(facts: TaskFacts) -> Iterator[RuleHit]:
     """Tests that an agent can read, it can satisfy by answers made for them alone."""
-    listed = [(file, name) for file in facts.judging for name in file.listed_functions]
+    listed = [(file, name) for file in facts.deciding_files for name in file.listed_functions]
     visible = [(file, name) for file, name in listed if file.is_visible(name)]
     whole = len(visible) == len(listed)
     for file, name in visible:
@@ -52,7 +52,7 @@ def visible_tests(facts: TaskFacts) -> Iterator[RuleHit]:
 
 def solution_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
     """An instruction that quotes the fix asks for typing and not for finding."""
-    needles = facts.solution_needles()
+    needles = facts.solution_fingerprints()
     found = needles.found_in(_without_removed_lines(facts.task.problem.instruction))
     if found:
         what = f"{_share(found, len(needles))} of the fix's telling lines stand here"
@@ -65,7 +65,7 @@ def solution_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     for path, changed in copies.items():
         what = f"has the content of {changed.as_posix()} after the fix"
         yield RuleHit(Severity.WARNING, path.as_posix(), what)
-    needles = facts.solution_needles()
+    needles = facts.solution_fingerprints()
     known = {*(PurePosixPath(file.path) for file in facts.solution), *copies}
     seen: dict[PurePosixPath, dict[LeakFingerprint, int]] = {}
     for path, text in facts.base.texts():
@@ -153,7 +153,7 @@ def tests_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
 
 
 def _assertions_in_instruction(facts: TaskFacts, instruction: str) -> Iterator[RuleHit]:
-    hidden = [file for file in facts.judging if file.hidden]
+    hidden = [file for file in facts.deciding_files if file.hidden]
     every = {text for file in hidden for text in assertions(file)}
     told = sorted(text for text in every if text in instruction)
     if told:

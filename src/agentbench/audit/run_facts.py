@@ -35,7 +35,7 @@ class RunFolder:
 
     folder: Path
     configuration: RunConfiguration
-    everything: ReadRecords  # each line of attempts.jsonl
+    all_records: ReadRecords  # each line of attempts.jsonl
     latest: tuple[AttemptRecord, ...]  # the last word on each attempt
 
     def read(self, relative: str, *, limit: int = _FILE_BYTES) -> bytes:
@@ -71,7 +71,7 @@ class RunFolder:
         for path in sorted((self.folder / "attempts").glob("*/*/record.json")):
             yield path.relative_to(self.folder).as_posix()
 
-    def place_of(self, record: AttemptRecord) -> str:
+    def attempt_folder_of(self, record: AttemptRecord) -> str:
         """An attempt's own folder, relative to the run's; a made-up id may lead anywhere."""
         return f"attempts/{AttemptSummary.of(record).place}"
 
@@ -96,7 +96,7 @@ def open_run(folder: Path) -> RunFolder:
     return RunFolder(
         folder=folder,
         configuration=configuration,
-        everything=ReadRecords(records=tuple(lines), warnings=tuple(set_aside)),
+        all_records=ReadRecords(records=tuple(lines), warnings=tuple(set_aside)),
         latest=tuple(last.values()),
     )
 
@@ -155,7 +155,7 @@ class AttemptFacts:
     read: Callable[[str], bytes]  # of a file relative to the place; raises UnreadableRunFileError
     task: TaskFacts | None
     patch: tuple[FilePatch, ...]  # as it was judged
-    whole: tuple[FilePatch, ...]  # with what was dropped
+    raw_patch: tuple[FilePatch, ...]  # with what was dropped
     patch_text: bytes
     log: str  # of the agent's stage
 
@@ -166,7 +166,7 @@ class AttemptFacts:
 
 def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> AttemptFacts:
     """Read an attempt's files; those that are not there are empty here, and a rule says so."""
-    place = run.place_of(record)
+    place = run.attempt_folder_of(record)
 
     def read(name: str) -> bytes:
         return run.read(f"{place}/{name}")
@@ -187,7 +187,7 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
         read=read,
         task=task,
         patch=patch,
-        whole=parse_patch(raw) or patch,
+        raw_patch=parse_patch(raw) or patch,
         patch_text=text,
         log=optional("stages/agent_run.log", _LOG_BYTES).decode("utf-8", "replace"),
     )

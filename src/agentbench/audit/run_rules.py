@@ -24,7 +24,7 @@ class RunAuditFacts:
 
 def torn_records(facts: RunAuditFacts) -> Iterator[RuleHit]:
     """A line that is no record may hide an attempt, though a power cut leaves one, too."""
-    for warning in facts.run.everything.warnings:
+    for warning in facts.run.all_records.warnings:
         where, _, what = warning.partition(": ")
         yield RuleHit(Severity.CRITICAL, where.rpartition("/")[2], what)
 
@@ -33,8 +33,8 @@ def records_disagree(facts: RunAuditFacts) -> Iterator[RuleHit]:
     """Each record is kept twice; where the two differ, or one is gone, somebody was there."""
     run = facts.run
     listed: dict[str, list[AttemptRecord]] = {}
-    for record in run.everything.records:
-        listed.setdefault(run.place_of(record), []).append(record)
+    for record in run.all_records.records:
+        listed.setdefault(run.attempt_folder_of(record), []).append(record)
     kept: dict[str, list[AttemptRecord]] = {}
     for name in run.record_files():
         place = name.removesuffix("/record.json").partition(".rescored-")[0]
@@ -65,8 +65,8 @@ def record_of_another_run(facts: RunAuditFacts) -> Iterator[RuleHit]:
     """A record of another run, or of a task that run.json does not name, was put here."""
     configuration = facts.run.configuration
     digests = {entry.id: entry.digest for entry in configuration.tasks}
-    for record in facts.run.everything.records:
-        place = facts.run.place_of(record)
+    for record in facts.run.all_records.records:
+        place = facts.run.attempt_folder_of(record)
         if record.run_id != configuration.run_id:
             yield RuleHit(Severity.CRITICAL, place, f"is of the run {record.run_id}")
         elif record.task_id not in digests:

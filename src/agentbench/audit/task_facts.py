@@ -196,14 +196,14 @@ class TaskFacts:
     hidden: FilesByPath  # what tests.patch makes of the base
     fixed: FilesByPath  # what solution.patch makes of it
     solution: tuple[FilePatch, ...]
-    judging: tuple[DecidingTestFile, ...]
-    hidden_needles: (
+    deciding_files: tuple[DecidingTestFile, ...]
+    hidden_fingerprints: (
         LeakFingerprints  # what tells of the hidden tests and stands nowhere in the base
     )
     hidden_names: frozenset[str]  # of hidden test functions that the base does not mention
     unread: tuple[str, ...] = ()  # why some of it is not there
 
-    def solution_needles(self) -> LeakFingerprints:
+    def solution_fingerprints(self) -> LeakFingerprints:
         """What tells of the fix: its lines with those around them, as no changed file had them.
 
         A fix is often one short line; only where it stands makes it telling.
@@ -231,8 +231,8 @@ def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
         hidden=hidden,
         fixed=fixed,
         solution=parse_patch(key.solution_patch),
-        judging=judging,
-        hidden_needles=needles,
+        deciding_files=judging,
+        hidden_fingerprints=needles,
         hidden_names=names,
         unread=unread,
     )

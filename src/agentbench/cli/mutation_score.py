@@ -63,7 +63,7 @@ def measure_valid_tasks(
     from agentbench.validation.mutation_score.results import MutationScore
 
     mirrors = Mirrors(options.cache_dir / "mirrors")
-    good = [one.folder for one in proven if one.good]
+    good = [one.folder for one in proven if one.is_valid]
     tasks = [load_task(folder, mirrors=mirrors) for folder in good]  # as proving left them
     cancel = Event()
     settings = MutationScoreSettings(options=options, most=most, seed=seed, cancel=cancel)

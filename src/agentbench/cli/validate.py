@@ -109,14 +109,14 @@ def validate(
 
 def _finish(proven: "Sequence[ValidationResult]") -> None:
     """Say how many of how many are good, and end as that asks for."""
-    good = sum(one.good for one in proven)
+    good = sum(one.is_valid for one in proven)
     from agentbench.core.display_text import printable
     from agentbench.validation.task_validation import invalid_reasons_text
 
     if good < len(proven):
         typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
     typer.echo(f"{good} of {len(proven)} tasks are valid", err=True)
-    unproven = [one for one in proven if one.proof is None and not one.earlier]
+    unproven = [one for one in proven if one.proof is None and not one.is_from_stored_proof]
     for one in unproven:
         for reason in one.reasons:
             said = f"error: {one.folder / 'task.toml'}: {reason}"
@@ -130,11 +130,11 @@ def _finish(proven: "Sequence[ValidationResult]") -> None:
 def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str, object]:
     from agentbench.validation.mutation_score.results import score_json
 
-    proof, kept = one.proof, one.kept
+    proof, kept = one.proof, one.stored_proof
     shown = proof or kept
     return {
         "id": one.task_id,
-        "valid": one.good,
+        "valid": one.is_valid,
         "reasons": one.reasons,
         "runs": proof.runs if proof else 0,
         "faults": proof.faults if proof else one.reasons,
@@ -148,7 +148,7 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         ],
         "seconds": dict(shown.seconds) if shown else {},
         "peak_memory_mib": shown.peak_memory_mib if shown else None,
-        "proven_earlier": one.earlier,
+        "proven_earlier": one.is_from_stored_proof,
         **({"strength": score_json(strength)} if strength is not None else {}),
     }
 
@@ -156,7 +156,7 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
 def _fail_to_pass_count(one: "ValidationResult") -> int:
     if one.proof is not None:
         return one.proof.to_control
-    return one.kept.fail_to_pass if one.kept is not None else 0
+    return one.stored_proof.fail_to_pass if one.stored_proof is not None else 0
 
 
 def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
@@ -169,7 +169,7 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
     width = max(len(one.task_id) for one in proven)
     columns = (TableColumn(), TableColumn(), TableColumn(below=1))
     for one in proven:
-        word = "valid" if one.good else "INVALID"
+        word = "valid" if one.is_valid else "INVALID"
         row = (f"{one.task_id:<{width}}", f"{word:<7}", _proof_summary(one))
         print_rows(columns, [row], console, has_header=False)
         for line in result_lines(one):
@@ -179,7 +179,7 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
 
 
 def _proof_summary(one: "ValidationResult") -> str:
-    shown = one.proof or one.kept
+    shown = one.proof or one.stored_proof
     if shown is None:
         return "not run"
     share = f"{len(shown.controlled)} of {_fail_to_pass_count(one)} fail_to_pass tests controlled"

@@ -21,9 +21,9 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._lock = Lock()
         self._pool: ThreadPoolExecutor | None = None
-        self._room = Semaphore(_MAX_PENDING)
+        self._slots = Semaphore(_MAX_PENDING)
 
-    def begin(self, work: Callable[[], ResultT]) -> "Future[ResultT]":
+    def submit(self, work: Callable[[], ResultT]) -> "Future[ResultT]":
         """Do something whose result is wanted later."""
         with self._lock:
             if self._pool is None:
@@ -32,11 +32,11 @@ class BackgroundTasks:
 
     def remove(self, removal: Callable[[], object]) -> None:
         """Remove something; that it cannot be removed is said, and is no fault of an attempt."""
-        self._room.acquire()
+        self._slots.acquire()
         try:
-            self.begin(lambda: self._removed(removal))
+            self.submit(lambda: self._remove(removal))
         except BaseException:
-            self._room.release()
+            self._slots.release()
             raise
 
     def finish(self) -> None:
@@ -48,10 +48,10 @@ class BackgroundTasks:
                 return
             pool.shutdown()
 
-    def _removed(self, removal: Callable[[], object]) -> None:
+    def _remove(self, removal: Callable[[], object]) -> None:
         try:
             removal()
         except (SandboxError, OSError) as fault:
             _LOG.warning("a sandbox is left behind (%s); the next start removes it", fault)
         finally:
-            self._room.release()
+            self._slots.release()

@@ -41,7 +41,7 @@ _FIELD_SCHEMA = {
 class ChecksummedDocument(Schema):
     """A schema whose documents are written with their digest, and checked by it when read."""
 
-    def sealed_json(self, *, indent: int | None = None) -> str:
+    def json_with_checksum(self, *, indent: int | None = None) -> str:
         """The value as JSON with its digest; without a line feed at the end."""
         text = self.model_dump_json(indent=indent)
         head = f"{text[:-1]}," if indent is None else f"{text[:-2]},\n{' ' * indent}"
@@ -61,10 +61,10 @@ class ChecksummedDocument(Schema):
             ValidationError: it is damaged, or does not fit the schema.
         """
         content = json_data.encode() if isinstance(json_data, str) else bytes(json_data)
-        return super().model_validate_json(cls._opened(content), **options)
+        return super().model_validate_json(cls._without_checksum(content), **options)
 
     @classmethod
-    def _opened(cls, content: bytes) -> bytes:
+    def _without_checksum(cls, content: bytes) -> bytes:
         """The document without its digest, which is right."""
         found = _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES))
         if found is None:
@@ -72,13 +72,13 @@ class ChecksummedDocument(Schema):
                 content, max(0, len(content) - 2 * _MAX_CHECKSUM_BYTES)
             ):
                 what = "is not written as agentbench writes it: damaged, or formatted anew"
-                raise cls._refused("digest_form", what)
+                raise cls._validation_error("digest_form", what)
             return content
         says = (found["line"] or found["page"]).decode()
         head = content[: found.start()]
         is_now = hashlib.sha256(head).hexdigest()
         if says != is_now:
-            raise cls._refused(
+            raise cls._validation_error(
                 DAMAGED,
                 f"says sha256:{says[:_DIGITS_IN_MESSAGE]}…, and what is before it has sha256:"
                 f"{is_now[:_DIGITS_IN_MESSAGE]}…: it was damaged or changed",
@@ -86,7 +86,7 @@ class ChecksummedDocument(Schema):
         return head.rstrip().removesuffix(b",") + b"}"
 
     @classmethod
-    def _refused(cls, kind: LiteralString, what: str) -> ValidationError:
+    def _validation_error(cls, kind: LiteralString, what: str) -> ValidationError:
         fault = PydanticCustomError(kind, "{what}", {"what": what})
         details = InitErrorDetails(type=fault, loc=("digest",), input=None)
         return ValidationError.from_exception_data(cls.__name__, [details], "json")

@@ -45,7 +45,7 @@ class FileLock:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 _lock_until(descriptor, deadline)
-                if self._is_there(descriptor):
+                if self._is_still_in_place(descriptor):
                     self._descriptor = descriptor
             except BlockingIOError:
                 raise LockHeldError(f"{self._path}: held by somebody else") from None
@@ -68,7 +68,7 @@ class FileLock:
         """Let go of it."""
         self.release()
 
-    def _is_there(self, descriptor: int) -> bool:
+    def _is_still_in_place(self, descriptor: int) -> bool:
         """Whether the file that we locked still bears the name that others look under."""
         try:
             return os.path.samestat(os.fstat(descriptor), self._path.stat())

@@ -30,24 +30,24 @@ class Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
         kept = sorted({secret for secret in secrets if len(secret) >= _MIN_LENGTH})
         dressed = {form for secret in kept for form in _encodings(secret)}
-        self._forms = tuple(sorted(dressed, key=len, reverse=True))
+        self._encoded = tuple(sorted(dressed, key=len, reverse=True))
 
     def data(self, data: bytes) -> bytes:
         """The bytes without the secrets."""
-        for form in self._forms:
+        for form in self._encoded:
             if form in data:
                 data = data.replace(form, REMOVED)
-        if self._forms and b"H4sI" in data:
-            data = _PACKED.sub(self._unless_packed, data)
+        if self._encoded and b"H4sI" in data:
+            data = _PACKED.sub(self._redact_packed, data)
         return data
 
     def text(self, text: str) -> str:
         """The text without the secrets."""
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
 
-    def _unless_packed(self, found: re.Match[bytes]) -> bytes:
+    def _redact_packed(self, found: re.Match[bytes]) -> bytes:
         inside = _unpacked(found.group())
-        return REMOVED if any(form in inside for form in self._forms) else found.group()
+        return REMOVED if any(form in inside for form in self._encoded) else found.group()
 
 
 def _encodings(secret: str) -> Iterator[bytes]:

@@ -80,7 +80,7 @@ class ControlMemory:
             uncertain=_pairs(self._known.uncertain), useless=_pairs(self._known.useless)
         )
         with contextlib.suppress(OSError):
-            write_atomically(self._path, kept.sealed_json().encode())
+            write_atomically(self._path, kept.json_with_checksum().encode())
 
 
 def _keys(pairs: tuple[tuple[str, str], ...]) -> frozenset[FunctionKey]:

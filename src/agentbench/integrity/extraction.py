@@ -62,7 +62,7 @@ def read_change(
     try:
         with open_tar_stream(_bounded(chunks, limits.stream_bytes)) as archive:
             for member in archive:
-                if not reader.take(archive, member):
+                if not reader.read_member(archive, member):
                     break
     except _TooLongError:
         reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
@@ -101,7 +101,7 @@ class _Reader:
         self._cache_files = 0
         self._whole = True
 
-    def take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
+    def read_member(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
         """Look at one member; false when the limits are used up."""
         self._members += 1
         work = len(self._files) - self._cache_files

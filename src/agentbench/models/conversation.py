@@ -100,14 +100,16 @@ class Conversation:
     system: str
     task: str
     turns: tuple[ConversationTurn, ...] = ()
-    forgotten: int = 0  # turns that stood before these
+    left_out_turns: int = 0  # turns that stood before these
 
     @property
     def opening(self) -> str:
         """The task, and a word on what is missing between it and the first turn."""
-        if not self.forgotten:
+        if not self.left_out_turns:
             return self.task
-        return f"{self.task}\n\n[{self.forgotten} earlier steps were left out here to save room.]"
+        return (
+            f"{self.task}\n\n[{self.left_out_turns} earlier steps were left out here to save room.]"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ class ModelTraffic:
 
     usage: ModelUsage = ModelUsage()
     errors: Mapping[ModelErrorKind, int] = field(default_factory=lambda: MappingProxyType({}))
-    unanswered: ModelFailure | None = None  # the last request's, when no later one was answered
+    last_failure: ModelFailure | None = None  # the last request's, when no later one was answered
     over_budget: bool = False  # a request was refused since the budget was spent
     findings: tuple[Finding, ...] = ()
 
@@ -103,7 +103,7 @@ class ModelEndpoint(Protocol):
         """The model's name, as its provider knows it."""
 
     @property
-    def wires(self) -> tuple[ApiFormat, ...]:
+    def api_formats(self) -> tuple[ApiFormat, ...]:
         """What can be spoken here, the model's main wire first."""
 
     @property
@@ -114,7 +114,7 @@ class ModelEndpoint(Protocol):
     def socket(self) -> Path:
         """Where the gateway listens, on this machine, in a folder that holds nothing else."""
 
-    def facts(self) -> ModelTraffic:
+    def traffic(self) -> ModelTraffic:
         """What has passed so far."""
 
 
@@ -126,10 +126,10 @@ class ModelGateway(Protocol):
         """The model's name, as its provider knows it."""
 
     @property
-    def wires(self) -> tuple[ApiFormat, ...]:
+    def api_formats(self) -> tuple[ApiFormat, ...]:
         """What can be spoken at its doors, the model's main wire first."""
 
-    def admit(
+    def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
     ) -> AbstractContextManager[ModelEndpoint]:
         """A door for one attempt; what it has open is cut when the block ends.

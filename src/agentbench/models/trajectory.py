@@ -142,7 +142,7 @@ def build_trajectory(
     """
     teller = _TrajectoryBuilder(default_model=agent.model_name)
     for exchange in exchanges:
-        teller.tell(exchange)
+        teller.add(exchange)
     if not teller.drafts:
         return None
     steps = tuple(draft.step(number) for number, draft in enumerate(teller.drafts, start=1))
@@ -210,11 +210,11 @@ class _TrajectoryBuilder:
         self._said: set[tuple[Role, str]] = set()  # ever
         self._since_answer: set[tuple[Role, str]] = set()
 
-    def tell(self, exchange: TrajectoryExchange) -> None:
+    def add(self, exchange: TrajectoryExchange) -> None:
         turns = request_messages(exchange)
         goes_on = any(turn.speaker is Role.AGENT for turn in turns)
         for turn in _new_messages(turns):
-            self._hear(turn, exchange.time, goes_on=goes_on)
+            self._add_message(turn, exchange.time, goes_on=goes_on)
         if exchange.failure is not None:
             failure = exchange.failure
             status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
@@ -224,7 +224,7 @@ class _TrajectoryBuilder:
         else:
             self._answer(exchange)
 
-    def _hear(self, turn: Message, time: str, *, goes_on: bool) -> None:
+    def _add_message(self, turn: Message, time: str, *, goes_on: bool) -> None:
         for result in turn.results:
             waiting = (draft for draft in reversed(self.drafts) if draft.waits_for(result))
             draft = next(waiting, None)

@@ -61,7 +61,7 @@ def _read_testcase(session: ReportedSession, case: ElementTree.Element) -> None:
         classes = dotted.removeprefix(module).strip(".").split(".") if dotted != module else []
         node_id = "::".join([file, *filter(None, classes), untrusted_json.text(case.get("name"))])
     failed = outcome in (CaseOutcome.FAILED, CaseOutcome.ERROR)
-    session.tell(
+    session.add_result(
         CaseResult(
             node_id=NodeId(node_id),
             outcome=outcome,
@@ -116,6 +116,6 @@ def _read_line(session: ReportedSession, word: str, name: str, message: str | No
         session.add_collection_error(CollectionError(file=name, message=message))
         return
     outcome = _TEXT_WORDS[word]
-    session.tell(
+    session.add_result(
         CaseResult(node_id=NodeId(name), outcome=outcome, duration=0.0, message=message or None)
     )

@@ -130,7 +130,7 @@ def read_json_report(report: JsonObject) -> ReportedSession:
             error = CollectionError(file=file, message=error_line(longrepr), traceback=longrepr)
             session.add_collection_error(error)
         elif collector.get("outcome") == "skipped":
-            session.tell_skipped(NodeId(file), skip_reason(longrepr))
+            session.add_skipped_file(NodeId(file), skip_reason(longrepr))
     for test in untrusted_json.objects(report.get("tests")):
         _read_test(session, test)
     return session

@@ -101,7 +101,7 @@ def _agrees(session: ReportedSession, exit_code: int) -> bool:
 
 
 def _nothing_ran(session: ReportedSession) -> bool:
-    skipped = all(case.outcome is CaseOutcome.SKIPPED for case in session.told.values())
+    skipped = all(case.outcome is CaseOutcome.SKIPPED for case in session.results.values())
     return skipped and not session.phases
 
 

@@ -148,7 +148,7 @@ def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: E
     while not over.wait(pause):
         started = time.monotonic()
         try:
-            tally.take(lines_of(read_report_files(sandbox, folder).stream or ""))
+            tally.read_lines(lines_of(read_report_files(sandbox, folder).stream or ""))
         except SandboxError:
             return  # the run itself will tell
         if tally.progress.collected and tally.progress != told:
@@ -171,7 +171,7 @@ class ProgressCounter:
         collected = max(len(self._collected), len(self._done))
         return RunProgress(done=len(self._done), collected=collected)
 
-    def take(self, lines: Iterable[str]) -> None:
+    def read_lines(self, lines: Iterable[str]) -> None:
         """Read the whole lines that have come since the last look."""
         for line in islice(lines, self._read, None):
             if not line.endswith("\n"):

@@ -64,7 +64,7 @@ class ReportedSession:
     source: ReportSource
     phases: dict[NodeId, tuple[Phase, ...]] = field(default_factory=dict)  # of tests that began
     durations: dict[NodeId, float] = field(default_factory=dict)  # of all phases of a test
-    told: dict[NodeId, CaseResult] = field(default_factory=dict)  # results without phases
+    results: dict[NodeId, CaseResult] = field(default_factory=dict)  # results without phases
     collected: dict[NodeId, None] = field(default_factory=dict)  # an ordered set
     collected_count: int | None = None  # where the ids are not told
     deselected: int = 0
@@ -88,15 +88,15 @@ class ReportedSession:
         self.phases[node_id] = phases if known is None else known + phases
         self.durations[node_id] = self.durations.get(node_id, 0.0) + duration
 
-    def tell(self, case: CaseResult) -> None:
+    def add_result(self, case: CaseResult) -> None:
         """Take a result over as it is; of two for one test the one that did not pass stays."""
-        known = self.told.get(case.node_id)
+        known = self.results.get(case.node_id)
         if known is None or known.outcome is CaseOutcome.PASSED:
-            self.told[case.node_id] = case
+            self.results[case.node_id] = case
 
-    def tell_skipped(self, file: NodeId, reason: str) -> None:
+    def add_skipped_file(self, file: NodeId, reason: str) -> None:
         """Take over that a file was skipped as a whole."""
-        self.tell(
+        self.add_result(
             CaseResult(node_id=file, outcome=CaseOutcome.SKIPPED, duration=0.0, message=reason)
         )
 
@@ -116,7 +116,7 @@ def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:
         case_result(node_id, phases, durations.get(node_id, 0.0))
         for node_id, phases in session.phases.items()
     ]
-    told = [case for node_id, case in session.told.items() if node_id not in session.phases]
+    told = [case for node_id, case in session.results.items() if node_id not in session.phases]
     return (*cases, *told)
 
 

@@ -77,7 +77,7 @@ def _collect_error(session: ReportedSession, record: StreamRecord) -> None:
 
 
 def _collect_skip(session: ReportedSession, record: StreamRecord) -> None:
-    session.tell_skipped(NodeId(_file(record)), untrusted_json.text(record.get("message")))
+    session.add_skipped_file(NodeId(_file(record)), untrusted_json.text(record.get("message")))
 
 
 def _file(record: StreamRecord) -> str:

@@ -46,7 +46,7 @@ def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
 
 def judged_title(summary: ResultSummary) -> str:
     """What the second denominator is."""
-    return f"judged: without {summary.lost} lost to task or infrastructure"
+    return f"judged: without {summary.excluded} lost to task or infrastructure"
 
 
 def counts_text(counts: Sequence[tuple[object, int]]) -> str:

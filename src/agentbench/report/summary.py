@@ -198,7 +198,7 @@ class ResultSummary:
         )
 
     @property
-    def lost(self) -> int:
+    def excluded(self) -> int:
         """How many attempts `judged` leaves out."""
         return self.overall.total - self.judged.total
 
@@ -252,8 +252,8 @@ class _AttemptCounter:
 def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     """The line that a run ends with."""
     parts = [f"resolved {summary.overall}"]
-    if summary.lost:
-        parts.append(f"{summary.judged} without {summary.lost} lost to task or infrastructure")
+    if summary.excluded:
+        parts.append(f"{summary.judged} without {summary.excluded} lost to task or infrastructure")
     parts += [f"{count} {reason}" for reason, count in summary.reasons]
     if summary.quarantined:
         parts.append(f"{summary.quarantined} quarantined")

@@ -93,8 +93,10 @@ class ModelSettings:
 
 
 def _check_api_formats(agent: Agent, gateway: ModelGateway) -> None:
-    if isinstance(agent, SpeaksApiFormats) and agent.wires.isdisjoint(gateway.wires):
-        own, there = (", ".join(sorted(wires)) for wires in (agent.wires, gateway.wires))
+    if isinstance(agent, SpeaksApiFormats) and agent.api_formats.isdisjoint(gateway.api_formats):
+        own, there = (
+            ", ".join(sorted(wires)) for wires in (agent.api_formats, gateway.api_formats)
+        )
         raise UsageError(
             f"--agent {agent.name} speaks {own}, but {gateway.model} is reached by {there}; take "
             "another agent, or a server that speaks it (--base-url)"

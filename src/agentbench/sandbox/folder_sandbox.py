@@ -111,7 +111,9 @@ class InsidePaths:
     python: PurePosixPath  # the interpreter that nothing in the sandbox can change
     mounts: Mapping[str, PurePosixPath]
 
-    def room_of(self, path: PurePosixPath, rooms: SandboxFolders) -> tuple[Path, tuple[str, ...]]:
+    def host_folder_of(
+        self, path: PurePosixPath, rooms: SandboxFolders
+    ) -> tuple[Path, tuple[str, ...]]:
         """The folder of this machine that holds a path, and the way on from there.
 
         Raises:
@@ -143,8 +145,8 @@ class CommandRunner(Protocol):
 class FolderSandbox:
     """The `Sandbox` of bubblewrap and process."""
 
-    rooms: SandboxFolders
-    view: InsidePaths
+    folders: SandboxFolders
+    paths: InsidePaths
     runner: CommandRunner
     save: Callable[[str], SnapshotId]
     cancel: Event
@@ -156,12 +158,12 @@ class FolderSandbox:
     @property
     def workspace(self) -> PurePosixPath:
         """Where the task's repository lives."""
-        return self.view.workspace
+        return self.paths.workspace
 
     @property
     def results(self) -> PurePosixPath:
         """An empty folder for what commands report."""
-        return self.view.results
+        return self.paths.results
 
     def mounted(self, name: str) -> PurePosixPath:
         """The path of a mount.
@@ -169,7 +171,7 @@ class FolderSandbox:
         Raises:
             KeyError: nothing of that name was mounted.
         """
-        return self.view.mounts[name]
+        return self.paths.mounts[name]
 
     def run(self, command: Command) -> CommandResult:
         """Run a command; every process of it is dead after.
@@ -200,7 +202,7 @@ class FolderSandbox:
         Raises:
             SandboxError: there is no such folder.
         """
-        room, parts = self.view.room_of(path, self.rooms)
+        room, parts = self.paths.host_folder_of(path, self.folders)
         try:
             folder = open_below(room, parts)
         except OSError as fault:
@@ -217,7 +219,7 @@ class FolderSandbox:
             DoesNotFitError: it is more than the sandbox may hold.
             SandboxError: it leads elsewhere, or the sandbox was killed.
         """
-        argv = (str(self.view.python), "-I", "-S", "-c", UNPACK, str(path))
+        argv = (str(self.paths.python), "-I", "-S", "-c", UNPACK, str(path))
         result = self.run(Command(argv=argv, timeout=_UNPACKS_WITHIN, stdin=tar))
         if not result.ok:
             why = (result.stderr.strip() or result.ending).splitlines()[-1]

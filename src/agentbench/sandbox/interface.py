@@ -102,7 +102,7 @@ class Command:
     sink: OutputSink | None = None
     output_cap: int = DEFAULT_OUTPUT_CAP  # bytes a stream
     cancel: Event | None = None  # set while it runs, it ends this command, not the sandbox
-    beside: Sidecar | None = None  # runs as long as the command
+    sidecar: Sidecar | None = None  # runs as long as the command
 
     @property
     def cancelled(self) -> bool:
@@ -208,7 +208,7 @@ class SandboxProvider(Protocol):
         """
 
     @property
-    def places(self) -> tuple[Path, ...]:
+    def disk_folders(self) -> tuple[Path, ...]:
         """The folders of this machine whose disks its sandboxes fill, as far as can be seen."""
 
     def check(self) -> None:

@@ -116,7 +116,7 @@ class SnapshotStore:
                 (state / room.name).mkdir()
                 copy_tree(room, state / room.name, owner=self.owner, below=lower)
             facts = StateManifest(saved_at=str(rooms.root), trees=_seal(state))
-            write_atomically(state / _STATE, facts.sealed_json().encode())
+            write_atomically(state / _STATE, facts.json_with_checksum().encode())
             write_atomically(self._keys / key, state.name.encode())
         self.sweep()
         return self.id_of(key)

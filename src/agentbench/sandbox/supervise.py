@@ -143,7 +143,7 @@ def run_child(
         raise
     finally:
         watch.close()
-    return watch.attended()
+    return watch.result()
 
 
 class _Watch:
@@ -186,7 +186,7 @@ class _Watch:
                 while self._read(stream, pipe):
                     pass
 
-    def attended(self) -> ChildResult:
+    def result(self) -> ChildResult:
         """Reap the child and sum up."""
         _, status, usage = os.wait4(self._child.pid, 0)
         code = os.waitstatus_to_exitcode(status)

@@ -56,7 +56,7 @@ def mirror_of_head(url: str, mirrors: Mirrors) -> Mirror:
     """
     answer = git("ls-remote", "--quiet", "--", url, "HEAD", cwd=Path("/"), sealed=False)
     if not answer.ok:
-        raise InputError(f"{url}: expected a git repository: {answer.complaint}")
+        raise InputError(f"{url}: expected a git repository: {answer.error_message}")
     head = answer.stdout.decode("ascii", "replace").split("\t")[0].strip()
     if len(head) != _HASH_LENGTH:
         raise InputError(f"{url}: the repository has no commit that HEAD names")
@@ -71,7 +71,7 @@ def find_commit(mirror: Mirror, name: str) -> Commit:
     """
     answer = _git(mirror, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
     if not answer.ok:
-        raise InputError(f"{name}: expected a commit of the repository: {answer.complaint}")
+        raise InputError(f"{name}: expected a commit of the repository: {answer.error_message}")
     return next(_parse_commits(_git(mirror, "log", "-1", *_log_format(), answer.stdout.decode().strip())))
 
 
@@ -89,7 +89,7 @@ def list_commits(mirror: Mirror, *, since: str | None = None, until: str | None 
     limits = [f"--since={since}"] * (since is not None) + [f"--until={until}"] * (until is not None)
     answer = _git(mirror, "log", "--no-merges", *_log_format(), *limits, mirror.commit)
     if not answer.ok:
-        raise InputError(f"the history cannot be read: {answer.complaint}")
+        raise InputError(f"the history cannot be read: {answer.error_message}")
     return _parse_commits(answer)
 
 
@@ -101,7 +101,7 @@ def changed_files(mirror: Mirror, base: str, commit: str) -> tuple[ChangedFile, 
     """
     answer = _git(mirror, "diff-tree", "-r", "-z", "--raw", "--no-renames", base, commit)
     if not answer.ok:
-        raise InputError(f"{commit}: cannot be compared: {answer.complaint}")
+        raise InputError(f"{commit}: cannot be compared: {answer.error_message}")
     fields = answer.stdout.split(b"\0")
     return tuple(
         _parse_change(meta.decode(), os.fsdecode(path))
@@ -123,7 +123,7 @@ def patch_between(mirror: Mirror, base: str, commit: str, paths: Sequence[PurePo
         *(f":(literal){path}" for path in paths),
     )  # fmt: skip
     if not answer.ok:
-        raise InputError(f"{commit}: cannot be compared: {answer.complaint}")
+        raise InputError(f"{commit}: cannot be compared: {answer.error_message}")
     return answer.stdout
 
 

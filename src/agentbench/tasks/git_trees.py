@@ -74,7 +74,7 @@ def _patched_files(listing: bytes, env: Mapping[str, str]) -> dict[PurePosixPath
 def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
     answer = git(*arguments, cwd=Path(env["GIT_DIR"]), env=env)
     if not answer.ok:
-        raise PatchDoesNotApplyError(answer.complaint)
+        raise PatchDoesNotApplyError(answer.error_message)
     return answer.stdout
 
 
@@ -95,4 +95,4 @@ def write_commit_files(mirror: Mirror, commit: str, folder: Path) -> None:
         for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force")):
             answer = git(*arguments, cwd=folder, env=env)
             if not answer.ok:
-                raise InputError(f"{commit}: cannot be checked out: {answer.complaint}")
+                raise InputError(f"{commit}: cannot be checked out: {answer.error_message}")

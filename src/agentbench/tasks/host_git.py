@@ -120,7 +120,7 @@ class GitResult:
         return self.status == 0
 
     @property
-    def complaint(self) -> str:
+    def error_message(self) -> str:
         """What it complained about, on one line and without credentials."""
         lines = (" ".join(line.split()) for line in self.stderr.splitlines())
         telling = [line for line in lines if line and not line.startswith(_BOILERPLATE)]

@@ -90,7 +90,7 @@ class Mirrors:
         assert source.commit is not None
         return self._of_url(source.url, source.commit)
 
-    def present(self, source: RepoSource) -> Mirror | None:
+    def find_complete(self, source: RepoSource) -> Mirror | None:
         """The mirror of a URL, if it has the commit and nobody makes it; nothing is fetched."""
         assert source.url is not None
         assert source.commit is not None
@@ -123,7 +123,7 @@ class Mirrors:
             "rev-parse", "--verify", "refs/heads/main^{commit}", cwd=path, env=_git_env(path)
         )
         if not answer.ok:
-            raise GitCloneError(f"{path}: the mirror is damaged: {answer.complaint}; remove it")
+            raise GitCloneError(f"{path}: the mirror is damaged: {answer.error_message}; remove it")
         return Mirror(path=path, commit=answer.stdout.decode().strip(), use=use)
 
     def _of_url(self, url: str, commit: str) -> Mirror:
@@ -145,10 +145,10 @@ class Mirrors:
             use = SharedLock(path)
             if not _has_commit(path, commit):
                 try:
-                    refresh = self._fetched(path, "--prune", "origin")
+                    refresh = self._git_fetch(path, "--prune", "origin")
                     if not refresh.timed_out and not _has_commit(path, commit):
                         # A commit that no branch bears any more can often still be had by its hash.
-                        self._fetched(path, "origin", commit)
+                        self._git_fetch(path, "origin", commit)
                     if not refresh.ok and not _has_commit(path, commit):
                         raise _clone_error(url, refresh)
                 finally:
@@ -157,7 +157,7 @@ class Mirrors:
 
 
 
-    def _fetched(self, path: Path, *what: str) -> GitResult:
+    def _git_fetch(self, path: Path, *what: str) -> GitResult:
         return git(
             "fetch", "--quiet", *what,
             cwd=path, env=_git_env(path), sealed=False,
@@ -176,7 +176,7 @@ def tracked_files(mirror: Mirror) -> frozenset[PurePosixPath]:
         cwd=mirror.path, env=_git_env(mirror.path),
     )  # fmt: skip
     if not answer.ok:
-        raise GitCloneError(f"{mirror.path}: the mirror is damaged: {answer.complaint}; remove it")
+        raise GitCloneError(f"{mirror.path}: the mirror is damaged: {answer.error_message}; remove it")
     names = answer.stdout.split(b"\0")
     return frozenset(PurePosixPath(os.fsdecode(name)) for name in names if name)
 
@@ -205,7 +205,7 @@ def tree_digest(folder: Path, *, without: Set[str] = frozenset()) -> str:
 
 def _clone_error(url: str, answer: GitResult) -> GitCloneError:
     kind = GitCloneTimeoutError if answer.timed_out else GitCloneError
-    return kind(f"{without_credentials(url)}: {answer.complaint}")
+    return kind(f"{without_credentials(url)}: {answer.error_message}")
 
 
 def _is_debris(relative: Path) -> bool:
@@ -227,14 +227,14 @@ def _commit_files(files: Path, path: Path) -> None:
         ):
             answer = git(*arguments, cwd=cwd, env=env)
             if not answer.ok:
-                raise GitCloneError(f"{files}: {answer.complaint}")
+                raise GitCloneError(f"{files}: {answer.error_message}")
         _write_checksum(target)
         target.rename(path)
 
 
 def _write_checksum(path: Path) -> None:
     facts = MirrorChecksum(tree=tree_checksum(path, without={_CHECKSUM_FILE}))
-    write_atomically(path / _CHECKSUM_FILE, facts.sealed_json().encode())
+    write_atomically(path / _CHECKSUM_FILE, facts.json_with_checksum().encode())
     (path / _CHECKSUM_FILE).chmod(0o644)  # like the other files, whatever our umask
 
 

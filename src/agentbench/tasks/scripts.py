@@ -45,7 +45,7 @@ class ScriptedSolution:
     command: str
     env: Mapping[str, str]
     folder: Path
-    place: PurePosixPath = PurePosixPath("/solution")  # where they are, in the oracle's sandbox
+    mount_point: PurePosixPath = PurePosixPath("/solution")  # where they are, in the oracle's sandbox
 
 
 def script_files(folder: Path) -> Mapping[PurePosixPath, FileContent]:

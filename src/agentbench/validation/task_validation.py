@@ -61,15 +61,15 @@ class ValidationResult:
     proof: TaskProof | None = None
     """What running it showed; None: its files are wrong, or it was proven earlier."""
     leaks: tuple[Finding, ...] = ()
-    kept: StoredProof | None = None
+    stored_proof: StoredProof | None = None
     """What proof.json holds of it, where that is written or was taken over."""
-    earlier: bool = False
+    is_from_stored_proof: bool = False
     """Whether an earlier proof was taken over."""
     undecided: bool = False
     """Whether an attempt was lost to the infrastructure, so that it is not known."""
 
     @property
-    def good(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the task may be used."""
         return not self.reasons
 
@@ -106,7 +106,7 @@ class _Validator:
         found: dict[Path, ValidationResult] = {}
         tasks = self._load(folders, found)
         if self._settings.resume:
-            found |= self._earlier(tasks)
+            found |= self._from_stored_proofs(tasks)
         if self._settings.write_ids:
             self._write_ids(tasks, found)
             tasks = self._load(folders, found)
@@ -126,7 +126,7 @@ class _Validator:
                 found[folder] = _invalid(folder, TaskId(folder.name), error.faults)
         return tasks
 
-    def _earlier(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
+    def _from_stored_proofs(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
         found = {}
         for folder, task in tasks.items():
             kept = read_proof(folder)
@@ -136,8 +136,8 @@ class _Validator:
                     task_id=task.id,
                     reasons=kept.reasons,
                     leaks=kept.leaks,
-                    kept=kept,
-                    earlier=True,
+                    stored_proof=kept,
+                    is_from_stored_proof=True,
                 )
         return found
 
@@ -159,7 +159,7 @@ class _Validator:
         shown = run_proofs(tasks, self._options, self._follow)
         if self._settings.record:
             shown, tasks = self._quarantined(shown, tasks)
-        return {folder: self._said(folder, task, shown[folder]) for folder, task in tasks.items()}
+        return {folder: self._result(folder, task, shown[folder]) for folder, task in tasks.items()}
 
     def _quarantined(
         self, shown: dict[Path, TaskProofRun], tasks: dict[Path, Task]
@@ -181,7 +181,7 @@ class _Validator:
             shown |= run_proofs(again, self._options, self._follow)
         return shown, tasks
 
-    def _said(self, folder: Path, task: Task, shown: TaskProofRun) -> ValidationResult:
+    def _result(self, folder: Path, task: Task, shown: TaskProofRun) -> ValidationResult:
         leaks = find_leaks(task, self._mirrors)
         flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.proof.flake_rates.items())
         reasons = (
@@ -199,7 +199,7 @@ class _Validator:
             reasons=reasons,
             proof=shown.proof,
             leaks=leaks,
-            kept=kept,
+            stored_proof=kept,
             undecided=shown.undecided,
         )
 
@@ -266,14 +266,14 @@ def result_lines(one: ValidationResult) -> Iterator[str]:
     yield from one.reasons
     for leak in one.leaks:
         yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
-    shown = one.proof or one.kept
+    shown = one.proof or one.stored_proof
     for weak in shown.weakly_controlled if shown else ():
         yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
 
 
 def invalid_reasons_text(proven: Sequence[ValidationResult]) -> str:
     """The first reasons of the tasks that are not good, by their kind, the most frequent first."""
-    kinds = Counter(_reason_kind(one.reasons[0]) for one in proven if not one.good)
+    kinds = Counter(_reason_kind(one.reasons[0]) for one in proven if not one.is_valid)
     said = [f"{count} x {kind}" for kind, count in kinds.most_common(_MAX_KINDS)]
     more = len(kinds) - len(said)
     return "; ".join([*said, *([f"{more} other reasons"] if more > 0 else [])])

@@ -36,7 +36,7 @@ def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
         guard: Whom it answers.
         processes: How many may read a very large run.
     """
-    room = PageContext(folder=RunsFolder(root), shelf=RunCache(processes=processes))
+    room = PageContext(folder=RunsFolder(root), cache=RunCache(processes=processes))
     inside = Starlette(
         routes=_routes(room),
         exception_handlers={

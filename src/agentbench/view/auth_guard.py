@@ -54,7 +54,7 @@ class AccessPolicy:
         """Its name; ports of one host share their cookies."""
         return f"agentbench_view_{self.port}"
 
-    def knows(self, host: str) -> bool:
+    def allows_host(self, host: str) -> bool:
         """Whether a request may have come by this name.
 
         A server on all addresses has any of this machine's; a number cannot be rebound.
@@ -66,7 +66,7 @@ class AccessPolicy:
             return False
         return _is_address(name) or name == socket.gethostname().lower()
 
-    def accepts(self, token: str) -> bool:
+    def accepts_token(self, token: str) -> bool:
         """Whether it is the token; compared in constant time."""
         assert self.token is not None
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
@@ -105,20 +105,20 @@ class AuthGuard:
         await (refusal or self._inside)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        if not self._guard.knows(Headers(scope=scope).get("host", "")):
+        if not self._guard.allows_host(Headers(scope=scope).get("host", "")):
             said = "This server does not answer to that name: see `agentbench view --help`, --host."
             return PlainTextResponse(f"{said}\n", 421)
         if scope["method"] not in _METHODS:
             said = "Nothing can be changed here.\n"
             return PlainTextResponse(said, 405, {"Allow": ", ".join(_METHODS)})
-        return self._without_token(scope) if self._guard.token is not None else None
+        return self._check_token(scope) if self._guard.token is not None else None
 
-    def _without_token(self, scope: Scope) -> Response | None:
+    def _check_token(self, scope: Scope) -> Response | None:
         """What whoever has no token gets, and who brings it for the first time."""
         asked = HTTPConnection(scope)
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in pairs if name == TOKEN_PARAMETER]
-        if given and self._guard.accepts(given[0]):
+        if given and self._guard.accepts_token(given[0]):
             token = given[0]
             answer = RedirectResponse(_without_token_parameter(scope, pairs), 303)
             answer.set_cookie(self._guard.cookie, token, httponly=True, samesite="strict", path="/")
@@ -126,7 +126,7 @@ class AuthGuard:
         kind, _, bearer = asked.headers.get("authorization", "").partition(" ")
         kept = asked.cookies.get(self._guard.cookie, "")
         brought = bearer if kind.lower() == "bearer" else kept
-        if not given and brought and self._guard.accepts(brought):
+        if not given and brought and self._guard.accepts_token(brought):
             return None
         return HTMLResponse(
             render_page(

@@ -138,7 +138,7 @@ class PageContext:
     """The folder of runs, and the shelf of what was read."""
 
     folder: RunsFolder
-    shelf: RunCache
+    cache: RunCache
 
     def run(self, request: Request) -> LiveRun:
         """The run that an address names.
@@ -147,7 +147,7 @@ class PageContext:
             NotThereError: there is none.
             InputError: its records are of a newer agentbench.
         """
-        return self.shelf.run(self.folder.run(request.path_params["run"]))
+        return self.cache.run(self.folder.run(request.path_params["run"]))
 
     def attempt_folder(self, request: Request) -> Path:
         """The folder of the attempt that an address names.

@@ -28,7 +28,7 @@ class FileFingerprint(NamedTuple):
     size: int
     changed_at: int
 
-    def goes_on(self, before: "FileFingerprint | None") -> bool:
+    def continues(self, before: "FileFingerprint | None") -> bool:
         """Whether it is an earlier file with more at its end, or the same."""
         return before is not None and self.inode == before.inode and self.size >= before.size
 
@@ -97,7 +97,7 @@ class LiveRun:
         self, folder: Path, glance: RunOverview, reading: RunRecords, watch: RunningAttempts
     ) -> None:
         self.folder = folder
-        self.glance = glance
+        self.overview = glance
         self.reading = reading
         self._watch = watch
 
@@ -123,7 +123,9 @@ class LiveRun:
 
     def under_way(self) -> list[RunningAttempt]:
         """The attempts that go on."""
-        return self._watch.look(self.numbers, since=self._began()) if self.glance.is_live else []
+        return (
+            self._watch.update(self.numbers, since=self._began()) if self.overview.is_live else []
+        )
 
     def _began(self) -> datetime:
         """When the process began that makes the attempts: it then wrote run.json."""
@@ -162,7 +164,7 @@ class RunCache:
         with self._lock:
             return self._run(folder)
 
-    def glance(self, folder: Path) -> RunOverview:
+    def overview(self, folder: Path) -> RunOverview:
         """What a list tells of a run; what is wrong with it is among its warnings."""
         with self._lock:
             stamp = fingerprint_of(folder)
@@ -170,7 +172,7 @@ class RunCache:
             if kept is not None and kept[0] == stamp:
                 return kept[1]
             try:
-                glance = self._run(folder).glance
+                glance = self._run(folder).overview
             except InputError as error:
                 glance = RunOverview(
                     name=folder.name,
@@ -204,7 +206,7 @@ class RunCache:
             kept = self._read(folder, stamp, kept)
             self._kept[folder] = kept
         self._kept.move_to_end(folder)
-        self._forget_some()
+        self._evict()
         return kept.run
 
     def _read(self, folder: Path, stamp: Fingerprint, before: _CachedRun | None) -> _CachedRun:
@@ -231,7 +233,7 @@ class RunCache:
             self._watches.pop(folder, None)
         return _CachedRun(stamp, run, lines)
 
-    def _forget_some(self) -> None:
+    def _evict(self) -> None:
         held = sum(len(kept.run.reading.headlines) for kept in self._kept.values())
         while held > self._most and len(self._kept) > 1:
             _, gone = self._kept.popitem(last=False)
@@ -260,7 +262,7 @@ def _appendable_lines(before: _CachedRun, stamp: Fingerprint) -> RecordLines | N
     if (
         not stamp.is_live
         or stamp.attempts is None
-        or not stamp.attempts.goes_on(before.stamp.attempts)
+        or not stamp.attempts.continues(before.stamp.attempts)
     ):
         return None
     if reading.adopted or reading.set_aside or not reading.headlines:

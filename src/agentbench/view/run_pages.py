@@ -45,11 +45,11 @@ def runs_parts(room: PageContext, request: Request) -> Response:
 
 def _list_values(room: PageContext, request: Request) -> dict[str, object]:
     folders = sorted(room.folder.runs(), key=lambda folder: folder.name, reverse=True)
-    folders.sort(key=room.shelf.began, reverse=True)
+    folders.sort(key=room.cache.began, reverse=True)
     pages = max(1, -(-len(folders) // _RUNS_PER_PAGE))
     number = min(parse_positive_int("page", request.query_params, default=1), pages)
     glances = [
-        room.shelf.glance(folder)
+        room.cache.overview(folder)
         for folder in folders[(number - 1) * _RUNS_PER_PAGE :][:_RUNS_PER_PAGE]
     ]
     return {
@@ -89,13 +89,13 @@ def run_parts(room: PageContext, request: Request) -> Response:
 def _run_values(room: PageContext, request: Request) -> dict[str, object]:
     run = room.run(request)
     choice = AttemptQuery.of(request.query_params)
-    asked = run.glance.configuration
-    warnings = run.glance.warnings
+    asked = run.overview.configuration
+    warnings = run.overview.warnings
     return {
         "run": run,
-        "glance": run.glance,
+        "glance": run.overview,
         "asked": asked,
-        "summary": run.glance.summary,
+        "summary": run.overview.summary,
         "choice": choice,
         "query": choice.query(page=choice.page).removesuffix("?")
         if choice != AttemptQuery()
@@ -115,7 +115,7 @@ def _run_values(room: PageContext, request: Request) -> dict[str, object]:
 
 def _pass_rates(run: LiveRun) -> list[tuple[PassRates, PassRates | None]]:
     """What k attempts are worth, over all attempts and over those that were judged."""
-    summary = run.glance.summary
+    summary = run.overview.summary
     if summary is None or len(summary.passes) < 2:
         return []  # one attempt is worth what the rate says
     judged = {rates.k: rates for rates in summary.judged_passes}
@@ -171,7 +171,7 @@ def compare_page(room: PageContext, request: Request) -> Response:
         NotThereError: there is no such run.
     """
     names = [request.query_params.get(name, "") for name in ("first", "second")]
-    folders = sorted(room.folder.runs(), key=room.shelf.began, reverse=True)
+    folders = sorted(room.folder.runs(), key=room.cache.began, reverse=True)
     values: dict[str, object] = {
         "names": names,
         "offered": [folder.name for folder in folders[:_MAX_OFFERED]],
@@ -180,7 +180,7 @@ def compare_page(room: PageContext, request: Request) -> Response:
     }
     if not all(names):
         return html_response("compare.html", values)
-    runs = [room.shelf.run(room.folder.run(name)) for name in names]
+    runs = [room.cache.run(room.folder.run(name)) for name in names]
     try:
         values |= _comparison_values(*runs)
     except InputError as error:  # they share no task

@@ -40,7 +40,7 @@ class RunningAttempts:
         self._changed_at: dict[str, int] = {}  # each task's folder, when it was last looked at
         self._open: set[str] = set()
 
-    def look(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
+    def update(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
         """Those without a record, the oldest first.
 
         Args:
@@ -50,13 +50,13 @@ class RunningAttempts:
         with suppress(OSError), os.scandir(self._attempts) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    self._look_into(entry)
+                    self._scan_task(entry)
         self._open = {place for place in self._open if place not in recorded}
         found = (read_running_attempt(self._attempts, place) for place in _last_retries(self._open))
         going = [one for one in found if one is not None and one.began >= since]
         return sorted(going, key=lambda one: (one.began, one.place))
 
-    def _look_into(self, task: "os.DirEntry[str]") -> None:
+    def _scan_task(self, task: "os.DirEntry[str]") -> None:
         changed_at = task.stat(follow_symlinks=False).st_mtime_ns
         if self._changed_at.get(task.name) == changed_at:
             return

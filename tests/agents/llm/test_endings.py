@@ -63,7 +63,7 @@ def test_pauses_grow_from_try_to_try_beyond_a_minute_in_all():
 
 def test_after_the_last_try_it_gives_up_with_the_last_failure():
     result, pauses, _ = asked([failure()] * 2 + [failure(ModelErrorKind.CUT_STREAM)], tries=3)
-    assert (result.failure.kind, result.tries) == (ModelErrorKind.CUT_STREAM, 3)
+    assert (result.failure.kind, result.attempts) == (ModelErrorKind.CUT_STREAM, 3)
     assert len(pauses) == 2
 
 
@@ -74,7 +74,7 @@ def test_the_service_may_say_when_to_come_again():
 
 def test_no_pause_and_no_try_goes_beyond_the_budget():
     result, pauses, allowed = asked([failure()] * 9, seconds=20)
-    assert result.tries == 3
+    assert result.attempts == 3
     assert pauses == [2, 6]
     assert [each.total_seconds() for each in allowed] == [20, 18, 12]
 
@@ -92,8 +92,8 @@ def test_no_pause_and_no_try_goes_beyond_the_budget():
 )
 def test_what_will_not_change_is_not_asked_again(kind):
     result, pauses, _ = asked([failure(kind), ANSWER])
-    assert (result.tries, pauses) == (1, [])
+    assert (result.attempts, pauses) == (1, [])
 
 
 def test_the_service_may_say_not_to_come_again():
-    assert asked([failure(may_retry=False), ANSWER])[0].tries == 1
+    assert asked([failure(may_retry=False), ANSWER])[0].attempts == 1

@@ -12,7 +12,7 @@ class Door:
     def __init__(self, facts):
         self._facts = facts
 
-    def facts(self):
+    def traffic(self):
         return self._facts
 
 

@@ -37,10 +37,10 @@ def test_a_name_that_is_no_tool_is_a_call_that_failed():
 def test_steps_without_a_call_and_without_a_success_are_counted_in_a_row():
     tally = AttemptCounts()
     for replies in ([BAD], [BAD, BAD], [], [BAD]):
-        tally.end_step(replies)
+        tally.count_step(replies)
     assert (tally.failed_steps, tally.silent_steps) == (3, 0)
-    tally.end_step([])
-    tally.end_step([])
+    tally.count_step([])
+    tally.count_step([])
     assert (tally.failed_steps, tally.silent_steps) == (3, 2)
-    tally.end_step([BAD, GOOD])
+    tally.count_step([BAD, GOOD])
     assert (tally.failed_steps, tally.silent_steps) == (0, 0)

@@ -65,7 +65,7 @@ def solve(bubblewrap, tmp_path, problem, budget):
         agent = PresetAgent(told, toolboxes=tmp_path / "toolboxes")
         image = bubblewrap.resolve_image(None)
         with unix_door(tmp_path / f"door-{next(doors)}", echo) as door:
-            door = replace(door, wires=wires)
+            door = replace(door, api_formats=wires)
             mounts = [*endpoint_mounts(door), *agent.mounts(bubblewrap, image)]
             with bubblewrap.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
                 return agent.solve(problem, sandbox, budget, door)
@@ -147,7 +147,7 @@ def test_it_says_what_it_needs_before_a_sandbox_is_opened(tmp_path):
     assert isinstance(agent, NeedsMounts)
     assert isinstance(agent, UsesModel)
     assert agent.needs_model
-    assert agent.wires == {ApiFormat.OPENAI_CHAT}
+    assert agent.api_formats == {ApiFormat.OPENAI_CHAT}
     assert agent.name == "mine"
     assert PresetAgent(preset(), toolboxes=tmp_path, name="./x.toml").name == "./x.toml"
 

@@ -12,7 +12,9 @@ RATE_LIMITED = ModelFailure(kind=ModelErrorKind.RATE_LIMIT, status=429, message=
 
 def facts(failure=RATE_LIMITED, **changes):
     errors = {failure.kind: 5} if failure else {}
-    return ModelTraffic(usage=ModelUsage(requests=7), errors=errors, unanswered=failure, **changes)
+    return ModelTraffic(
+        usage=ModelUsage(requests=7), errors=errors, last_failure=failure, **changes
+    )
 
 
 def judged(evidence):

@@ -23,7 +23,7 @@ def concluded(imported, tmp_path, **changes):
 
 def test_nothing_that_was_written_is_nothing_to_prove(tmp_path, capsys):
     with pytest.raises(typer.Exit) as caught:
-        concluded(ImportResult(refused=[Rejection(where="a", what="b")]), tmp_path)
+        concluded(ImportResult(rejections=[Rejection(where="a", what="b")]), tmp_path)
     assert caught.value.exit_code == 65
     assert not (tmp_path / "runs").exists()
     assert "refused: a: b\n" in capsys.readouterr().err

@@ -16,7 +16,7 @@ def folders(tmp_path):
 
 def test_a_folder_of_folders_becomes_tasks_that_load(folders, tmp_path):
     imported = import_folders([folders], tmp_path / "ours")
-    assert (imported.refused, len(imported.written)) == ([], 4)
+    assert (imported.rejections, len(imported.written)) == ([], 4)
     tasks = load_tasks([tmp_path / "ours"], mirrors=Mirrors(tmp_path / "mirrors")).tasks
     assert [task.id for task in tasks] == ["hello", "separate", "several-rewards", "unsolved"]
     assert {task.source.workdir for task in tasks} == {"/app"}
@@ -33,7 +33,7 @@ def test_the_good_rest_is_written_though_some_are_refused(folders, tmp_path):
     harbor_folder(folders / "silent", {"instruction.md": "<!-- canary -->\n"})
     imported = import_folders([folders], tmp_path / "ours")
     assert len(imported.written) == 4
-    said = [str(refusal).replace(f"{folders}/", "") for refusal in imported.refused]
+    said = [str(refusal).replace(f"{folders}/", "") for refusal in imported.rejections]
     assert said[0].startswith("broken/task.toml: not valid TOML")
     assert said[1] == "hello-again: gives the id hello, which an earlier folder has given"
     assert said[2].startswith("silent: ")
@@ -46,7 +46,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(folders, tmp_path):
     (out / "hello" / "instruction.md").write_text("mine\n")
     again = import_folders([folders / "hello"], out)
     assert again.written == []
-    assert "is there already" in again.refused[0].what
+    assert "is there already" in again.rejections[0].what
     assert (out / "hello" / "instruction.md").read_text() == "mine\n"
     assert import_folders([folders / "hello"], out, replace=True).written == [out / "hello"]
     assert read_draft(out / "hello").instruction == "Write `hello` into hello.txt.\n"

@@ -36,7 +36,7 @@ def take(tmp_path):
         )
         choice = ImportSelection(out=tmp_path / "tasks", repos=tmp_path / "repos", sources=sources)
         imported = import_file(path, choice, Mirrors(tmp_path / "mirrors"))
-        (folder,) = imported.unnamed
+        (folder,) = imported.without_node_ids
         return folder
 
     return take

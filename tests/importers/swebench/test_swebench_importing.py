@@ -25,7 +25,7 @@ new file mode 120000
 
 def test_an_instance_becomes_a_task_that_loads(take, project, tmp_path):
     imported = take(project.instance())
-    assert (imported.refused, imported.unnamed) == ([], [])
+    assert (imported.rejections, imported.without_node_ids) == ([], [])
     (folder,) = imported.written
     assert folder == tmp_path / "tasks" / "acme__counting-7"
     task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
@@ -51,7 +51,7 @@ def test_the_instance_s_own_id_and_names_are_remembered(take, project):
 def test_names_that_are_cut_are_told_apart(take, project):
     names = ["tests/test_counting.py::test_last[two", "tests/test_counting.py::test_last[one]"]
     imported = take(project.instance(FAIL_TO_PASS=names))
-    assert imported.unnamed == imported.written
+    assert imported.without_node_ids == imported.written
     listed = tomllib.loads((imported.written[0] / "task.toml").read_text())["tests"]
     assert listed["fail_to_pass"] == ["tests/test_counting.py::test_last[one]"]
 
@@ -128,7 +128,7 @@ def test_a_wrong_instance_is_refused_with_line_id_and_field_and_the_rest_is_take
     wrong = project.instance(**{"instance_id": "Acme__counting-8", **changes})
     imported = take(wrong, project.instance())
     assert [folder.name for folder in imported.written] == ["acme__counting-7"]
-    (refusal,) = imported.refused
+    (refusal,) = imported.rejections
     assert (refusal.where, refusal.field) == (f"{tmp_path}/in.jsonl:1", field)
     if isinstance(wrong.get("instance_id"), str):
         assert wrong["instance_id"].startswith(refusal.instance)
@@ -141,7 +141,7 @@ def test_a_wrong_instance_is_refused_with_line_id_and_field_and_the_rest_is_take
 def test_a_patch_whose_lines_end_in_crlf_is_told_from_one_that_does_not_fit(take, project, changes):
     (field,) = changes
     crlf = project.patch.replace("\n", "\r\n")
-    (refusal,) = take(project.instance(**{field: crlf})).refused
+    (refusal,) = take(project.instance(**{field: crlf})).rejections
     assert (refusal.field, refusal.what.partition(";")[0]) == (field, "its lines end in CRLF")
 
 
@@ -160,7 +160,7 @@ def test_a_patch_whose_lines_end_in_crlf_is_told_from_one_that_does_not_fit(take
 def test_a_line_that_is_no_instance_is_refused_by_its_number(take, project, tmp_path, line, what):
     imported = take("", line, project.instance())
     assert len(imported.written) == 1
-    (refusal,) = imported.refused
+    (refusal,) = imported.rejections
     assert refusal.where == f"{tmp_path}/in.jsonl:2", "empty lines are passed over, and counted"
     assert refusal.what.startswith(what)
 
@@ -174,7 +174,7 @@ def test_lines_that_end_in_crlf_are_lines(take, project):
 def test_of_two_instances_with_one_id_the_first_is_taken(take, project, tmp_path, second):
     imported = take(project.instance(), project.instance(instance_id=second))
     assert len(imported.written) == 1
-    (refusal,) = imported.refused
+    (refusal,) = imported.rejections
     assert str(refusal) == (
         f"{tmp_path}/in.jsonl:2: {second}: instance_id: an instance of that id is at "
         f"{tmp_path}/in.jsonl:1 already; each needs its own"
@@ -182,7 +182,7 @@ def test_of_two_instances_with_one_id_the_first_is_taken(take, project, tmp_path
 
 
 def test_all_faults_of_an_instance_are_told_at_once(take, project):
-    refused = take(project.instance(base_commit="x", repo="y", FAIL_TO_PASS=3)).refused
+    refused = take(project.instance(base_commit="x", repo="y", FAIL_TO_PASS=3)).rejections
     assert {refusal.field for refusal in refused} == {"base_commit", "repo", "FAIL_TO_PASS"}
 
 
@@ -190,7 +190,7 @@ def test_only_those_that_were_asked_for_are_taken(take, project, tmp_path):
     other = project.instance(instance_id="Acme__counting-8", repo="wrong")
     imported = take(other, project.instance(), instances=frozenset({ID, "gone-1"}))
     assert len(imported.written) == 1
-    assert [str(each) for each in imported.refused] == [
+    assert [str(each) for each in imported.rejections] == [
         f"{tmp_path}/in.jsonl: gone-1: the file has no such instance"
     ]
 
@@ -204,14 +204,14 @@ def test_no_more_are_written_than_asked_for(take, project):
 
 def test_a_task_that_is_there_is_replaced_only_when_asked(take, project):
     (folder,) = take(project.instance()).written
-    (refusal,) = take(project.instance()).refused
+    (refusal,) = take(project.instance()).rejections
     assert refusal.what == f"{folder} is there already; give another --out, or --replace"
     (again,) = take(project.instance(version="2.0"), replace=True).written
     assert read_origin(again).version == "2.0"
 
 
 def test_a_project_that_no_source_describes_is_refused_with_what_to_give(take, project):
-    (refusal,) = take(project.instance(), sources=EnvironmentSources()).refused
+    (refusal,) = take(project.instance(), sources=EnvironmentSources()).rejections
     assert (refusal.field, refusal.what) == (
         "repo",
         "no recipe says how Acme/counting 1.0 is set up; give one with --recipes, an image with "
@@ -222,7 +222,7 @@ def test_a_project_that_no_source_describes_is_refused_with_what_to_give(take, p
 def test_a_folder_that_is_no_repository_is_refused_by_name(take, project, repos):
     project.origin.path.rename(repos / "elsewhere")
     project.origin.path.mkdir()
-    (refusal,) = take(project.instance()).refused
+    (refusal,) = take(project.instance()).rejections
     assert refusal.field == "repo"
     assert refusal.what.startswith("cannot be cloned: file://")
 
@@ -234,13 +234,13 @@ def test_without_a_clone_at_hand_the_url_is_github_s_and_nothing_is_fetched(proj
 
 
 def test_a_bug_that_does_not_apply_is_refused(take, project):
-    (refusal,) = take(project.smith(patch=GIT.format("counting.py"))).refused
+    (refusal,) = take(project.smith(patch=GIT.format("counting.py"))).rejections
     assert refusal.field == "patch"
     assert refusal.what.startswith("does not apply to the base commit: ")
 
 
 def test_a_bug_whose_tests_are_nowhere_is_refused(take, project):
-    (refusal,) = take(project.smith(FAIL_TO_PASS=["tests/test_gone.py::test_a"])).refused
+    (refusal,) = take(project.smith(FAIL_TO_PASS=["tests/test_gone.py::test_a"])).rejections
     assert refusal.field == "patch"
     assert "tests/test_gone.py" in refusal.what
 
@@ -268,7 +268,7 @@ def test_the_three_kinds_of_files_give_the_same(project, tmp_path, sources, repo
         out = tmp_path / name.replace(".", "-")
         choice = ImportSelection(out=out, repos=repos, sources=sources)
         imported = import_file(tmp_path / name, choice, Mirrors(tmp_path / "mirrors"))
-        assert imported.refused == []
+        assert imported.rejections == []
         made.append(
             {p.relative_to(out): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
         )

@@ -9,7 +9,7 @@ def test_the_good_rest_is_written_though_one_is_refused(tmp_path):
     terminal_folder(tmp_path / "theirs" / "broken", {"task.yaml": "a: ["})
     imported = import_terminal_bench_folders([tmp_path / "theirs"], tmp_path / "ours")
     assert imported.written == [tmp_path / "ours" / "hello"]
-    (refusal,) = imported.refused
+    (refusal,) = imported.rejections
     assert refusal.where.endswith("broken/task.yaml")
     task = load_task(imported.written[0], mirrors=Mirrors(tmp_path / "mirrors"))
     assert task.answer_key.verifier is not None

@@ -8,9 +8,9 @@ from agentbench.models.interface import ModelErrorKind
 def streamed(*events, stop="end_turn"):
     message = StreamedMessage()
     for event in events:
-        message.take(event)
-    message.take({"type": "message_delta", "delta": {"stop_reason": stop}})
-    return message.whole()
+        message.add_event(event)
+    message.add_event({"type": "message_delta", "delta": {"stop_reason": stop}})
+    return message.answer()
 
 
 def block(index, **content):

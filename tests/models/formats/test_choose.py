@@ -14,7 +14,7 @@ class Offer:
     """As much of a door as is looked at."""
 
     model: str
-    wires: tuple[ApiFormat, ...]
+    api_formats: tuple[ApiFormat, ...]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ ODD = [
 @pytest.mark.parametrize("wire", list(ApiFormat))
 def test_nothing_that_a_server_may_write_breaks_the_gateway(wire: ApiFormat, said) -> None:
     form: FormatAdapter = FORMATS[wire]
-    assert form.wire is wire
+    assert form.api_format is wire
     form.tokens(said)
     form.ends(said)
     form.refuses(said)

@@ -17,7 +17,7 @@ from agentbench.models.interface import ApiFormat, ModelErrorKind
 )
 def test_a_path_is_of_one_wire(path: str, wire: ApiFormat) -> None:
     route = route_of(path)
-    assert (route.wire, route.counts_only) == (wire, False)
+    assert (route.api_format, route.counts_only) == (wire, False)
     assert route.format is FORMATS[wire]
 
 
@@ -48,9 +48,9 @@ def test_anything_else_leads_nowhere(path: str) -> None:
 
 
 def test_errors_are_in_the_form_of_the_likely_provider() -> None:
-    assert likely_format("/v1/messages/batches").wire is ApiFormat.ANTHROPIC_MESSAGES
-    assert likely_format("/v1beta/models/x:embed").wire is ApiFormat.GEMINI_GENERATE
-    assert likely_format("/v1/embeddings").wire is ApiFormat.OPENAI_CHAT
+    assert likely_format("/v1/messages/batches").api_format is ApiFormat.ANTHROPIC_MESSAGES
+    assert likely_format("/v1beta/models/x:embed").api_format is ApiFormat.GEMINI_GENERATE
+    assert likely_format("/v1/embeddings").api_format is ApiFormat.OPENAI_CHAT
 
 
 @pytest.mark.parametrize("kind", list(ModelErrorKind))

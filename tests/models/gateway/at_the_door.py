@@ -45,7 +45,7 @@ def endpoints_of(base_url: str, key: str | None) -> ProviderAccess:
         )
         for wire, path in PATHS.items()
     }
-    return ProviderAccess(by_wire=ends, main=ApiFormat.OPENAI_CHAT)
+    return ProviderAccess(by_format=ends, main=ApiFormat.OPENAI_CHAT)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def door_to(server: ScriptedModel, log: Path, *, budget_usd: float = 9, **option
     """One door of such a gateway."""
     with (
         gateway_to(server, **options) as gateway,
-        gateway.admit(budget_usd=budget_usd, log=log) as door,
+        gateway.open_endpoint(budget_usd=budget_usd, log=log) as door,
     ):
         yield door
 

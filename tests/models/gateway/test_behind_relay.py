@@ -209,7 +209,7 @@ def test_a_model_answers_in_the_sandbox_and_its_key_is_not_there(
     ):
         result = run(sandbox, door, "python", "-c", CLIENT)
         seen = run(sandbox, door, "sh", "-c", "env; cat /proc/*/environ /proc/*/cmdline; id")
-        facts = door.facts()
+        facts = door.traffic()
     assert result.stdout == "200 good day\n", result.stderr
     assert (facts.usage.input_tokens, facts.usage.output_tokens) == (30, 4)
     assert model.key not in seen.stdout

@@ -32,7 +32,7 @@ def client(*headers: tuple[str, str], query: str = "", sent: list | None = None)
     ],
 )
 def test_a_token_is_found_wherever_clients_put_keys(headers, query) -> None:
-    assert client(*headers, query=query).bears(TOKEN)
+    assert client(*headers, query=query).has_token(TOKEN)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_token_is_found_wherever_clients_put_keys(headers, query) -> None:
     ],
 )
 def test_nothing_else_is_a_token(headers, query) -> None:
-    assert not client(*headers, query=query).bears(TOKEN)
+    assert not client(*headers, query=query).has_token(TOKEN)
 
 
 def test_an_answer_has_its_length_and_is_done() -> None:
@@ -58,8 +58,8 @@ def test_an_answer_has_its_length_and_is_done() -> None:
     start, body = sent
     assert (start["status"], dict(start["headers"])[b"content-length"]) == (403, b"8")
     assert dict(start["headers"])[b"x-b"] == b"c"
-    assert (body["more_body"], asked.began, asked.done) == (False, True, True)
+    assert (body["more_body"], asked.answer_started, asked.done) == (False, True, True)
 
 
 def test_it_waits_until_its_client_is_gone() -> None:
-    asyncio.run(client().gone())
+    asyncio.run(client().wait_for_disconnect())

@@ -37,7 +37,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def rules(door) -> list[tuple[str, Severity]]:
-    return [(finding.rule, finding.severity) for finding in door.facts().findings]
+    return [(finding.rule, finding.severity) for finding in door.traffic().findings]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_without_the_token_nothing_is_had_and_the_attempt_bears_a_finding(log, w
             assert client.get("/v1/models").status_code == 401
         assert (answer.status_code, answer.json()["type"]) == (401, "error")
         assert rules(door) == [("gateway-token", Severity.WARNING)] * 3
-        assert door.facts().errors == {}
+        assert door.traffic().errors == {}
     assert model.requests == []
 
 
@@ -146,13 +146,13 @@ def test_harmless_questions_are_answered_and_no_finding(log) -> None:
 
 def test_a_wire_that_the_provider_does_not_speak_says_which_it_does(log) -> None:
     with ScriptedModel([]) as model, gateway_to(model) as gateway:
-        whole = endpoints_of(model.base_url, model.key).by_wire
+        whole = endpoints_of(model.base_url, model.key).by_format
         only = {ApiFormat.OPENAI_CHAT: whole[ApiFormat.OPENAI_CHAT]}
         gateway._upstream._endpoints = type(gateway._options.endpoints)(
-            by_wire=only, main=ApiFormat.OPENAI_CHAT
+            by_format=only, main=ApiFormat.OPENAI_CHAT
         )
-        with gateway.admit(budget_usd=1, log=log) as door, anthropic_ai(door) as client:
-            assert door.wires == (ApiFormat.OPENAI_CHAT,)
+        with gateway.open_endpoint(budget_usd=1, log=log) as door, anthropic_ai(door) as client:
+            assert door.api_formats == (ApiFormat.OPENAI_CHAT,)
             with pytest.raises(anthropic.PermissionDeniedError, match="speaks openai-chat"):
                 client.messages.create(model="gpt-5", messages=[USER], max_tokens=9)
 
@@ -166,9 +166,9 @@ def test_another_model_is_let_through_priced_as_such_and_told_once(log) -> None:
         for _ in range(2):
             assert ask(client, ApiFormat.OPENAI_CHAT, model="gpt-5-mini").status_code == 200
         assert rules(door) == [("gateway-other-model", Severity.WARNING)]
-        assert door.facts().usage.cost_usd == pytest.approx(0.5)
+        assert door.traffic().usage.cost_usd == pytest.approx(0.5)
         ask(client, ApiFormat.OPENAI_CHAT, model="nobody-knows")
-        assert door.facts().usage.cost_usd is None
+        assert door.traffic().usage.cost_usd is None
         assert len(rules(door)) == 2
 
 
@@ -181,14 +181,14 @@ def test_a_spent_budget_ends_in_the_providers_own_words(log, wire) -> None:
     ):
         statuses = [ask(client, wire).status_code for _ in range(3)]
         last = ask(client, wire, stream=True)
-        facts = door.facts()
+        facts = door.traffic()
     assert statuses[:2] == [200, 200]
     assert {*statuses[2:], last.status_code} <= {400, 403}
     assert last.headers["x-should-retry"] == "false"
     assert re.search("quota", last.text)
     assert facts.over_budget
     assert (facts.usage.requests, facts.usage.cost_usd) == (2, pytest.approx(2.5))
-    assert (facts.errors, facts.unanswered) == ({}, None)
+    assert (facts.errors, facts.last_failure) == ({}, None)
     assert len(model.asked) == 2
 
 
@@ -218,7 +218,7 @@ def test_without_a_price_a_budget_cannot_bind(log) -> None:
     ):
         for _ in range(3):
             assert ask(client, ApiFormat.OPENAI_CHAT, model="my-own").status_code == 200
-        facts = door.facts()
+        facts = door.traffic()
     assert (facts.usage.cost_usd, facts.usage.requests, facts.over_budget) == (None, 3, False)
 
 
@@ -264,7 +264,7 @@ def test_what_is_no_json_is_the_agents_own_mistake(log) -> None:
     ):
         for body in (b"", b"[]", b"{", os.urandom(99)):
             assert client.post("/v1/responses", content=body).status_code == 400
-        assert door.facts().errors == {ModelErrorKind.MALFORMED: 4}
+        assert door.traffic().errors == {ModelErrorKind.MALFORMED: 4}
     assert model.requests == []
 
 

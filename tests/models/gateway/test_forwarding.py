@@ -33,7 +33,7 @@ def test_an_event_that_never_ends_is_passed_on_in_parts() -> None:
 def watch(wire: ApiFormat, *, amended: bool = False) -> StreamReader:
     time = datetime.now(UTC)
     exchange = ModelExchange(
-        time=time, started=0, route=ApiRoute(wire=wire), path="/", model="m", request={}
+        time=time, started=0, route=ApiRoute(api_format=wire), path="/", model="m", request={}
     )
     return StreamReader(exchange, amended=amended)
 

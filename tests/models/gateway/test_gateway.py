@@ -70,14 +70,14 @@ def test_the_key_is_nowhere_even_if_the_provider_shows_it(tmp_path: Path, stream
     with (
         ScriptedModel(script, key=SAFE, echo_key=True) as model,
         gateway_to(model, record=tmp_path / "recording") as gateway,
-        gateway.admit(budget_usd=9, log=tmp_path / "log") as door,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "log") as door,
         plain_client(door) as client,
     ):
         for _ in script:
             answer = ask(client, ApiFormat.ANTHROPIC_MESSAGES, stream=stream)
             said = "".join(re.findall(r'"text": "((?:[^"\\]|\\.)*)"', answer.text))
             seen += [said, answer.text, str(answer.headers)]
-        facts = door.facts()
+        facts = door.traffic()
     texts = {
         "answers": "\n".join(seen),
         "facts": repr(facts),
@@ -120,14 +120,16 @@ def test_a_log_holds_no_control_characters(tmp_path: Path) -> None:
 def test_it_is_what_a_run_wants(tmp_path: Path) -> None:
     with ScriptedModel([]) as model, gateway_to(model) as gateway:
         wanted: ModelGateway = gateway
-        with wanted.admit(budget_usd=1, log=tmp_path / "agent" / "llm.jsonl", lane="t/1") as door:
+        with wanted.open_endpoint(
+            budget_usd=1, log=tmp_path / "agent" / "llm.jsonl", lane="t/1"
+        ) as door:
             assert door.model == wanted.model == "gpt-5"
-            assert set(door.wires) == set(ApiFormat)
+            assert set(door.api_formats) == set(ApiFormat)
             assert stat.S_IMODE(door.socket.stat().st_mode) == 0o666
             assert stat.S_IMODE(door.socket.parent.stat().st_mode) == 0o755
             assert stat.S_IMODE(door.socket.parent.parent.stat().st_mode) == 0o711
             assert len(str(door.socket)) < 100
-            assert door.facts().usage.cost_usd == 0.0
+            assert door.traffic().usage.cost_usd == 0.0
         assert (tmp_path / "agent" / "llm.jsonl").read_bytes() == b""
 
 
@@ -135,7 +137,7 @@ def test_tokens_are_new_each_time(tmp_path: Path) -> None:
     with ScriptedModel([]) as model, gateway_to(model) as gateway:
         tokens = set()
         for number in range(5):
-            with gateway.admit(budget_usd=1, log=tmp_path / str(number)) as door:
+            with gateway.open_endpoint(budget_usd=1, log=tmp_path / str(number)) as door:
                 tokens.add(door.token)
     assert len(tokens) == 5
     assert all(len(token) > 40 for token in tokens)
@@ -146,12 +148,12 @@ def test_doors_open_and_close_in_many_threads(tmp_path: Path) -> None:
 
     def attempt(gateway, number):
         with (
-            gateway.admit(budget_usd=1, log=tmp_path / str(number)) as door,
+            gateway.open_endpoint(budget_usd=1, log=tmp_path / str(number)) as door,
             plain_client(door) as client,
         ):
             for _ in range(5):
                 ask(client, ApiFormat.OPENAI_CHAT, stream=number % 2 == 0)
-            told.append(door.facts().usage)
+            told.append(door.traffic().usage)
 
     with (
         ScriptedModel(for_ever(Say("hi", Tokens(10, 1)))) as model,

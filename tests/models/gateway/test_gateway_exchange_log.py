@@ -30,13 +30,13 @@ def exchange(request, wire=ApiFormat.OPENAI_CHAT, answer=b"{}", **more) -> Model
     made = ModelExchange(
         time=datetime(2026, 1, 2, tzinfo=UTC),
         started=0.0,
-        route=ApiRoute(wire=wire),
+        route=ApiRoute(api_format=wire),
         path="/v1/x",
         model="m",
         request=request,
         **more,
     )
-    made.keep(answer)
+    made.log_answer(answer)
     return made
 
 

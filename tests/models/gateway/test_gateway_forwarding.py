@@ -68,14 +68,14 @@ def test_an_error_passes_as_it_is_and_is_known_for_what_it_is(
         plain_client(door) as client,
     ):
         answer = ask(client, wire, stream=stream)
-        facts = door.facts()
+        facts = door.traffic()
 
     assert (answer.status_code, answer.headers["retry-after"]) == (status, "7")
     final = {ModelErrorKind.AUTH, ModelErrorKind.UNKNOWN_MODEL, ModelErrorKind.QUOTA}
     assert answer.headers.get("x-should-retry") == ("false" if kind in final else None)
     assert facts.errors == {kind: 1}
-    assert (facts.unanswered.kind, facts.unanswered.status) == (kind, status)
-    assert facts.unanswered.message in answer.text
+    assert (facts.last_failure.kind, facts.last_failure.status) == (kind, status)
+    assert facts.last_failure.message in answer.text
     assert (facts.usage.requests, facts.usage.input_tokens) == (1, 0)
     assert lines_of(tmp_path / "log")[0]["error"] == kind
 
@@ -89,7 +89,7 @@ def test_an_answer_that_breaks_off_breaks_off_for_the_client_too(
     status, facts = broken_off(tmp_path / "log", ending, wire, stream=stream, bounds=AnswerLimits())
     assert status == (None if stream else 502)
     assert facts.errors == {ModelErrorKind.CUT_STREAM: 1}
-    assert facts.unanswered.kind is ModelErrorKind.CUT_STREAM
+    assert facts.last_failure.kind is ModelErrorKind.CUT_STREAM
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -108,7 +108,7 @@ def test_an_answer_that_stops_in_the_middle_breaks_off_for_the_client(
     )
     assert status == (None if stream else 504)
     assert facts.errors == {ModelErrorKind.TIMEOUT: 1}
-    assert facts.unanswered.kind is ModelErrorKind.TIMEOUT
+    assert facts.last_failure.kind is ModelErrorKind.TIMEOUT
 
 
 def broken_off(
@@ -123,7 +123,7 @@ def broken_off(
         status = None
         with suppress(httpx2.RemoteProtocolError):
             status = ask(client, wire, stream=stream).status_code
-        return status, door.facts()
+        return status, door.traffic()
 
 
 @pytest.mark.parametrize("stream", STREAMED)
@@ -144,7 +144,7 @@ def test_no_answer_is_an_error_in_the_providers_form(
             one.chat.completions.create(model="gpt-5", messages=[USER], stream=stream)
         with pytest.raises(anthropic.InternalServerError, match="agentbench gateway"):
             two.messages.create(model="gpt-5", messages=[USER], max_tokens=9, stream=stream)
-        assert door.facts().errors == {kind: 2}
+        assert door.traffic().errors == {kind: 2}
 
 
 def test_a_provider_that_is_not_there_is_an_error_too(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_provider_that_is_not_there_is_an_error_too(tmp_path: Path) -> None:
         with plain_client(door) as client:
             answer = ask(client, ApiFormat.GEMINI_GENERATE)
         assert (answer.status_code, answer.json()["error"]["code"]) == (502, 502)
-        assert door.facts().unanswered.kind is ModelErrorKind.CONNECTION
+        assert door.traffic().last_failure.kind is ModelErrorKind.CONNECTION
 
 
 @pytest.mark.parametrize("stream", STREAMED)
@@ -168,9 +168,9 @@ def test_a_provider_that_never_ends_is_cut_off(tmp_path: Path, stream: bool) -> 
                 ask(client, ApiFormat.ANTHROPIC_MESSAGES, stream=True)
         else:
             assert ask(client, ApiFormat.ANTHROPIC_MESSAGES).status_code == 502
-        facts = door.facts()
-    assert facts.unanswered.kind is ModelErrorKind.CUT_STREAM
-    assert "longer than 1 MiB" in facts.unanswered.message
+        facts = door.traffic()
+    assert facts.last_failure.kind is ModelErrorKind.CUT_STREAM
+    assert "longer than 1 MiB" in facts.last_failure.message
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -181,10 +181,10 @@ def test_an_error_in_the_middle_of_a_stream_is_seen(tmp_path: Path, wire: ApiFor
         plain_client(door) as client,
     ):
         answer = ask(client, wire, stream=True)
-        facts = door.facts()
+        facts = door.traffic()
     assert answer.status_code == 200
     assert sum(facts.errors.values()) == 1
-    assert facts.unanswered.kind in {ModelErrorKind.OVERLOADED, ModelErrorKind.SERVER_ERROR}
+    assert facts.last_failure.kind in {ModelErrorKind.OVERLOADED, ModelErrorKind.SERVER_ERROR}
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -198,9 +198,9 @@ def test_a_refusal_is_counted_with_its_tokens(
         plain_client(door) as client,
     ):
         assert ask(client, wire, stream=stream).status_code == 200
-        facts = door.facts()
+        facts = door.traffic()
     assert facts.errors == {ModelErrorKind.REFUSAL: 1}
-    assert facts.unanswered.kind is ModelErrorKind.REFUSAL
+    assert facts.last_failure.kind is ModelErrorKind.REFUSAL
     assert (facts.usage.input_tokens, facts.usage.output_tokens) == (30, 4)
 
 
@@ -212,15 +212,15 @@ def test_an_answer_makes_good_what_went_wrong_before(tmp_path: Path) -> None:
         anthropic_ai(door, max_retries=2) as client,
     ):
         client.messages.create(model="gpt-5", messages=[USER], max_tokens=9)
-        answered = door.facts()
+        answered = door.traffic()
         with pytest.raises(anthropic.InternalServerError):
             client.with_options(max_retries=0).messages.create(
                 model="gpt-5", messages=[USER], max_tokens=9
             )
-        failed = door.facts()
-    assert answered.unanswered is None
+        failed = door.traffic()
+    assert answered.last_failure is None
     assert answered.errors == {ModelErrorKind.RATE_LIMIT: 1, ModelErrorKind.OVERLOADED: 1}
-    assert failed.unanswered.kind is ModelErrorKind.SERVER_ERROR
+    assert failed.last_failure.kind is ModelErrorKind.SERVER_ERROR
     assert failed.usage.requests == 4
 
 
@@ -249,7 +249,7 @@ def test_what_the_client_did_not_ask_for_it_is_not_told(tmp_path: Path) -> None:
         path, body = request_of(ApiFormat.OPENAI_CHAT, stream=True)
         plain = client.post(path, json=body).text
         asked = client.post(path, json={**body, "stream_options": {"include_usage": True}}).text
-        assert door.facts().usage.input_tokens == 60
+        assert door.traffic().usage.input_tokens == 60
     assert '"prompt_tokens"' not in plain
     assert asked.count('"prompt_tokens"') == 1
     assert [each.body["stream_options"] for each in model.asked] == [{"include_usage": True}] * 2
@@ -267,7 +267,7 @@ def test_a_server_that_minds_our_asking_for_tokens_is_asked_again(tmp_path: Path
         plain_client(door) as client,
     ):
         answer = ask(client, ApiFormat.OPENAI_CHAT, stream=True)
-        facts = door.facts()
+        facts = door.traffic()
     assert (answer.status_code, facts.errors) == (200, {})
     assert (facts.usage.requests, facts.usage.input_tokens) == (1, 0)
     assert [finding.rule for finding in facts.findings] == ["gateway-no-usage"]
@@ -286,8 +286,8 @@ def test_a_client_that_leaves_is_no_failure_of_the_model(tmp_path: Path) -> None
         wait_until((tmp_path / "log").read_text)  # it is seen to have left
         go.set()
         ask(client, ApiFormat.ANTHROPIC_MESSAGES)
-        facts = door.facts()
-    assert (facts.errors, facts.unanswered) == ({}, None)
+        facts = door.traffic()
+    assert (facts.errors, facts.last_failure) == ({}, None)
     assert facts.usage.input_tokens == 70 + 100  # of the first one as far as it was seen
     assert [line.get("abandoned", False) for line in lines_of(tmp_path / "log")] == [True, False]
 
@@ -304,7 +304,7 @@ def test_a_client_that_waited_in_vain_shows_a_model_that_hangs(
         with asking(door, ApiFormat.OPENAI_CHAT):
             wait_until(lambda: model.asked)
         wait_until((tmp_path / "log").read_text)  # it is seen to have left
-        assert door.facts().errors == errors
+        assert door.traffic().errors == errors
 
 
 @contextmanager
@@ -327,7 +327,7 @@ def test_a_status_of_200_is_no_answer_by_itself(tmp_path: Path, body: bytes) -> 
         plain_client(door) as client,
     ):
         assert ask(client, ApiFormat.OPENAI_CHAT).content == body
-        assert door.facts().unanswered.kind is ModelErrorKind.SERVER_ERROR
+        assert door.traffic().last_failure.kind is ModelErrorKind.SERVER_ERROR
 
 
 def test_an_answer_in_gzip_is_read_and_passed_on_plainly(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_an_answer_in_gzip_is_read_and_passed_on_plainly(tmp_path: Path) -> None
     with packed as model, door_to(model, tmp_path / "log") as door, open_ai(door) as client:
         said = client.chat.completions.create(model="gpt-5", messages=[USER])
         assert said.choices[0].message.content == "good day"
-        assert door.facts().usage.input_tokens == 30
+        assert door.traffic().usage.input_tokens == 30
     assert model.asked[0].headers["accept-encoding"] == "identity"
 
 

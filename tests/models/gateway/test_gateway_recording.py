@@ -29,7 +29,7 @@ def test_what_came_is_there_to_the_byte_and_to_the_chunk(tmp_path: Path) -> None
     with (
         ScriptedModel(script) as model,
         gateway_to(model, record=file) as gateway,
-        gateway.admit(budget_usd=1, log=tmp_path / "log", lane="t/1") as door,
+        gateway.open_endpoint(budget_usd=1, log=tmp_path / "log", lane="t/1") as door,
         plain_client(door) as client,
     ):
         for _ in script:

@@ -18,7 +18,7 @@ def ledger(*, model="gpt-5", budget_usd=1.0, free=False) -> Ledger:
 
 
 def exchange(model="gpt-5") -> ModelExchange:
-    route = ApiRoute(wire=ApiFormat.OPENAI_CHAT)
+    route = ApiRoute(api_format=ApiFormat.OPENAI_CHAT)
     time = datetime.now(UTC)
     return ModelExchange(time=time, started=0, route=route, path="/", model=model, request={})
 
@@ -26,7 +26,7 @@ def exchange(model="gpt-5") -> ModelExchange:
 def test_what_an_answer_tells_later_replaces_what_it_told_before() -> None:
     one, book = exchange(), ledger()
     for tokens in (TokenCounts(input=100, output=1), TokenCounts(input=100, output=40, cached=50)):
-        book.count(one, tokens)
+        book.count_tokens(one, tokens)
     usage = book.facts().usage
     assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == (100, 40, 50)
     assert usage.cost_usd == pytest.approx((50 * 1.25 + 50 * 0.125 + 40 * 10) / 1e6)
@@ -35,17 +35,17 @@ def test_what_an_answer_tells_later_replaces_what_it_told_before() -> None:
 def test_a_cost_is_known_only_if_all_of_it_is() -> None:
     book = ledger()
     assert book.facts().usage.cost_usd == 0.0
-    book.count(exchange(), TokenCounts(input=1_000_000))
-    book.count(exchange("nobody-knows"), TokenCounts(input=1))
+    book.count_tokens(exchange(), TokenCounts(input=1_000_000))
+    book.count_tokens(exchange("nobody-knows"), TokenCounts(input=1))
     assert book.facts().usage.cost_usd is None
-    assert book.refuses()  # what is known of it is over the budget already
+    assert book.is_budget_spent()  # what is known of it is over the budget already
     assert ledger(model="nobody-knows").facts().usage.cost_usd is None
 
 
 def test_a_replay_costs_nothing_and_is_bound_all_the_same() -> None:
     book = ledger(free=True)
-    book.count(exchange(), TokenCounts(input=1_000_000))
-    assert book.refuses()
+    book.count_tokens(exchange(), TokenCounts(input=1_000_000))
+    assert book.is_budget_spent()
     assert book.facts().usage.cost_usd == 0.0
     assert ledger(model="nobody-knows", free=True).facts().usage.cost_usd == 0.0
 
@@ -53,16 +53,16 @@ def test_a_replay_costs_nothing_and_is_bound_all_the_same() -> None:
 def test_the_last_failure_stands_until_an_answer_comes() -> None:
     book = ledger()
     book.failed(FAILURE)
-    assert book.facts().unanswered is FAILURE
+    assert book.facts().last_failure is FAILURE
     book.answered()
-    assert book.facts().unanswered is None
+    assert book.facts().last_failure is None
     assert book.facts().errors == {ModelErrorKind.OVERLOADED: 1}
 
 
 def test_that_a_spent_budget_was_asked_of_is_remembered() -> None:
     book = ledger(budget_usd=0)
     assert not book.facts().over_budget
-    assert book.refuses()
+    assert book.is_budget_spent()
     assert book.facts().over_budget
 
 
@@ -70,7 +70,7 @@ def test_findings_are_kept_once_and_not_without_end() -> None:
     book = ledger()
     for number in range(200):
         for _ in range(2):
-            book.note("gateway-path", Severity.WARNING, f"GET /{number}", "asked")
+            book.add_finding("gateway-path", Severity.WARNING, f"GET /{number}", "asked")
     found = book.facts().findings
     assert len(found) == len({each.where for each in found}) == 50
 
@@ -80,8 +80,8 @@ def test_threads_do_not_lose_anything() -> None:
 
     def work() -> None:
         for _ in range(500):
-            book.begin()
-            book.count(exchange(), TokenCounts(input=2, output=1))
+            book.count_request()
+            book.count_tokens(exchange(), TokenCounts(input=2, output=1))
 
     threads = [Thread(target=work) for _ in range(8)]
     for thread in threads:

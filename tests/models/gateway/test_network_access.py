@@ -127,11 +127,11 @@ def test_nothing_of_it_reaches_the_provider_and_all_of_it_is_told(tmp_path) -> N
     path, body = request_of(RESPONSES)
     with ScriptedModel([]) as model, door_to(model, log) as door, plain_client(door) as client:
         answer = client.post(path, json={**body, "tools": [{"type": "web_search"}]})
-        facts = door.facts()
+        facts = door.traffic()
     assert answer.status_code == 400
     assert answer.headers["x-should-retry"] == "false"
     assert "turn it off in the agent" in answer.json()["error"]["message"]
-    assert facts.unanswered.kind is ModelErrorKind.MALFORMED
+    assert facts.last_failure.kind is ModelErrorKind.MALFORMED
     (finding,) = facts.findings
     assert (finding.rule, finding.severity) == ("gateway-way-out", Severity.WARNING)
     assert "'web_search'" in finding.what

@@ -16,7 +16,7 @@ def test_a_provider_has_its_wires_key_and_address() -> None:
     found = resolve_model("anthropic/claude-x", environ=KEYS)
     assert found.model == "claude-x"
     assert found.endpoints.main is ApiFormat.ANTHROPIC_MESSAGES
-    end = found.endpoints.by_wire[ApiFormat.ANTHROPIC_MESSAGES]
+    end = found.endpoints.by_format[ApiFormat.ANTHROPIC_MESSAGES]
     assert end.url == "https://api.anthropic.com/v1/messages"
     assert (end.key, end.key_headers) == ("k-anthropic", ("x-api-key",))
     assert found.endpoints.keys == {"k-anthropic"}
@@ -26,8 +26,8 @@ def test_a_provider_has_its_wires_key_and_address() -> None:
 @pytest.mark.parametrize("name", ["gemini", "google"])
 def test_google_has_two_names(name: str) -> None:
     ends = resolve_model(f"{name}/gemini-2.5-pro", environ=KEYS).endpoints
-    assert set(ends.by_wire) == {ApiFormat.GEMINI_GENERATE, ApiFormat.OPENAI_CHAT}
-    assert ends.by_wire[ApiFormat.GEMINI_GENERATE].key_headers == ("x-goog-api-key",)
+    assert set(ends.by_format) == {ApiFormat.GEMINI_GENERATE, ApiFormat.OPENAI_CHAT}
+    assert ends.by_format[ApiFormat.GEMINI_GENERATE].key_headers == ("x-goog-api-key",)
 
 
 def test_a_router_takes_the_rest_for_the_models_name() -> None:
@@ -52,7 +52,7 @@ def test_a_server_of_ones_own_needs_no_key(model: str, base: str, url: str) -> N
         resolve_model(model, environ={"OPENAI_BASE_URL": base}),
     ):
         assert found.model == model
-        end = found.endpoints.by_wire[ApiFormat.OPENAI_CHAT]
+        end = found.endpoints.by_format[ApiFormat.OPENAI_CHAT]
         assert (end.url, end.key) == (url, None)
         assert found.endpoints.keys == frozenset()
 
@@ -64,7 +64,7 @@ def test_an_address_of_ones_own_takes_the_place_of_the_providers(base: str) -> N
             resolve_model(f"{name}/m", environ=KEYS, base_url=base),
             resolve_model(f"{name}/m", environ={**KEYS, variable: base}),
         ):
-            url = found.endpoints.by_wire[ApiFormat.OPENAI_CHAT].url
+            url = found.endpoints.by_format[ApiFormat.OPENAI_CHAT].url
             assert url == "http://127.0.0.1:9/v1/chat/completions"
 
 

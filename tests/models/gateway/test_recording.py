@@ -11,7 +11,7 @@ def digest(
 ):
     request = {"messages": [{"role": "user", "content": content}], **more}
     return request_digest(
-        ProviderRequest(route=ApiRoute(wire=wire), model=model, request=request, body=b"")
+        ProviderRequest(route=ApiRoute(api_format=wire), model=model, request=request, body=b"")
     )
 
 

@@ -20,7 +20,7 @@ def call(
 ) -> ProviderRequest:
     request = {"messages": [{"role": "user", "content": text}], **more}
     return ProviderRequest(
-        route=ApiRoute(wire=wire), model="m", request=request, body=b"", lane=lane
+        route=ApiRoute(api_format=wire), model="m", request=request, body=b"", lane=lane
     )
 
 
@@ -31,7 +31,7 @@ def recorded(asked: ProviderRequest, said: str, **more) -> RecordedAnswer:
         lane=asked.lane,
         words=digest.words,
         outline=digest.outline,
-        wire=asked.route.wire,
+        wire=asked.route.api_format,
         **{**fields, **more},
     )
 
@@ -43,7 +43,7 @@ def replayed(*answers: RecordedAnswer) -> ReplayedUpstream:
 
 def said_to(upstream: ReplayedUpstream, asked: ProviderRequest) -> str:
     async def ask() -> str:
-        async with upstream.ask(asked) as answer:
+        async with upstream.send(asked) as answer:
             return "|".join([chunk.decode() async for chunk in answer.chunks])
 
     return asyncio.run(ask())
@@ -88,4 +88,4 @@ def test_what_failed_fails_again() -> None:
         said_to(upstream, call("a"))
     with pytest.raises(UpstreamError, match="late"):
         said_to(upstream, call("b"))
-    assert set(upstream.wires) == set(ApiFormat)
+    assert set(upstream.api_formats) == set(ApiFormat)

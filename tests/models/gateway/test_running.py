@@ -38,7 +38,7 @@ def costs(input_rate, cached_rate, output_rate, times=1):
 
 
 def assert_told(door, model, *, requests):
-    usage = door.facts().usage
+    usage = door.traffic().usage
     assert usage.requests == requests
     assert usage.input_tokens == model.told.input == requests * 1000
     assert usage.output_tokens == model.told.output == requests * 200
@@ -70,7 +70,7 @@ def test_openai_chat(tmp_path: Path) -> None:
             assert answer.choices[0].message.tool_calls[0].function.arguments == '{"a": 1}'
         assert streamed.usage.prompt_tokens == 1000
         assert_told(door, model, requests=4)
-        assert door.facts().usage.cost_usd == costs(1.25, 0.125, 10, times=4)
+        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=4)
 
 
 def test_openai_responses(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_openai_responses(tmp_path: Path) -> None:
         assert whole.output_text == "good day"
         assert streamed.output[0].arguments == '{"a": 1}'
         assert_told(door, model, requests=2)
-        assert door.facts().usage.cost_usd == costs(1.25, 0.125, 10, times=2)
+        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=2)
 
 
 def test_anthropic_messages(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_anthropic_messages(tmp_path: Path) -> None:
         assert streamed.content[1].input == {"a": 1}
         assert_told(door, model, requests=2)
         once = (300 * 5 + 400 * 0.5 + 300 * 6.25 + 200 * 25) / 1e6
-        assert door.facts().usage.cost_usd == pytest.approx(2 * once, rel=1e-12)
+        assert door.traffic().usage.cost_usd == pytest.approx(2 * once, rel=1e-12)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -123,7 +123,7 @@ def test_gemini_generate(tmp_path: Path, stream: bool) -> None:
 
         assert "good day to " in answer.text
         assert_told(door, model, requests=1)
-        assert door.facts().usage.cost_usd == costs(1.25, 0.125, 10)
+        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10)
 
 
 def test_two_hundred_streams_at_a_time_are_all_counted(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_two_hundred_streams_at_a_time_are_all_counted(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert_told(door, model, requests=200)
-        assert door.facts().errors == {}
+        assert door.traffic().errors == {}
     assert all(text.endswith("data: [DONE]\n\n") for text in texts)
     assert len(lines_of(tmp_path / "log")) == 200
 
@@ -154,8 +154,8 @@ def test_attempts_do_not_see_each_other(tmp_path: Path) -> None:
     with (
         ScriptedModel(for_ever(Say("hi", TOKENS))) as model,
         gateway_to(model) as gateway,
-        gateway.admit(budget_usd=1, log=tmp_path / "one" / "llm.jsonl") as one,
-        gateway.admit(budget_usd=1, log=tmp_path / "two" / "llm.jsonl") as two,
+        gateway.open_endpoint(budget_usd=1, log=tmp_path / "one" / "llm.jsonl") as one,
+        gateway.open_endpoint(budget_usd=1, log=tmp_path / "two" / "llm.jsonl") as two,
     ):
         assert one.socket.parent != two.socket.parent
         assert list(one.socket.parent.iterdir()) == [one.socket]
@@ -163,8 +163,8 @@ def test_attempts_do_not_see_each_other(tmp_path: Path) -> None:
             assert ask(client, ApiFormat.OPENAI_CHAT).status_code == 200
         with plain_client(two, headers={"authorization": f"Bearer {one.token}"}) as client:
             assert ask(client, ApiFormat.OPENAI_CHAT).status_code == 401  # a token has its own door
-        assert (one.facts().usage.requests, two.facts().usage.requests) == (1, 0)
-        assert [finding.rule for finding in two.facts().findings] == ["gateway-token"]
+        assert (one.traffic().usage.requests, two.traffic().usage.requests) == (1, 0)
+        assert [finding.rule for finding in two.traffic().findings] == ["gateway-token"]
 
 
 def test_the_end_of_an_attempt_cuts_what_it_has_open(tmp_path: Path) -> None:
@@ -174,11 +174,11 @@ def test_the_end_of_an_attempt_cuts_what_it_has_open(tmp_path: Path) -> None:
             body = {"model": "gpt-5", "messages": [], "stream": True}
             with client.stream("POST", "/v1/chat/completions", json=body) as answer:
                 next(answer.iter_bytes())
-                door_facts = door.facts
+                door_facts = door.traffic
         go.set()
     assert not door.socket.parent.exists()
     facts = door_facts()
-    assert (facts.errors, facts.unanswered) == ({}, None)
+    assert (facts.errors, facts.last_failure) == ({}, None)
     assert lines_of(tmp_path / "log")[0]["abandoned"] is True
 
 
@@ -188,20 +188,20 @@ def test_a_replay_gives_the_same_answers_and_costs_nothing(tmp_path: Path) -> No
     with (
         ScriptedModel(script) as model,
         gateway_to(model, record=file) as gateway,
-        gateway.admit(budget_usd=9, log=tmp_path / "1", lane="task/1") as door,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "1", lane="task/1") as door,
     ):
         recorded = conversation(door)
-        facts = door.facts()
+        facts = door.traffic()
     with (
         run_gateway(None, model="gpt-5", prices=known_prices(), replay=file) as gateway,
-        gateway.admit(budget_usd=9, log=tmp_path / "2", lane="task/1") as door,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "2", lane="task/1") as door,
     ):
         gateway.probe()
         replayed = conversation(door)
-        again = door.facts()
+        again = door.traffic()
         with plain_client(door) as client:
             other = ask(client, ApiFormat.OPENAI_CHAT)
-        last = door.facts().unanswered
+        last = door.traffic().last_failure
 
     assert replayed == recorded
     assert (again.usage.input_tokens, again.usage.output_tokens) == (2000, 400)
@@ -230,8 +230,8 @@ def test_attempts_that_ran_at_a_time_are_told_apart_in_a_replay(tmp_path: Path) 
     with (
         ScriptedModel(lambda asked: Say(asked.body["messages"][0]["content"])) as model,
         gateway_to(model, record=file) as gateway,
-        gateway.admit(budget_usd=9, log=tmp_path / "1", lane="a/1") as one,
-        gateway.admit(budget_usd=9, log=tmp_path / "2", lane="b/1") as two,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "1", lane="a/1") as one,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "2", lane="b/1") as two,
         plain_client(one) as first,
         plain_client(two) as second,
     ):
@@ -241,7 +241,7 @@ def test_attempts_that_ran_at_a_time_are_told_apart_in_a_replay(tmp_path: Path) 
     said = []
     with (
         run_gateway(None, model="gpt-5", prices=known_prices(), replay=file) as gateway,
-        gateway.admit(budget_usd=9, log=tmp_path / "3", lane="a/1") as door,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "3", lane="a/1") as door,
         plain_client(door) as client,
     ):
         for turn in (2, 0, 1):
@@ -257,7 +257,7 @@ import httpx2
 from agentbench.models.model_catalogue import known_prices
 from agentbench.models.gateway.gateway import run_gateway
 with run_gateway(None, model="gpt-5", prices=known_prices(), replay=Path(sys.argv[1])) as gateway:
-    with gateway.admit(budget_usd=1, log=Path(sys.argv[2])) as door:
+    with gateway.open_endpoint(budget_usd=1, log=Path(sys.argv[2])) as door:
         way = httpx2.HTTPTransport(uds=str(door.socket))
         with httpx2.Client(transport=way, timeout=60) as client:
             headers = {"x-api-key": door.token}

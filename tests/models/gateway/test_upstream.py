@@ -26,8 +26,8 @@ def asked(
     async def ask() -> tuple[int, bytes]:
         async with provider_http_client(bounds) as client:
             upstream = LiveUpstream(endpoints_of(server.base_url, server.key), client)
-            assert set(upstream.wires) == set(ApiFormat)
-            async with upstream.ask(call) as answer:
+            assert set(upstream.api_formats) == set(ApiFormat)
+            async with upstream.send(call) as answer:
                 return answer.status, b"".join([chunk async for chunk in answer.chunks])
 
     return asyncio.run(ask())
@@ -104,7 +104,7 @@ def test_what_is_left_of_an_answer_is_dropped() -> None:
     async def look(server: ScriptedModel) -> bytes:
         async with provider_http_client(AnswerLimits()) as client:
             upstream = LiveUpstream(endpoints_of(server.base_url, server.key), client)
-            async with upstream.ask(call_of(ApiFormat.OPENAI_CHAT, stream=True)) as answer:
+            async with upstream.send(call_of(ApiFormat.OPENAI_CHAT, stream=True)) as answer:
                 assert answer.is_stream
                 return await anext(answer.chunks)
 
@@ -113,6 +113,6 @@ def test_what_is_left_of_an_answer_is_dropped() -> None:
 
 
 def test_a_call_shows_no_key() -> None:
-    route = ApiRoute(wire=ApiFormat.OPENAI_CHAT)
+    route = ApiRoute(api_format=ApiFormat.OPENAI_CHAT)
     assert "secret" not in repr(endpoints_of("http://x", "secret"))
     assert "secret" not in repr(ProviderRequest(route=route, model="m", request={}, body=b""))

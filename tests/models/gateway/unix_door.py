@@ -16,9 +16,9 @@ class UnixDoor:
     socket: Path
     model: str = "scripted"
     token: str = "token-of-the-attempt"
-    wires: tuple[ApiFormat, ...] = tuple(ApiFormat)
+    api_formats: tuple[ApiFormat, ...] = tuple(ApiFormat)
 
-    def facts(self) -> ModelTraffic:
+    def traffic(self) -> ModelTraffic:
         return ModelTraffic()
 
 

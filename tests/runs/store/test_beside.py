@@ -8,7 +8,7 @@ from tests.runs.records import failed
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "attempts.jsonl"
-    content = [failed(attempt=number).sealed_json().encode() for number in range(1, 30)]
+    content = [failed(attempt=number).json_with_checksum().encode() for number in range(1, 30)]
     content[3] = content[3].replace(b"one", b"two", 1)
     content[20] = b""
     content[22] = failed(attempt=23).model_dump_json().encode()

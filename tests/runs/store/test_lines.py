@@ -7,7 +7,7 @@ from tests.runs.records import failed, resolved, sealed_as
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "attempts.jsonl"
-    lines = [failed(attempt=number).sealed_json() for number in range(1, 8)]
+    lines = [failed(attempt=number).json_with_checksum() for number in range(1, 8)]
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 

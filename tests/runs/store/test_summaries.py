@@ -12,13 +12,13 @@ from tests.runs.records import failed, interrupted, lost, records, resolved, sea
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(records())
 def test_a_sealed_line_has_the_headline_of_its_record(record):
-    assert SummaryReader().of_sealed(record.sealed_json().encode() + b"\n") == AttemptSummary.of(
-        record
-    )
+    assert SummaryReader().of_sealed(
+        record.json_with_checksum().encode() + b"\n"
+    ) == AttemptSummary.of(record)
 
 
 def test_only_a_line_whose_digest_holds_is_read_without_its_record():
-    line = failed().sealed_json().encode()
+    line = failed().json_with_checksum().encode()
     assert SummaryReader().of_sealed(line) is not None
     for at in range(0, len(line) - 1, 7):
         damaged = line[:at] + bytes([line[at] ^ 4]) + line[at + 1 :]
@@ -36,7 +36,7 @@ def test_a_line_of_another_version_or_with_a_field_of_another_type_is_left_to_th
 def test_what_headlines_say_alike_is_kept_once():
     headlines = SummaryReader()
     first, second = (
-        headlines.of_sealed(resolved(attempt=n).sealed_json().encode()) for n in (1, 2)
+        headlines.of_sealed(resolved(attempt=n).json_with_checksum().encode()) for n in (1, 2)
     )
     assert first.task_id is second.task_id
     assert first.counts is second.counts
@@ -54,7 +54,7 @@ def test_tokens_are_those_in_and_out_and_unknown_where_no_model_was_used():
     record = resolved(usage=usage, model="m", task_digest="sha256:1")
     for told in (
         AttemptSummary.of(record),
-        SummaryReader().of_sealed(record.sealed_json().encode()),
+        SummaryReader().of_sealed(record.json_with_checksum().encode()),
     ):
         assert (told.tokens, told.model, told.task_digest) == (120, "m", "sha256:1")
     assert AttemptSummary.of(resolved()).tokens is None
@@ -65,7 +65,9 @@ def test_a_headline_takes_no_more_room_than_it_says():
     headlines = SummaryReader()
     usage = UsageRecord(input_tokens=100_000, output_tokens=20, cost_usd=0.5)
     lines = [
-        failed(attempt=n, usage=usage, model="m", task_digest="d" * 71).sealed_json().encode()
+        failed(attempt=n, usage=usage, model="m", task_digest="d" * 71)
+        .json_with_checksum()
+        .encode()
         for n in range(1000, 1100)
     ]
     told = [headlines.of_sealed(line) for line in lines]

@@ -69,7 +69,7 @@ def test_it_is_started_without_the_privileges_of_root(
         script = "id -u; id -G" if is_root else "id -u"
         says.write_text(f'#!/bin/sh\n{script}; grep CapEff /proc/self/status; echo "$@"\n')
         says.chmod(0o755)
-        fake = BwrapProgram(path=says, version="0", user=user, stage=None)
+        fake = BwrapProgram(path=says, version="0", user=user, mount_namespace=None)
         with fake.start(["--a", "b c"], ()) as process:
             said, _ = process.communicate()
     assert said.decode().split("\n") == [*ids, "CapEff:\t" + "0" * 16, "--a b c", ""]

@@ -80,23 +80,23 @@ def test_closing_twice_is_no_fault(ends: tuple[AttachedStream, socket.socket]) -
 
 def test_what_has_come_is_taken_without_a_wait(ends: tuple[AttachedStream, socket.socket]) -> None:
     wire, engine = ends
-    assert wire.take() == []
+    assert wire.receive_now() == []
     engine.sendall(frame(1, b"now"))
-    assert wire.take() == [OutputFrame(Stream.STDOUT, b"now")]
+    assert wire.receive_now() == [OutputFrame(Stream.STDOUT, b"now")]
     assert not wire.holds_more
     assert not wire.ended
     engine.close()
-    assert (wire.take(), wire.ended) == ([], True)
+    assert (wire.receive_now(), wire.ended) == ([], True)
 
 
 def test_what_does_not_go_at_once_is_left_to_be_offered_again(
     ends: tuple[AttachedStream, socket.socket],
 ) -> None:
     wire, engine = ends
-    while wire.offer(b"x" * 65536):
+    while wire.send_some(b"x" * 65536):
         pass
     assert not wire.ended
     engine.recv(1 << 20)
-    assert wire.offer(b"y")
+    assert wire.send_some(b"y")
     engine.close()
-    assert (wire.offer(b"z"), wire.ended) == (0, True)
+    assert (wire.send_some(b"z"), wire.ended) == (0, True)

@@ -66,7 +66,7 @@ def test_ctrl_c_leaves_nothing(engine: Engine, image: ImageId) -> None:
 
 
 def state_of(engine: Engine, name: str) -> dict[str, object]:
-    with engine.speak("look at the orphan") as api:
+    with engine.api("look at the orphan") as api:
         found: dict[str, object] = api.inspect_container(name)
     return found
 
@@ -92,7 +92,7 @@ def ends_and_is_removed(engine: Engine, orphan: str) -> None:
     assert (leftover.kind, leftover.owner_alive) == ("container", False)
     assert cleanup.remove_engine_orphans(engine, [leftover]) == 1
     assert found["Id"] not in {item.id for item in cleanup.find_engine_orphans(engine)}
-    with engine.speak("list volumes") as api:
+    with engine.api("list volumes") as api:
         there = {volume["Name"] for volume in api.volumes()["Volumes"] or []}
     assert volumes
     assert not volumes & there
@@ -124,7 +124,7 @@ def of_another_boot(engine: Engine, image: ImageId) -> str:
     here = ProcessOwner.current()
     before = replace(here, boot=f"0{here.boot}")
     labels = labels_of("sandbox", before)
-    with engine.speak("make what a reboot left") as api:
+    with engine.api("make what a reboot left") as api:
         api.create_volume(f"agentbench-test-{uuid.uuid4().hex}", labels=labels)
         return str(api.create_container(image, ["true"], labels=labels)["Id"])
 
@@ -133,13 +133,13 @@ def test_what_counts_processes_anew_is_not_taken_for_dead(engine: Engine, image:
     here = ProcessOwner.current()
     elsewhere = replace(here, boot=f"{here.boot}1", pid=2**22)
     labels = labels_of("sandbox", elsewhere)
-    with engine.speak("make a container of another namespace") as api:
+    with engine.api("make a container of another namespace") as api:
         made = str(api.create_container(image, ["true"], labels=labels)["Id"])
     try:
         cleanup.remove_dead_orphans(engine)
         assert state_of(engine, made)
     finally:
-        with engine.speak("remove it") as api:
+        with engine.api("remove it") as api:
             api.remove_container(made)
 
 
@@ -151,8 +151,8 @@ class NotingEngine:
         self.asked: list[tuple[str, dict[str, object]]] = []
 
     @contextmanager
-    def speak(self, doing: str) -> Iterator["NotingEngine"]:
-        with self._inner.speak(doing) as self._api:
+    def api(self, doing: str) -> Iterator["NotingEngine"]:
+        with self._inner.api(doing) as self._api:
             yield self
 
     def __getattr__(self, name: str) -> object:
@@ -190,7 +190,7 @@ def test_a_volume_that_lost_its_container_is_found_and_removed(
     with provider.open(image, limits=LIMITS, network=False):
         (mine,) = containers_in(engine)
         mounts = state_of(engine, mine)["Mounts"]
-        with engine.speak("remove the container but not its volumes") as api:
+        with engine.api("remove the container but not its volumes") as api:
             api.remove_container(mine, force=True)
     volumes = {mount["Name"] for mount in mounts}  # type: ignore[attr-defined]
     found = [item for item in cleanup.find_engine_orphans(engine) if item.id in volumes]
@@ -201,7 +201,7 @@ def test_a_volume_that_lost_its_container_is_found_and_removed(
 
 
 def test_what_does_not_bear_our_label_is_never_listed(engine: Engine, image: ImageId) -> None:
-    with engine.speak("make a stranger") as api:
+    with engine.api("make a stranger") as api:
         stranger = api.create_container(image, ["true"], labels={"other": "1"})["Id"]
         try:
             assert stranger not in {item.id for item in cleanup.find_engine_orphans(engine)}

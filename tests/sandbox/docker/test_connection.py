@@ -26,7 +26,11 @@ def test_what_is_given_goes_before_the_environment_and_that_before_the_rest() ->
     environ = {"DOCKER_HOST": "tcp://10.0.0.1:2376"}
     assert find_address("unix:///x", environ).url == "unix:///x"
     found = find_address(None, environ)
-    assert (found.url, found.way, found.is_local) == ("tcp://10.0.0.1:2376", "DOCKER_HOST", False)
+    assert (found.url, found.found_by, found.is_local) == (
+        "tcp://10.0.0.1:2376",
+        "DOCKER_HOST",
+        False,
+    )
 
 
 def test_where_nothing_is_said_it_is_the_usual_socket(
@@ -34,7 +38,7 @@ def test_where_nothing_is_said_it_is_the_usual_socket(
 ) -> None:
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     found = find_address(None, {})
-    assert (found.url, found.way, found.is_local) == (None, "its usual socket", True)
+    assert (found.url, found.found_by, found.is_local) == (None, "its usual socket", True)
     assert found.socket == "/var/run/docker.sock"
 
 

@@ -25,7 +25,7 @@ def test_a_container_that_is_killed_from_outside_is_an_error_of_the_sandbox(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
     def meddle(_stream: object, _data: bytes) -> None:
-        with engine.speak("kill from outside") as api:
+        with engine.api("kill from outside") as api:
             api.kill(containers_in(engine)[0])
 
     argv = ("sh", "-c", "echo up; sleep 1000")
@@ -46,7 +46,7 @@ def test_a_container_that_does_not_answer_is_started_anew(
     def meddle(_stream: object, data: bytes) -> None:
         if data != b"up\n":  # what its shell says of its end
             return
-        with engine.speak("freeze from outside") as api:
+        with engine.api("freeze from outside") as api:
             api.pause(containers_in(engine)[0])
         frozen.append(True)
 
@@ -64,7 +64,7 @@ def test_a_container_that_does_not_answer_is_started_anew(
 
 def is_running(engine: Engine) -> bool:
     (name,) = containers_in(engine)
-    with engine.speak("look") as api:
+    with engine.api("look") as api:
         return bool(api.inspect_container(name)["State"]["Running"])
 
 
@@ -110,7 +110,7 @@ def test_removing_what_is_not_there_is_no_fault(engine: Engine) -> None:
 def test_nothing_is_left_of_a_container_that_cannot_start(
     provider: DockerProvider, engine: Engine
 ) -> None:
-    with engine.speak("make an image without a shell") as api:
+    with engine.api("make an image without a shell") as api:
         made = api.import_image_from_data(b"\0" * 10240, repository="agentbench-test/empty")
         assert made
     try:
@@ -120,7 +120,7 @@ def test_nothing_is_left_of_a_container_that_cannot_start(
         ):
             pass
     finally:
-        with engine.speak("remove it") as api:
+        with engine.api("remove it") as api:
             api.remove_image("agentbench-test/empty")
     assert left_in(engine) == frozenset()
 
@@ -130,7 +130,7 @@ def test_the_walls_are_what_the_engine_was_told(
 ) -> None:
     with (
         provider.open(image, limits=LIMITS, network=False),
-        engine.speak("look at the container") as api,
+        engine.api("look at the container") as api,
     ):
         config = api.inspect_container(containers_in(engine)[0])["HostConfig"]
     assert config["CapDrop"] == ["ALL"]

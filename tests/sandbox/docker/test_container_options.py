@@ -30,7 +30,7 @@ def created(engine: Engine, foreign_image: str) -> Iterator[Created]:
 
     def create(**changes: Any) -> dict[str, Any]:
         parts = {"image": foreign_image, "image_env": (), "limits": Limits(), **changes}
-        with engine.speak("create a container") as api:
+        with engine.api("create a container") as api:
             plan = ContainerPlan(owner=ProcessOwner.current(), **parts)
             made.append(create_container(api, f"agentbench-test-{os.getpid()}", plan, cpus=2))
             found: dict[str, Any] = api.inspect_container(made[-1])
@@ -38,7 +38,7 @@ def created(engine: Engine, foreign_image: str) -> Iterator[Created]:
 
     yield create
     for container in made:
-        with engine.speak("remove it") as api:
+        with engine.api("remove it") as api:
             api.remove_container(container, v=True)
 
 
@@ -89,7 +89,7 @@ def test_mounts_are_read_only_and_everything_is_labelled(
     assert (bind["Target"], bind["ReadOnly"]) == ("/agentbench/tools", True)
     assert found["HostConfig"]["NetworkMode"] == "bridge"
     volumes = [item["Name"] for item in found["Mounts"] if item["Type"] == "volume"]
-    with engine.speak("look at the volumes") as api:
+    with engine.api("look at the volumes") as api:
         labels = [api.inspect_volume(name)["Labels"] for name in volumes]
     assert len(labels) == 2
     owners = {ProcessOwner.from_labels(each) for each in [*labels, found["Config"]["Labels"]]}

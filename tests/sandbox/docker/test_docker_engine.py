@@ -171,7 +171,7 @@ def descriptors() -> int:
 def test_few_connections_are_kept_however_much_is_asked(engine: Engine) -> None:
     before = descriptors()
     for number in range(30):
-        with pytest.raises(DockerNotFoundError), engine.speak("look") as api:
+        with pytest.raises(DockerNotFoundError), engine.api("look") as api:
             api.inspect_container(f"agentbench-test-none-{number}")
     assert descriptors() - before <= 8
 
@@ -179,7 +179,7 @@ def test_few_connections_are_kept_however_much_is_asked(engine: Engine) -> None:
 @pytest.mark.docker
 def test_the_connections_of_a_thread_go_with_it(engine: Engine) -> None:
     def speak() -> None:
-        with engine.speak("knock") as api:
+        with engine.api("knock") as api:
             api.ping()
 
     def after(threads: int) -> int:

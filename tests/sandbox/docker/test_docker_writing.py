@@ -60,7 +60,7 @@ class Made:
         return write_volume(found[0], below, tar, "write")
 
     def write_by_engine(self, tar: bytes) -> None:
-        with self._engine.speak("write", moves_files=True) as api:
+        with self._engine.api("write", moves_files=True) as api:
             api.put_archive(self.container.name, str(WORKSPACE), owned_by_user(tar))
 
     def listed(self) -> list[str]:

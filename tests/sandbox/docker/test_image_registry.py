@@ -41,7 +41,7 @@ def snapshot_of(provider: DockerProvider, image: ImageId, key: str, content: str
 
 
 def images_named(engine: Engine, place: str) -> list[str]:
-    with engine.speak("look for images") as api:
+    with engine.api("look for images") as api:
         tags = [tag for each in api.images() for tag in each["RepoTags"] or ()]
     return [tag for tag in tags if tag.startswith(place)]
 
@@ -75,7 +75,7 @@ def test_an_image_that_is_no_snapshot_is_not_taken(
     provider: DockerProvider, engine: Engine, image: ImageId, registry: Registry, key: str
 ) -> None:
     name = f"{registry.place}/snapshot:foreign"
-    with engine.speak("push a foreign image") as api:
+    with engine.api("push a foreign image") as api:
         api.tag(image, f"{registry.place}/snapshot", "foreign")
         said = list(api.push(f"{registry.place}/snapshot", "foreign", stream=True, decode=True))
         assert not [line for line in said if "error" in line]

@@ -30,7 +30,7 @@ def foreign(
     below = provider.resolve_image(None, dockerfile=dockerfile)
     made = provider.resolve_image(None, dockerfile=dockerfile, workdir=APP)
     yield made
-    with engine.speak("remove task images") as api:
+    with engine.api("remove task images") as api:
         for own in (made, below):
             api.remove_image(own)
 

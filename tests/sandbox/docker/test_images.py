@@ -31,7 +31,7 @@ def made(engine: Engine) -> Iterator[list[ImageId]]:
     """Images to be removed in the end: these alone, since others are built at the same time."""
     ids: list[ImageId] = []
     yield ids
-    with engine.speak("remove task images") as api:
+    with engine.api("remove task images") as api:
         for own in ids:
             api.remove_image(own)
 

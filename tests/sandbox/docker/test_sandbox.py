@@ -212,7 +212,7 @@ def test_a_sandbox_that_is_removed_under_load_is_an_error_of_the_sandbox(
 
 def _remove_all(engine: Engine) -> None:
     for found in containers_in(engine):
-        with engine.speak("remove a container from outside") as api:
+        with engine.api("remove a container from outside") as api:
             api.remove_container(found, v=True, force=True)
 
 

@@ -28,7 +28,7 @@ def key(provider: DockerProvider) -> Iterator[str]:
 
 
 def nameless(engine: Engine) -> set[str]:
-    with engine.speak("list nameless images") as api:
+    with engine.api("list nameless images") as api:
         found: list[str] = api.images(quiet=True, filters={"dangling": True})
     return set(found)
 

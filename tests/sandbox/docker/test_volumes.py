@@ -61,7 +61,7 @@ def test_a_volume_is_what_the_engine_packs_of_it(
     engine: Engine, container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
     assert sh(sandbox, AWKWARD).ok
-    with engine.speak("read") as api:
+    with engine.api("read") as api:
         stream, _ = api.get_archive(container.name, f"{WORKSPACE}/.")
     with closing(stream):
         packed = read_tree(stream)

@@ -36,7 +36,7 @@ def test_a_requirement_has_the_normalised_name_of_its_distribution():
 
 def test_two_declarations_together_say_what_both_say():
     one = ProjectDeclaration(requires_python=(">=3.8",), bundles=(RequirementGroup(where="a", purpose=RequirementPurpose(1)),))
-    both = one.with_(ProjectDeclaration(installable=True, requires_python=("<4",)))
+    both = one.merged_with(ProjectDeclaration(installable=True, requires_python=("<4",)))
     assert both.installable
     assert both.requires_python == (">=3.8", "<4")
     assert both.bundles == one.bundles

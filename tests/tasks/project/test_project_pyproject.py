@@ -30,7 +30,7 @@ def test_the_projects_own_table_is_read():
     (bundle,) = found.bundles
     assert bundle.where == "extra `test` of pyproject.toml"
     assert bundle.extras == ("test",)
-    assert bundle.held == ("pytest", "hypothesis>=6")
+    assert bundle.known_requirements == ("pytest", "hypothesis>=6")
 
 
 def test_groups_are_written_out_with_those_that_they_include():

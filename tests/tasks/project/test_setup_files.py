@@ -30,7 +30,7 @@ def test_metadata_and_options_are_read():
 def test_an_extra_for_tests_and_tests_require_are_bundles():
     extra, required = read_setup_cfg(parse_ini(TEXT)).bundles
     assert extra.extras == ("testing",)
-    assert extra.held == ("pytest>=3.5", 'pytest-cov; python_version > "3"')
+    assert extra.known_requirements == ("pytest>=3.5", 'pytest-cov; python_version > "3"')
     assert required.requirements == ("nose",)
     assert required.extras == ()
 

@@ -19,7 +19,7 @@ setup(
     assert found.requires_python == (">=3.6",)
     assert found.pythons == ("3.7",)
     assert found.requirements == ("six",)
-    assert [(b.extras, b.held, b.requirements) for b in found.bundles] == [
+    assert [(b.extras, b.known_requirements, b.requirements) for b in found.bundles] == [
         (("test",), ("pytest",), ()),
         ((), (), ("mock",)),
     ]
@@ -36,7 +36,7 @@ settings = {"tests_require": tests, "extras_require": {"dev": tests}}
 setuptools.setup(**settings)
 """
     )
-    assert [b.held or b.requirements for b in found.bundles] == [
+    assert [b.known_requirements or b.requirements for b in found.bundles] == [
         ("pytest", "mock", "pytest"),
         ("pytest", "mock", "pytest"),
     ]

@@ -53,4 +53,8 @@ def test_an_included_file_outside_the_tree_is_not_read(tmp_path):
 def test_a_files_bundle_installs_the_file_and_knows_what_it_holds(tmp_path):
     tree = write_tree(tmp_path, {"t.txt": "pytest\n"})
     bundle = bundle_of_file(tree, "t.txt", RequirementPurpose.TESTS)
-    assert (bundle.files, bundle.requirements, bundle.held) == (("t.txt",), (), ("pytest",))
+    assert (bundle.files, bundle.requirements, bundle.known_requirements) == (
+        ("t.txt",),
+        (),
+        ("pytest",),
+    )

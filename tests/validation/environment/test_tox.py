@@ -33,7 +33,7 @@ def test_what_testenv_installs_is_one_bundle(tmp_path):
     assert bundle.extras == ("test", "more")
     assert bundle.files == ("requirements.txt",)
     assert bundle.requirements == ("pytest",)
-    assert bundle.held == ("six",)
+    assert bundle.known_requirements == ("six",)
 
 
 def test_a_file_without_testenv_has_no_bundle(tmp_path):

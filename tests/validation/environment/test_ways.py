@@ -26,7 +26,10 @@ def test_all_files_of_a_project_are_read(tmp_path):
             "noxfile.py": "def tests(session):\n    session.install('f')",
         },
     )
-    held = [bundle.requirements or bundle.held for bundle in read_declaration(tree).bundles]
+    held = [
+        bundle.requirements or bundle.known_requirements
+        for bundle in read_declaration(tree).bundles
+    ]
     assert held == [("a",), ("b",), ("c",), ("d",), ("e",), ("f",)]
 
 

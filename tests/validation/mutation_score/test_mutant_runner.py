@@ -32,7 +32,7 @@ def judged(tmp_path):
             judge = mutant_runner_for(context, change_to(reference))
             if isinstance(judge, str):
                 return judge
-            return [judge.judge(change_to(text)) for text in texts]
+            return [judge.run(change_to(text)) for text in texts]
 
     return judged
 

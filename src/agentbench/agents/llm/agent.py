@@ -81,7 +81,7 @@ class LlmAgent:
     call succeeded, that is a tool error.
     """
 
-    tries: int = 5  # at one request
+    attempts_per_request: int = 5  # at one request
     failed_steps: int = 5
     silent_steps: int = 2
     sleep: Callable[[float], None] = time.sleep
@@ -121,7 +121,7 @@ class LlmAgent:
                 opening_conversation(problem, sandbox.workspace, budget), room
             )
             outcome = _AgentLoop(self, desk, model, client, memory).work()
-        return replace(outcome, usage=model.facts().usage)
+        return replace(outcome, usage=model.traffic().usage)
 
 
 class _AgentLoop:
@@ -147,31 +147,31 @@ class _AgentLoop:
                 return endings.out_of_time(self._tally, self._budget)
             self._tally.steps += 1
             try:
-                outcome = self._carried_out(self._ask())
+                outcome = self._run_calls(self._complete())
             except NoAnswerError as error:
                 return endings.unanswered(self._tally, self._budget, self._model, error)
         return outcome
 
-    def _ask(self) -> ModelAnswer:
+    def _complete(self) -> ModelAnswer:
         """The next answer; a conversation that is too long for the model is cut down, once."""
         try:
-            return self._ask_patiently()
+            return self._complete_with_retries()
         except NoAnswerError as error:
             if error.failure.kind is not ModelErrorKind.CONTEXT_LENGTH:
                 raise
         self._memory.shrink()
-        return self._ask_patiently()
+        return self._complete_with_retries()
 
-    def _ask_patiently(self) -> ModelAnswer:
+    def _complete_with_retries(self) -> ModelAnswer:
         said, settings = self._memory.conversation, self._settings
         return complete_with_retries(
             lambda timeout: self._client.complete(said, tool_specs(), timeout=timeout),
             self._budget,
-            tries=settings.tries,
+            tries=settings.attempts_per_request,
             sleep=settings.sleep,
         )
 
-    def _carried_out(self, answer: ModelAnswer) -> AgentOutcome | None:
+    def _run_calls(self, answer: ModelAnswer) -> AgentOutcome | None:
         """Do all that an answer calls for, in order; how the attempt ended, if it did."""
         if answer.stop is StopReason.REFUSED:
             return endings.refused(self._tally, answer)
@@ -182,7 +182,7 @@ class _AgentLoop:
                 return endings.out_of_time(self._tally, self._budget)
             if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and not replies[-1].failed:
                 return self._tally.outcome(AgentEnding.SUBMITTED)
-        self._tally.end_step(replies)
+        self._tally.count_step(replies)
         self._memory.add(
             ConversationTurn(answer=answer, replies=tuple(replies), note=note_about(answer))
         )

@@ -94,8 +94,8 @@ def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
 
 def _without_old_turns(conversation: Conversation, goal: int) -> Conversation:
     while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
-        rest, forgotten = conversation.turns[1:], conversation.forgotten + 1
-        conversation = replace(conversation, turns=rest, forgotten=forgotten)
+        rest, forgotten = conversation.turns[1:], conversation.left_out_turns + 1
+        conversation = replace(conversation, turns=rest, left_out_turns=forgotten)
     return conversation
 
 

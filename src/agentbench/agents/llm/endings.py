@@ -28,7 +28,7 @@ class NoAnswerError(Exception):
     def __init__(self, failure: ModelFailure, tries: int) -> None:
         super().__init__(str(failure))
         self.failure = failure
-        self.tries = tries
+        self.attempts = tries
 
 
 def complete_with_retries(
@@ -90,7 +90,7 @@ class AttemptCounts:
         self.test_runs += effect is ToolEffect.TESTS
         self.changes += effect is ToolEffect.CHANGES
 
-    def end_step(self, replies: list[ToolReply]) -> None:
+    def count_step(self, replies: list[ToolReply]) -> None:
         """Take in a whole answer, by what came back."""
         self.silent_steps = 0 if replies else self.silent_steps + 1
         if replies:
@@ -129,7 +129,7 @@ def unanswered(
     tally: AttemptCounts, budget: Budget, model: ModelEndpoint, error: NoAnswerError
 ) -> AgentOutcome:
     """The model did not answer: no budget was left, or no time, or its service failed."""
-    facts = model.facts()
+    facts = model.traffic()
     if facts.over_budget:
         cost = facts.usage.cost_usd
         spent = "" if cost is None else f": ${cost:.4f} spent"
@@ -137,7 +137,7 @@ def unanswered(
         return tally.outcome(AgentEnding.COST_LIMIT, said)
     if not budget.remaining():
         return out_of_time(tally, budget)
-    tries = f"after {error.tries} {'try' if error.tries == 1 else 'tries'}"
+    tries = f"after {error.attempts} {'try' if error.attempts == 1 else 'tries'}"
     return _llm_error(tally, error.failure, tries)
 
 

@@ -54,7 +54,7 @@ class PresetAgent:
         return self.preset.version
 
     @property
-    def wires(self) -> frozenset[ApiFormat]:
+    def api_formats(self) -> frozenset[ApiFormat]:
         """What it can speak."""
         return frozenset(spoken.wire for spoken in self.preset.wires)
 
@@ -80,7 +80,7 @@ class PresetAgent:
         """
         if model is None:
             raise UsageError(f"--agent {self.name} needs a model: --model provider/name")
-        spoken = self._spoken(model)
+        spoken = self._preferred_format(model)
         values = {
             "tools": str(sandbox.mounted(TOOLS_MOUNT)),
             "home": str(sandbox.results / _HOME),
@@ -98,10 +98,12 @@ class PresetAgent:
         )
         return self._outcome(run_with_model(command, sandbox, model), budget, model)
 
-    def _spoken(self, model: ModelEndpoint) -> PresetApiFormat:
-        spoken = self.preset.spoken(model.wires)
+    def _preferred_format(self, model: ModelEndpoint) -> PresetApiFormat:
+        spoken = self.preset.spoken(model.api_formats)
         if spoken is None:
-            own, there = (", ".join(sorted(wires)) for wires in (self.wires, model.wires))
+            own, there = (
+                ", ".join(sorted(wires)) for wires in (self.api_formats, model.api_formats)
+            )
             raise UsageError(
                 f"--agent {self.name} speaks {own}; {model.model} is reached by {there or 'none'}"
             )
@@ -131,7 +133,7 @@ class PresetAgent:
         }
 
     def _outcome(self, result: CommandResult, budget: Budget, model: ModelEndpoint) -> AgentOutcome:
-        steps = model.facts().usage.requests
+        steps = model.traffic().usage.requests
         outcome = replace(outcome_of(result, budget), steps=steps)
         ending = self.preset.ending_of(result)
         if ending is None or outcome.ending is AgentEnding.TIME_LIMIT:

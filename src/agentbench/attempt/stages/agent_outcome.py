@@ -136,8 +136,10 @@ def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
         return _with_findings(evidence, facts)
     if facts.over_budget:
         return _with_findings(_ended(evidence, AgentEnding.COST_LIMIT, _spent(facts)), facts)
-    if facts.unanswered is not None:
-        fault = Fault.AGENT if facts.unanswered.kind in AGENTS_OWN_ERRORS else Fault.INFRASTRUCTURE
+    if facts.last_failure is not None:
+        fault = (
+            Fault.AGENT if facts.last_failure.kind in AGENTS_OWN_ERRORS else Fault.INFRASTRUCTURE
+        )
         ended = _ended(evidence, AgentEnding.LLM_ERROR, _unanswered(evidence, facts))
         return _with_findings(ended.model_copy(update={"agent_fault": fault}), facts)
     return _with_findings(evidence, facts)
@@ -165,10 +167,10 @@ def _spent(facts: ModelTraffic) -> str:
 
 
 def _unanswered(evidence: Evidence, facts: ModelTraffic) -> str:
-    assert facts.unanswered is not None
+    assert facts.last_failure is not None
     said = evidence.exception.message if evidence.exception else evidence.agent_detail
     own = f"; {said}" if said else ""
-    return f"{_describe_failure(facts.unanswered)} ({_counted(facts)}){own}"
+    return f"{_describe_failure(facts.last_failure)} ({_counted(facts)}){own}"
 
 
 def _describe_failure(failure: ModelFailure) -> str:

@@ -75,7 +75,7 @@ def _model_endpoint(context: StageContext) -> Iterator[ModelEndpoint | None]:
         with context.open_door() as door:
             yield door
     finally:
-        context.model_facts = door.facts() if door is not None else None
+        context.model_facts = door.traffic() if door is not None else None
 
 
 @contextmanager

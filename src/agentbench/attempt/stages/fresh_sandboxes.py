@@ -85,7 +85,9 @@ class PreopenedSandbox:
     def __init__(self, context: StageContext, mounts: Sequence[ReadOnlyMount]) -> None:
         self._aside = context.aside
         self._is_taken = False
-        self._made: Future[_OpenSandbox] = self._aside.begin(lambda: _open_sandbox(context, mounts))
+        self._made: Future[_OpenSandbox] = self._aside.submit(
+            lambda: _open_sandbox(context, mounts)
+        )
 
     @contextmanager
     def taken(self) -> Iterator[Sandbox]:

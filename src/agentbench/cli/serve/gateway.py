@@ -68,7 +68,7 @@ def serve_gateway(plan: GatewayPlan, *, as_json: bool) -> None:
                     restore()
                     _wait()
                 finally:
-                    facts = door.facts()
+                    facts = door.traffic()
     except KeyboardInterrupt:
         if facts is not None:
             _print_usage(facts)
@@ -113,7 +113,7 @@ def _listening(plan: GatewayPlan) -> Iterator[socket.socket]:
 def _open_endpoint(
     gateway: Gateway, listener: socket.socket, plan: GatewayPlan
 ) -> Iterator[GatewayEndpoint]:
-    with gateway.open_door(
+    with gateway.open_endpoint_on(
         listener,
         budget_usd=plan.max_cost_usd,
         log=plan.log,
@@ -132,7 +132,7 @@ def _address(listener: socket.socket) -> str:
 def _announce(door: GatewayEndpoint, address: str, *, as_json: bool) -> None:
     if as_json:
         told = {"base_url": address, "token": door.token, "model": door.model}
-        typer.echo(json.dumps({**told, "wires": sorted(wire.value for wire in door.wires)}))
+        typer.echo(json.dumps({**told, "wires": sorted(wire.value for wire in door.api_formats)}))
         return
     typer.echo(
         f"{door.model} on {address}, for clients with this key: {door.token}\n"

@@ -39,7 +39,7 @@ def validate_and_report(
 
     for note in () if quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
-    proven, refused, written = None, list(imported.refused), list(imported.written)
+    proven, refused, written = None, list(imported.rejections), list(imported.written)
     if prove and written:
         settings = validation_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
         refused += refuse_without_images(written, settings.options)

@@ -82,7 +82,7 @@ def import_swebench(
         ),
     )
     imported = import_file(file, choice, mirrors)
-    refused = [*imported.refused]
+    refused = [*imported.rejections]
     if not no_prove:
         refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
     refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=quiet)
@@ -131,8 +131,8 @@ def _find_test_ids(
     from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
 
     if not prove:
-        return refuse_unlocated(imported.unnamed)
-    unnamed = [folder for folder in imported.unnamed if folder.exists()]
+        return refuse_unlocated(imported.without_node_ids)
+    unnamed = [folder for folder in imported.without_node_ids if folder.exists()]
     if not unnamed:
         return []
     return write_located_tests(unnamed, settings.options, follow_validation(quiet=quiet, verbose=False))

@@ -102,7 +102,7 @@ def print_result(
     typer.echo(_summary(refused, written, proven), err=True)
     if refused:
         raise typer.Exit(ExitCode.INPUT)
-    if any(not one.good for one in proven or ()):
+    if any(not one.is_valid for one in proven or ()):
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
@@ -111,11 +111,11 @@ def _print(proven: "Sequence[ValidationResult]") -> None:
     from agentbench.core.display_text import printable
 
     for one in proven:
-        word = "good" if one.good else "NOT GOOD"
+        word = "good" if one.is_valid else "NOT GOOD"
         typer.echo(printable(f"{one.folder}  {word}", limit=500))
         for line in result_lines(one):
             typer.echo(f"  {printable(line, limit=300)}")
-    if any(not one.good for one in proven):
+    if any(not one.is_valid for one in proven):
         typer.echo(printable(f"not good: {invalid_reasons_text(proven)}", limit=1000), err=True)
 
 
@@ -131,7 +131,7 @@ def _json_document(
     }
     if proven is not None:
         document["proven"] = [
-            {"folder": str(one.folder), "id": one.task_id, "good": one.good, "reasons": one.reasons}
+            {"folder": str(one.folder), "id": one.task_id, "good": one.is_valid, "reasons": one.reasons}
             for one in proven
         ]
     return document
@@ -142,7 +142,7 @@ def _summary(
 ) -> str:
     parts = [f"{len(written)} task{'s' * (len(written) != 1)} written"]
     if proven is not None:
-        parts.append(f"{sum(one.good for one in proven)} of {len(proven)} proven good")
+        parts.append(f"{sum(one.is_valid for one in proven)} of {len(proven)} proven good")
     if refused:
         things = {(refusal.where, refusal.instance) for refusal in refused}
         parts.append(f"{len(things)} refused")

@@ -102,7 +102,7 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
         scripts.append(folder / "solution/solve.sh")
     faults += filter(None, map(script_fault, scripts))
     for where, env in _environments(form):
-        asked = substitute_env(env, where).asked
+        asked = substitute_env(env, where).from_host
         what = "would be taken from the host; sandboxes hold nothing of it"
         faults += [
             Rejection(where=str(folder / "task.toml"), field=key, what=what) for key in asked
@@ -190,7 +190,7 @@ class ImportResult:
     """What came of some folders."""
 
     written: list[Path] = field(default_factory=list)
-    refused: list[Rejection] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What is otherwise here than there, by task."""
 
@@ -207,7 +207,7 @@ def import_folders(sources: Sequence[Path], out: Path, *, replace: bool = False)
         if isinstance(made, ConvertedHarborTask):
             write_imported_task(made.new, made.notes, folder, out, imported, replace=replace)
         else:
-            imported.refused += made
+            imported.rejections += made
     return imported
 
 
@@ -241,18 +241,18 @@ def write_imported_task(
     """Write one task, and note what came of it."""
     if any(path.name == new.id for path in imported.written):
         said = f"gives the id {new.id}, which an earlier folder has given"
-        imported.refused.append(Rejection(where=str(folder), what=said))
+        imported.rejections.append(Rejection(where=str(folder), what=said))
         return
     try:
         imported.written.append(write_task(new, out, replace=replace))
     except InputError as error:
         place = str(out / new.id)
-        imported.refused += [
+        imported.rejections += [
             Rejection(where=str(folder), what=fault.replace(place, str(folder)))
             for fault in error.faults
         ]
         return
     except UsageError as error:
-        imported.refused.append(Rejection(where=str(folder), what=str(error)))
+        imported.rejections.append(Rejection(where=str(folder), what=str(error)))
         return
     imported.notes += [f"{new.id}: {note}" for note in notes]

@@ -24,7 +24,7 @@ class EnvSubstitution:
     """Variables with what stands for them, and which could not be had."""
 
     env: dict[str, str] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    from_host: list[str] = field(default_factory=list)
     """Keys whose value would be taken from the host."""
     defaulted: list[str] = field(default_factory=list)
     """Keys whose value is the default that the template gives."""
@@ -42,7 +42,7 @@ def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
         if template is None:
             done.env[key] = value
         elif template[2] is None:
-            done.asked.append(f"{where}.{key}")
+            done.from_host.append(f"{where}.{key}")
         else:
             done.env[key] = template[2]
             done.defaulted.append(f"{where}.{key}")

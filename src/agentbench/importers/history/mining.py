@@ -163,7 +163,7 @@ class _Miner:
         )
 
     def _settle(self, fix: FixCommit, proven: ValidationResult) -> None:
-        if proven.good:
+        if proven.is_valid:
             kept = self._told.out / proven.task_id
             proven.folder.rename(kept)
             self._note(fix.commit, CandidateOutcome.KEPT, (), task=proven.task_id)

@@ -146,7 +146,7 @@ class _ReleaseImporter:
     def _settle(
         self, wanted: RequestedReleases, pair: PackageReleases, proven: ValidationResult
     ) -> None:
-        if proven.good:
+        if proven.is_valid:
             fixed = proven.proof.to_control if proven.proof is not None else 0
             self._keep(wanted, pair, proven.folder, fail_to_pass=fixed)
             return

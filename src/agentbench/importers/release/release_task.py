@@ -234,7 +234,7 @@ def changed_test_names(fix: FixCommit) -> tuple[str, ...]:
 def _run_git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
     answer = git(*arguments, cwd=cwd, env=env)
     if not answer.ok:
-        raise InputError(f"the release cannot be kept as a commit: {answer.complaint}")
+        raise InputError(f"the release cannot be kept as a commit: {answer.error_message}")
 
 
 _COMPILING = frozenset(

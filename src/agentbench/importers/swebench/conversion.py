@@ -67,7 +67,7 @@ def _listed_paths(patch: bytes) -> list[str]:
         scratch.flush()
         answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
     if not answer.ok:
-        raise UnsupportedPatchError(f"is no git patch: {answer.complaint}")
+        raise UnsupportedPatchError(f"is no git patch: {answer.error_message}")
     # Lines added, lines removed, and the path; of a file that moved the one where it is now.
     fields = answer.stdout.decode("utf-8", "replace").split("\0")[:-1]
     return [field.split("\t", 2)[2] for field in fields]
@@ -139,7 +139,7 @@ def _diff(env: Mapping[str, str], before: str, after: str) -> bytes:
 def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
     answer = git(*arguments, cwd=Path(env["GIT_DIR"]), env=env)
     if not answer.ok:
-        raise ReversalError(answer.complaint)
+        raise ReversalError(answer.error_message)
     return answer.stdout
 
 

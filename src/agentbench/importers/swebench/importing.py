@@ -84,9 +84,9 @@ class SwebenchImportResult:
     """What came of a file."""
 
     written: list[Path] = field(default_factory=list)
-    unnamed: list[Path] = field(default_factory=list)
+    without_node_ids: list[Path] = field(default_factory=list)
     """Those of the written ones that list names that are no node ids."""
-    refused: list[Rejection] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     """The ids of all instances that were looked at."""
 
@@ -112,16 +112,16 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
         if choice.limit is not None and len(imported.written) >= choice.limit:
             return imported
         if isinstance(row, Rejection):
-            imported.refused.append(row)
+            imported.rejections.append(row)
             continue
         parsed = parse_instance(row)
         if isinstance(parsed, tuple):
-            imported.refused.extend(parsed)
+            imported.rejections.extend(parsed)
             continue
         try:
             folder = makers.make(parsed)
         except _RejectedError as error:
-            imported.refused.append(
+            imported.rejections.append(
                 Rejection(
                     where=row.where, instance=parsed.instance_id, field=error.field, what=str(error)
                 )
@@ -129,9 +129,9 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
             continue
         imported.written.append(folder)
         if not are_node_ids((*parsed.fail_to_pass, *parsed.pass_to_pass)):
-            imported.unnamed.append(folder)
+            imported.without_node_ids.append(folder)
     for name in sorted(set(choice.instances or ()) - imported.seen):
-        imported.refused.append(
+        imported.rejections.append(
             Rejection(where=str(path), instance=name, what="the file has no such instance")
         )
     return imported
@@ -192,12 +192,12 @@ class _InstanceImporter:
             raise _RejectedError("repo", str(error)) from None
         try:
             if instance.makes_the_bug:
-                return self._turned_round(instance, surroundings)
-            return self._as_it_is(instance, surroundings)
+                return self._import_reversed(instance, surroundings)
+            return self._import_plain(instance, surroundings)
         except InputError as error:
             raise _RejectedError("", "; ".join(error.faults)) from None
 
-    def _as_it_is(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
+    def _import_plain(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
         assert instance.test_patch is not None  # parse_instance has seen to it
         assert instance.base_commit is not None
         _checked_files("patch", instance.patch)
@@ -217,7 +217,9 @@ class _InstanceImporter:
         )
         return write_task(new, self._choice.out, replace=self._choice.replace)
 
-    def _turned_round(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
+    def _import_reversed(
+        self, instance: SwebenchInstance, surroundings: InstanceEnvironment
+    ) -> Path:
         _checked_files("patch", instance.patch)
         url = clone_url(instance.repo, self._choice.repos)
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
@@ -251,5 +253,5 @@ def _head_of(url: str) -> str:
     answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), sealed=is_local(url))
     commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
     if not answer.ok or not commit:
-        raise _RejectedError("repo", f"cannot be cloned: {answer.complaint}")
+        raise _RejectedError("repo", f"cannot be cloned: {answer.error_message}")
     return commit

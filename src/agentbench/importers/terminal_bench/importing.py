@@ -268,5 +268,5 @@ def import_terminal_bench_folders(
         if isinstance(made, ConvertedTerminalBenchTask):
             write_imported_task(made.new, made.notes, folder, out, imported, replace=replace)
         else:
-            imported.refused += made
+            imported.rejections += made
     return imported

@@ -57,7 +57,7 @@ def _asked(reader: LiteralReader, call: ast.Call, doubt: int) -> Iterator[list[E
             if tolerance is not None:
                 yield _equal(reader, (one, other), doubt, tolerance)
         case [text] if name in ("startswith", "endswith"):
-            yield reader.leaves(text, doubt + 1, FAR)
+            yield reader.literals(text, doubt + 1, FAR)
         case _:
             pass
 
@@ -100,8 +100,8 @@ def _apart(
     reader: LiteralReader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
     """The values of a side, but for those by which the other side may change with it."""
-    around = reader.around
-    values = reader.leaves(side, doubt, distance)
+    around = reader.context
+    values = reader.literals(side, doubt, distance)
     if not around.columns:
         return values
     own = around.function.origins(side) & around.columns.keys()
@@ -119,16 +119,16 @@ def _apart(
 
 def _singleton(reader: LiteralReader, side: ast.expr, doubt: int) -> list[ExpectedValue]:
     known = isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, bool))
-    return reader.leaves(side, doubt) if known else []
+    return reader.literals(side, doubt) if known else []
 
 
 def _member(
     reader: LiteralReader, left: ast.expr, right: ast.expr, doubt: int
 ) -> list[ExpectedValue]:
     if reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
-        return reader.leaves(left, doubt, FAR)
-    if isinstance(left, ast.Name) and left.id in reader.around.columns:
-        return reader.leaves(left, doubt, FAR)
+        return reader.literals(left, doubt, FAR)
+    if isinstance(left, ast.Name) and left.id in reader.context.columns:
+        return reader.literals(left, doubt, FAR)
     if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
         return []
     values: list[Scalar] = []
@@ -140,7 +140,7 @@ def _member(
         if not is_scalar(value) or value is None or isinstance(value, bool):
             return []
         values.append(value)
-    text = reader.around.source.segment(right)
+    text = reader.context.source.segment(right)
     way = AllowedValues(values=tuple(values), opening=text[0], closing=text[-1])
     return [reader.value(right, ValueKind.CONTAINER, doubt, way)] if text[0] in "([{" else []
 
@@ -258,7 +258,7 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
     name = name_of(call.func)
     if name in _MOCK_METHODS:
         for node in (*call.args, *(keyword.value for keyword in call.keywords)):
-            yield reader.leaves(node, doubt)
+            yield reader.literals(node, doubt)
     elif name in _RAISES:
         yield from _raised(reader, call, doubt)
     elif len(call.args) > 1:
@@ -334,4 +334,4 @@ def _passed_on(
     if left is not None and right is not None:
         return _equal(reader, (left, right), doubt)
     only = left if left is not None else right
-    return reader.leaves(only, doubt) if only is not None else []
+    return reader.literals(only, doubt) if only is not None else []

@@ -93,7 +93,7 @@ def _one_of(values: Sequence[ExpectedValue], rng: Random) -> SelectedChange | No
         for site in rng.sample(sites, len(sites)):
             at_site = [value for value in certain if value.site == site]
             for value in rng.sample(at_site, len(at_site)):
-                new = value.way.changed(rng)
+                new = value.rewriter.changed(rng)
                 if new is not None:
                     return SelectedChange(value=value, new=new)
     return None
@@ -265,7 +265,7 @@ def _disguised_values(
 ) -> Iterator[SourceEdit]:
     for function in functions:
         for value in function.values:
-            text = value.way.kept(rng)
+            text = value.rewriter.disguised(rng)
             if text is not None:
                 yield edit_keeping_lines(file.source, value.span, text, rank=_DISGUISED_RANK)
 

@@ -85,11 +85,13 @@ class FunctionContext:
 class LiteralReader:
     """Reads expected expressions of one function."""
 
-    around: FunctionContext
+    context: FunctionContext
     names: Names
     """What stands for one value for ever."""
 
-    def leaves(self, node: ast.expr, doubt: int, distance: Distance = NEAR) -> list[ExpectedValue]:
+    def literals(
+        self, node: ast.expr, doubt: int, distance: Distance = NEAR
+    ) -> list[ExpectedValue]:
         """All values in an expression that can be changed so that it is worth something else."""
         return list(self._leaves(node, doubt, distance))
 
@@ -111,29 +113,29 @@ class LiteralReader:
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The exception type that is expected, or one for each round."""
-        if isinstance(node, ast.Name) and node.id in self.around.columns:
+        if isinstance(node, ast.Name) and node.id in self.context.columns:
             return [
                 replace(value, row=row)
-                for row, cell in self.around.columns[node.id].cells
+                for row, cell in self.context.columns[node.id].cells
                 for value in self.errors(cell, doubt)
             ]
         types = node.elts if isinstance(node, ast.Tuple) else [node]
         names = tuple(name_of(one) for one in types)
-        if not names or "" in names or set(names) & set(self.around.function.bound):
+        if not names or "" in names or set(names) & set(self.context.function.bound):
             return []
         return [self.value(node, ValueKind.ERROR, doubt, ExpectedError(names=names))]
 
     def patterns(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
         """The regular expression that is expected."""
         match node:
-            case ast.Name(id=name) if name in self.around.columns:
+            case ast.Name(id=name) if name in self.context.columns:
                 return [
                     replace(value, row=row)
-                    for row, cell in self.around.columns[name].cells
+                    for row, cell in self.context.columns[name].cells
                     for value in self.patterns(cell, doubt)
                 ]
             case ast.Call(func=ast.Attribute(attr="escape"), args=[inner]):
-                return self.leaves(inner, doubt, FAR)
+                return self.literals(inner, doubt, FAR)
             case _:
                 pass
         try:
@@ -149,12 +151,12 @@ class LiteralReader:
     ) -> ExpectedValue:
         """An expected value that takes up a whole node."""
         return ExpectedValue(
-            span=self.around.source.span(node),
+            span=self.context.source.span(node),
             line=node.lineno,
             kind=kind,
-            original=self.around.source.segment(node),
+            original=self.context.source.segment(node),
             doubt=doubt,
-            way=way,
+            rewriter=way,
         )
 
     def _leaves(
@@ -166,7 +168,7 @@ class LiteralReader:
         elif isinstance(node, ast.Name):
             yield from self._named(node.id, doubt, distance)
         elif isinstance(node, ast.JoinedStr):
-            way = FormattedText(written=self.around.source.segment(node))
+            way = FormattedText(written=self.context.source.segment(node))
             yield self.value(node, ValueKind.FORMATTED, doubt, way)
         elif isinstance(node, ast.Call):
             yield from self._call(node, doubt, distance)
@@ -193,17 +195,19 @@ class LiteralReader:
         return self.value(node, _kind(value), doubt, way)
 
     def _named(self, name: str, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
-        scope = self.around.function
-        if name in self.around.columns:
+        scope = self.context.function
+        if name in self.context.columns:
             elsewhere = scope.loads[name] > scope.compared.get(name, 0)
-            for row, cell in self.around.columns[name].cells:
+            for row, cell in self.context.columns[name].cells:
                 for value in self._leaves(cell, doubt + elsewhere, distance):
-                    if not (elsewhere and isinstance(value.way, AddedElement | RemovedElement)):
+                    if not (
+                        elsewhere and isinstance(value.rewriter, AddedElement | RemovedElement)
+                    ):
                         yield replace(value, row=row)
             return
         if name not in scope.bound:
-            scope = self.around.module
-        count = self.around.function.compared.get(name, 0)
+            scope = self.context.module
+        count = self.context.function.compared.get(name, 0)
         definition = scope.constants.get(name)
         if definition is not None and scope.loads[name] == count:
             yield from self._leaves(definition, doubt, distance)
@@ -211,7 +215,7 @@ class LiteralReader:
     def _elements(
         self, node: ast.Tuple | ast.List | ast.Set, doubt: int, distance: Distance
     ) -> Iterator[ExpectedValue]:
-        source, elements = self.around.source, node.elts
+        source, elements = self.context.source, node.elts
         neighbours = self._scalars(elements)
         for element in elements:
             yield from self._leaves(element, doubt, distance, neighbours)
@@ -230,19 +234,19 @@ class LiteralReader:
         for value in node.values:
             yield from self._leaves(value, doubt, distance)
         if not node.keys:
-            yield with_first_element(self.around.source, node, EMPTY_DICT, doubt)
+            yield with_first_element(self.context.source, node, EMPTY_DICT, doubt)
         elif len(keys) == len(node.keys):  # none is a {**spread}
             pairs = [
                 ContainerElement(first=key, last=value)
                 for key, value in zip(keys, node.values, strict=True)
             ]
-            yield from without_element(self.around.source, pairs, doubt)
+            yield from without_element(self.context.source, pairs, doubt)
 
     def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         name = name_of(node.func)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
         if not arguments and name in EMPTY_CALLS:
-            yield with_first_element(self.around.source, node, EMPTY_CALLS[name], doubt)
+            yield with_first_element(self.context.source, node, EMPTY_CALLS[name], doubt)
         elif name == "approx":
             tolerance = self.tolerance(node, {"rel": 1e-6, "abs": 1e-12})
             if tolerance is not None and node.args:
@@ -251,7 +255,7 @@ class LiteralReader:
             extra = 1 if name in _PURE else 2
             for argument in arguments:
                 for value in self._leaves(argument, doubt + extra, distance):
-                    if not isinstance(value.way, RemovedElement | AddedElement):
+                    if not isinstance(value.rewriter, RemovedElement | AddedElement):
                         yield value
 
     def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:

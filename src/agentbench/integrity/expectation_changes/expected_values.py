@@ -31,7 +31,7 @@ class Replacement:
 class ValueRewriter(Protocol):
     """One way to write a piece of a test anew, with its meaning or with another."""
 
-    def kept(self, rng: Random) -> str | None:
+    def disguised(self, rng: Random) -> str | None:
         """Text of equal value and of the same shape; `None`: constants are disguised singly."""
 
     def changed(self, rng: Random) -> Replacement | None:
@@ -56,7 +56,7 @@ class ExpectedValue:
     original: str
     doubt: int
     """0: a change surely fails the test. More: it may be in a branch, an argument, a bound."""
-    way: ValueRewriter
+    rewriter: ValueRewriter
     row: ParameterRow | None = None
     site: int = 0
     """Values of one assertion have one number, so that long lists are not chosen more often."""
@@ -70,7 +70,7 @@ class ConstantValue:
     distance: Distance = NEAR
     avoid: Collection[object] = ()
 
-    def kept(self, rng: Random) -> str | None:
+    def disguised(self, rng: Random) -> str | None:
         """The value, disguised."""
         return write_disguised(self.value, rng)
 
@@ -87,7 +87,7 @@ class ExpectedPattern:
 
     value: str
 
-    def kept(self, rng: Random) -> str | None:
+    def disguised(self, rng: Random) -> str | None:
         """The expression, disguised."""
         return write_disguised(self.value, rng)
 
@@ -105,7 +105,7 @@ class ExpectedError:
     names: tuple[str, ...]
     """More than one where any of several will do."""
 
-    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (a name has no other form)
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (a name has no other form)
         """The name is left as it is."""
         return None
 
@@ -121,7 +121,7 @@ class FormattedText:
 
     written: str
 
-    def kept(self, rng: Random) -> str | None:
+    def disguised(self, rng: Random) -> str | None:
         """What is added is cut off again."""
         return f"(({self.written} + {_word(rng)!r})[:-2])"
 
@@ -140,7 +140,7 @@ class NumberBound:
     value: float
     upper: bool
 
-    def kept(self, rng: Random) -> str | None:
+    def disguised(self, rng: Random) -> str | None:
         """The number, disguised."""
         return write_disguised(self.value, rng)
 
@@ -160,7 +160,7 @@ class AllowedValues:
     opening: str
     closing: str
 
-    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
         """The container is left as it is."""
         return None
 
@@ -180,7 +180,7 @@ class RemovedElement:
 
     lines: int
 
-    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
         """The element is left as it is."""
         return None
 
@@ -199,7 +199,7 @@ class AddedElement:
     """What stands before the new element: the bracket of a container that was empty, a key."""
     after: str = ", "
 
-    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (nothing is there to write)
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (nothing is there to write)
         """Nothing is added."""
         return None
 
@@ -302,5 +302,5 @@ def _container_value(
         kind=ValueKind.CONTAINER,
         original=source.segment(node),
         doubt=doubt,
-        way=way,
+        rewriter=way,
     )

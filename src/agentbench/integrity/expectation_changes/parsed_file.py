@@ -48,7 +48,7 @@ class DoctestOutput:
 
     line: str
 
-    def kept(self, rng: Random) -> str | None:  # noqa: ARG002 (it has no other form)
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (it has no other form)
         """The line is left as it is."""
         return None
 
@@ -115,7 +115,7 @@ def _output_value(
         kind=ValueKind.DOCTEST,
         original=output,
         doubt=0,
-        way=DoctestOutput(line=output),
+        rewriter=DoctestOutput(line=output),
         site=at,
     )
 
@@ -154,7 +154,7 @@ class ParsedFile:
         around = FunctionContext(
             source=self.source, module=self.module, function=scope, columns=columns
         )
-        reader = LiteralReader(around=around, names={**outer, **lasting_constants(scope, outer)})
+        reader = LiteralReader(context=around, names={**outer, **lasting_constants(scope, outer)})
         values = expected_in(reader, function.node, self.helpers)
         return ParsedFunction(
             name=function.name,

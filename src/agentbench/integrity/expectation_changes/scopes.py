@@ -39,7 +39,7 @@ class NameScope:
     """How often a name is read, in nested functions too."""
     compared: Mapping[str, int]
     """How often it is read as a whole side of a comparison, or argument, that asserts."""
-    made_of: Mapping[str, frozenset[str]]
+    derived_from: Mapping[str, frozenset[str]]
     """Which names a name was made of, as far as assignments and loops tell."""
 
     def origins(self, node: ast.expr) -> set[str]:
@@ -50,7 +50,7 @@ class NameScope:
             name = waiting.pop()
             if name not in found:
                 found.add(name)
-                waiting += self.made_of.get(name, ())
+                waiting += self.derived_from.get(name, ())
         return found
 
 
@@ -137,7 +137,7 @@ def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> Name
         bound=bound,
         loads=loads,
         compared=compared,
-        made_of={name: frozenset(origins) for name, origins in made_of.items()},
+        derived_from={name: frozenset(origins) for name, origins in made_of.items()},
     )
 
 

@@ -55,7 +55,7 @@ _ERROR_TYPES = {
 class AnthropicMessagesFormat(TokensInStream):
     """A stream tells its input's tokens at the start, and its output's, added up, at the end."""
 
-    wire = ApiFormat.ANTHROPIC_MESSAGES
+    api_format = ApiFormat.ANTHROPIC_MESSAGES
     quota_status = 403
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
@@ -211,7 +211,7 @@ class StreamedMessage:
         self._blocks: dict[object, _Block] = {}
         self._stop: object = None
 
-    def take(self, event: JsonObject) -> None:
+    def add_event(self, event: JsonObject) -> None:
         """Add what an event brings; kinds that are not known bring nothing."""
         delta, block = nested_object(event, "delta"), nested_object(event, "content_block")
         if event.get("type") == "content_block_start" and block.get("type") in _BLOCK_FIELDS:
@@ -221,7 +221,7 @@ class StreamedMessage:
         elif event.get("type") == "message_delta":
             self._stop = delta.get("stop_reason") or self._stop
 
-    def whole(self) -> ModelAnswer:
+    def answer(self) -> ModelAnswer:
         """What came, if it came to its end.
 
         Raises:
@@ -327,8 +327,8 @@ class AnthropicMessagesClient:
         answer = StreamedMessage()
         with stream, self._errors(ModelErrorKind.CUT_STREAM):
             for event in stream:
-                answer.take(event.to_dict(warnings=False))
-        return answer.whole()
+                answer.add_event(event.to_dict(warnings=False))
+        return answer.answer()
 
     def close(self) -> None:
         """Let go of the connection."""

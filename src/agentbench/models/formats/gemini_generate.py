@@ -32,7 +32,7 @@ _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "REC
 class GeminiGenerateFormat(TokensInStream):
     """Each event of a stream is an answer; the last one has a reason to finish."""
 
-    wire = ApiFormat.GEMINI_GENERATE
+    api_format = ApiFormat.GEMINI_GENERATE
     quota_status = 403
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:

@@ -13,7 +13,7 @@ class FormatAdapter(Protocol):
     """How one wire writes what the gateway reads and answers."""
 
     @property
-    def wire(self) -> ApiFormat:
+    def api_format(self) -> ApiFormat:
         """Which one it is."""
 
     @property

@@ -63,7 +63,7 @@ def openai_error(kind: ModelErrorKind, message: str) -> JsonObject:
 class OpenAIChatFormat:
     """A stream tells its tokens only if asked to, in an event without choices at its end."""
 
-    wire = ApiFormat.OPENAI_CHAT
+    api_format = ApiFormat.OPENAI_CHAT
     quota_status = 403
 
     def amended(self, request: JsonObject) -> JsonObject | None:

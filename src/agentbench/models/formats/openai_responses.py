@@ -24,7 +24,7 @@ _LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response
 class OpenAIResponsesFormat(TokensInStream):
     """A stream's last event carries the whole answer, its tokens too."""
 
-    wire = ApiFormat.OPENAI_RESPONSES
+    api_format = ApiFormat.OPENAI_RESPONSES
     quota_status = 400  # codex, which speaks this wire, tries again on all else but 401
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:

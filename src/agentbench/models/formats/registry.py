@@ -48,7 +48,7 @@ _LIKELY_PATHS = (
 class ApiRoute:
     """Where a request goes by its path."""
 
-    wire: ApiFormat
+    api_format: ApiFormat
     counts_only: bool = False  # asks how many tokens something has; no model answers
     model: str = ""  # where the path names it
     action: str = ""  # of Google's wire
@@ -56,7 +56,7 @@ class ApiRoute:
     @property
     def format(self) -> FormatAdapter:
         """What is known about its wire."""
-        return FORMATS[self.wire]
+        return FORMATS[self.api_format]
 
 
 def route_of(path: str) -> ApiRoute | None:
@@ -65,7 +65,7 @@ def route_of(path: str) -> ApiRoute | None:
         if found := pattern.fullmatch(path):
             named = found.groupdict()
             return ApiRoute(
-                wire=wire,
+                api_format=wire,
                 counts_only=bool(named.get("count")),
                 model=named.get("model") or "",
                 action=named.get("action") or "",
@@ -104,9 +104,9 @@ def preferred_format(door: ModelEndpoint) -> ApiFormat:
     Raises:
         LLMError: neither is offered.
     """
-    offered = {ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES}.intersection(door.wires)
+    offered = {ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES}.intersection(door.api_formats)
     if not offered:
-        found = ", ".join(sorted(door.wires)) or "nothing"
+        found = ", ".join(sorted(door.api_formats)) or "nothing"
         expected = f"{ApiFormat.OPENAI_CHAT} or {ApiFormat.ANTHROPIC_MESSAGES}"
         raise LLMError(f"the llm agent speaks {expected}; {door.model} is offered by {found}")
     if len(offered) == 1:

@@ -95,14 +95,14 @@ class ClientRequest:
         self.path: str = scope["path"]
         self.query: str = scope["query_string"].decode("latin-1")
         self.headers = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]]
-        self.began = False  # to be answered
+        self.answer_started = False  # to be answered
         self.done = False
 
     def header(self, name: str) -> str:
         """The value of a header; empty if there is none."""
         return next((value for each, value in self.headers if each == name), "")
 
-    def bears(self, token: str) -> bool:
+    def has_token(self, token: str) -> bool:
         """Whether it shows a token, in any place where clients put their keys."""
         scheme, _, bearer = self.header("authorization").partition(" ")
         shown = [bearer if scheme.lower() == "bearer" else ""]
@@ -121,18 +121,18 @@ class ClientRequest:
         """
         return await read_body(self._receive, dict(self.headers), limit=limit)
 
-    async def gone(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Wait until the client is, or has all of its answer."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    async def begin(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
+    async def start_answer(self, status: int, headers: Sequence[tuple[str, str]]) -> None:
         """Send the head of the answer."""
-        self.began = True
+        self.answer_started = True
         coded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         await self._send({"type": "http.response.start", "status": status, "headers": coded})
 
-    async def tell(self, data: bytes, *, last: bool = False) -> None:
+    async def send_chunk(self, data: bytes, *, last: bool = False) -> None:
         """Send a part of the answer."""
         self.done |= last
         await self._send({"type": "http.response.body", "body": data, "more_body": not last})
@@ -141,8 +141,8 @@ class ClientRequest:
         self, status: int, data: bytes, headers: Sequence[tuple[str, str]] = ()
     ) -> None:
         """Send a whole answer."""
-        await self.begin(status, [*headers, ("content-length", str(len(data)))])
-        await self.tell(data, last=True)
+        await self.start_answer(status, [*headers, ("content-length", str(len(data)))])
+        await self.send_chunk(data, last=True)
 
     async def answer_json(
         self, status: int, value: JsonObject, headers: Sequence[tuple[str, str]] = ()

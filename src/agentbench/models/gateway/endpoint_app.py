@@ -95,7 +95,7 @@ class EndpointApplication:
         try:
             if client.path == "/" and client.method in {"GET", "HEAD"}:
                 await client.answer(200, b"")  # is anybody there?
-            elif not client.bears(self.token):
+            elif not client.has_token(self.token):
                 await self._refuse_token(client)
             else:
                 await self._admitted(client)
@@ -105,7 +105,7 @@ class EndpointApplication:
     async def _admitted(self, client: ClientRequest) -> None:
         route = route_of(client.path)
         if route is not None and client.method == "POST":
-            await self._ask(client, route)
+            await self._answer(client, route)
             return
         page = models_page(client.path, self.model) if client.method == "GET" else None
         if page is not None:
@@ -115,9 +115,9 @@ class EndpointApplication:
         else:
             await self._refuse_path(client)
 
-    async def _ask(self, client: ClientRequest, route: ApiRoute) -> None:
-        if route.wire not in self.by.upstream.wires:
-            await self._refuse_wire(client, route)
+    async def _answer(self, client: ClientRequest, route: ApiRoute) -> None:
+        if route.api_format not in self.by.upstream.api_formats:
+            await self._refuse_format(client, route)
             return
         try:
             body = await client.body(self.by.bounds.request_bytes)
@@ -142,14 +142,14 @@ class EndpointApplication:
             lane=self.lane,
         )
         way_out = network_access_in(
-            route.wire, exchange.model, exchange.request, run_model=self.model
+            route.api_format, exchange.model, exchange.request, run_model=self.model
         )
         try:
             if request is None:
                 await self._refuse_request(client, exchange, "the body is no JSON object")
             elif way_out is not None:
-                await self._refuse_way_out(client, exchange, way_out)
-            elif not route.counts_only and self.by.ledger.refuses():
+                await self._refuse_network_access(client, exchange, way_out)
+            elif not route.counts_only and self.by.ledger.is_budget_spent():
                 await self._refuse_cost(client, exchange)
             else:
                 await self._forward(client, exchange, written)
@@ -158,9 +158,9 @@ class EndpointApplication:
             self.finished(exchange)
 
     async def _forward(self, client: ClientRequest, exchange: ModelExchange, body: bytes) -> None:
-        self._look_at_model(exchange.model)
+        self._check_model(exchange.model)
         if not exchange.route.counts_only:
-            self.by.ledger.begin()
+            self.by.ledger.count_request()
         call = ProviderRequest(
             route=exchange.route,
             model=exchange.model,
@@ -172,15 +172,15 @@ class EndpointApplication:
         )
         await forward(client, call, exchange, self.by)
 
-    def _look_at_model(self, model: str) -> None:
+    def _check_model(self, model: str) -> None:
         if model != self.model:
             shown = text(model, _MAX_QUOTED)
             what = f"asked for the model {shown!r}; the run is of {self.model!r}"
-            self.by.ledger.note("gateway-other-model", Severity.WARNING, shown, what)
+            self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, shown, what)
 
     async def _refuse_token(self, client: ClientRequest) -> None:
         what = "asked without the attempt's token; was refused"
-        self.by.ledger.note("gateway-token", Severity.WARNING, _request_line(client), what)
+        self.by.ledger.add_finding("gateway-token", Severity.WARNING, _request_line(client), what)
         message = "agentbench gateway: use the key that is in the environment"
         route = route_of(client.path)
         form = route.format if route else likely_format(client.path)
@@ -191,31 +191,33 @@ class EndpointApplication:
         harmless = _TELEMETRY_PATH.fullmatch(client.path) is not None
         severity = Severity.INFO if harmless else Severity.WARNING
         what = "asked for something else than its model's answers; was refused"
-        self.by.ledger.note("gateway-path", severity, _request_line(client), what)
+        self.by.ledger.add_finding("gateway-path", severity, _request_line(client), what)
         message = f"agentbench gateway: {_request_line(client)} is no way to a model"
         body = likely_format(client.path).error_body(ModelErrorKind.AUTH, 403, message)
         await client.answer_json(403, body, _NO_RETRY_HEADERS)
 
-    async def _refuse_wire(self, client: ClientRequest, route: ApiRoute) -> None:
-        spoken = ", ".join(sorted(wire.value for wire in self.by.upstream.wires))
-        what = f"{self.model} does not speak {route.wire.value} here; it speaks {spoken}"
-        self.by.ledger.note("gateway-wire", Severity.INFO, _request_line(client), what)
+    async def _refuse_format(self, client: ClientRequest, route: ApiRoute) -> None:
+        spoken = ", ".join(sorted(wire.value for wire in self.by.upstream.api_formats))
+        what = f"{self.model} does not speak {route.api_format.value} here; it speaks {spoken}"
+        self.by.ledger.add_finding("gateway-wire", Severity.INFO, _request_line(client), what)
         body = route.format.error_body(ModelErrorKind.AUTH, 403, f"agentbench gateway: {what}")
         await client.answer_json(403, body, _NO_RETRY_HEADERS)
 
     async def _refuse_size(self, client: ClientRequest, route: ApiRoute) -> None:
         limit = self.by.bounds.request_bytes >> 20
         what = f"sent more than {limit} MiB in one request; was refused"
-        self.by.ledger.note("gateway-request-size", Severity.WARNING, _request_line(client), what)
+        self.by.ledger.add_finding(
+            "gateway-request-size", Severity.WARNING, _request_line(client), what
+        )
         message = f"agentbench gateway: a request has {limit} MiB at most"
         body = route.format.error_body(ModelErrorKind.CONTEXT_LENGTH, 413, message)
         await client.answer_json(413, body, _NO_RETRY_HEADERS)
 
-    async def _refuse_way_out(
+    async def _refuse_network_access(
         self, client: ClientRequest, exchange: ModelExchange, way_out: str
     ) -> None:
         what = f"asked for {way_out}; was refused"
-        self.by.ledger.note("gateway-way-out", Severity.WARNING, _request_line(client), what)
+        self.by.ledger.add_finding("gateway-way-out", Severity.WARNING, _request_line(client), what)
         message = f"agents have no network; {way_out}, is refused: turn it off in the agent"
         await self._refuse_request(client, exchange, message)
 
@@ -227,7 +229,7 @@ class EndpointApplication:
         exchange.failure, exchange.status = failure, 400
         self.by.ledger.failed(failure)
         body = exchange.format.error_body(failure.kind, 400, message)
-        exchange.keep(await client.answer_json(400, body, _NO_RETRY_HEADERS))
+        exchange.log_answer(await client.answer_json(400, body, _NO_RETRY_HEADERS))
 
     async def _refuse_cost(self, client: ClientRequest, exchange: ModelExchange) -> None:
         status = exchange.format.quota_status
@@ -235,7 +237,7 @@ class EndpointApplication:
         message = f"You exceeded your current quota: agentbench gateway: {exchange.note}"
         exchange.status = status
         body = exchange.format.error_body(ModelErrorKind.QUOTA, status, message)
-        exchange.keep(await client.answer_json(status, body, _NO_RETRY_HEADERS))
+        exchange.log_answer(await client.answer_json(status, body, _NO_RETRY_HEADERS))
 
 
 def _request_line(client: ClientRequest) -> str:

@@ -52,7 +52,7 @@ class ModelExchange:
         """What is known about its wire."""
         return self.route.format
 
-    def keep(self, data: bytes) -> None:
+    def log_answer(self, data: bytes) -> None:
         """Remember a part of the answer, as far as there is room."""
         kept = data[: MAX_LOGGED_ANSWER - len(self.answer)]
         self.answer += kept
@@ -146,7 +146,7 @@ class ExchangeLog:
         logged = LoggedExchange(
             line=self._lines,
             time=exchange.time,
-            wire=exchange.route.wire,
+            wire=exchange.route.api_format,
             model=text(exchange.model, 200),
             path=text(exchange.path, 1000),
             counts_only=exchange.route.counts_only,
@@ -178,7 +178,7 @@ class ExchangeLog:
         name, turns = _turns_of(request)
         known = _LineDigests(
             line=self._lines,
-            wire=exchange.route.wire,
+            wire=exchange.route.api_format,
             turns=tuple(map(_digest, turns)),
             fields={key: _digest(value) for key, value in request.items() if key != name},
         )

@@ -117,8 +117,8 @@ async def forward(
     Whatever the client may have got by the end is counted before it gets it.
     """
     state = _ForwardedAnswer(client, exchange, by)
-    carrying = asyncio.ensure_future(state.carry(call))
-    leaving = asyncio.ensure_future(client.gone())
+    carrying = asyncio.ensure_future(state.forward(call))
+    leaving = asyncio.ensure_future(client.wait_for_disconnect())
     try:
         await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not carrying.done() and not client.done:
@@ -157,7 +157,7 @@ class _ForwardedAnswer:
         self._limit = by.bounds.answer_bytes
         self.ended = False  # all of the answer is told, but for the end of the stream
 
-    async def carry(self, call: ProviderRequest) -> None:
+    async def forward(self, call: ProviderRequest) -> None:
         """Ask, and pass on what comes."""
         amended = self._exchange.format.amended(call.request)
         try:
@@ -165,9 +165,9 @@ class _ForwardedAnswer:
                 if amended is not None:
                     body = json.dumps(amended).encode()
                     better = replace(call, request=amended, body=body)
-                    if await self._asked(better, amended=True):
+                    if await self._send(better, amended=True):
                         return
-                await self._asked(call, amended=False)
+                await self._send(call, amended=False)
         except UpstreamError as fault:
             await self._break_off(fault.failure)
         except TimeoutError:
@@ -175,9 +175,9 @@ class _ForwardedAnswer:
             message = f"the provider did not come to an end within {seconds:.0f} s"
             await self._break_off(_failure(ModelErrorKind.TIMEOUT, message))
 
-    async def _asked(self, call: ProviderRequest, *, amended: bool) -> bool:
+    async def _send(self, call: ProviderRequest, *, amended: bool) -> bool:
         """Whether there is an answer to tell; not if the provider minds what we amended."""
-        async with self._by.upstream.ask(call) as answer:
+        async with self._by.upstream.send(call) as answer:
             if answer.is_stream:
                 await self._stream(answer, amended=amended)
                 return True
@@ -185,9 +185,9 @@ class _ForwardedAnswer:
             if amended and answer.status in _UNKNOWN_FIELD_STATUSES and b"stream_options" in data:
                 return False
             self._exchange.status = answer.status
-            self._exchange.keep(data)
+            self._exchange.log_answer(data)
             if not self._exchange.route.counts_only:
-                self._judge(answer.status, data)
+                self._record_answer(answer.status, data)
                 self._miss_tokens()
             await self._client.answer(answer.status, data, self._headers(answer))
             return True
@@ -202,7 +202,7 @@ class _ForwardedAnswer:
                 raise self._too_long()
         return bytes(body)
 
-    def _judge(self, status: int, data: bytes) -> None:
+    def _record_answer(self, status: int, data: bytes) -> None:
         if status >= 300:
             self._fail(failure_of_response(status, data))
             return
@@ -215,7 +215,7 @@ class _ForwardedAnswer:
             return
         tokens = self._exchange.format.tokens(said)
         if tokens is not None:
-            self._by.ledger.count(self._exchange, tokens)
+            self._by.ledger.count_tokens(self._exchange, tokens)
         error = self._exchange.format.error(said)
         if error is not None:
             self._fail(failure_of_body(error, status=status))
@@ -227,7 +227,7 @@ class _ForwardedAnswer:
     async def _stream(self, answer: ProviderResponse, *, amended: bool) -> None:
         watch, splitter = StreamReader(self._exchange, amended=amended), EventSplitter()
         self._exchange.status = answer.status
-        await self._client.begin(answer.status, self._masked(answer))
+        await self._client.start_answer(answer.status, self._masked(answer))
         passed = 0
         async for chunk in answer.chunks:
             self._first_byte()
@@ -242,13 +242,13 @@ class _ForwardedAnswer:
         if not watch.ended:
             raise UpstreamError(ModelErrorKind.CUT_STREAM, _UNFINISHED)
         self._miss_tokens()
-        await self._client.tell(b"", last=True)
+        await self._client.send_chunk(b"", last=True)
 
     async def _pass_on(self, event: bytes, watch: StreamReader) -> None:
         ended, known, failure = watch.ended, watch.tokens, watch.failure
         wanted = watch.passes(event)
         if watch.tokens is not None and watch.tokens != known:
-            self._by.ledger.count(self._exchange, watch.tokens)
+            self._by.ledger.count_tokens(self._exchange, watch.tokens)
         if watch.failure is not failure and watch.failure is not None:
             self._fail(watch.failure)
             watch.ended = True
@@ -259,27 +259,27 @@ class _ForwardedAnswer:
                 self._by.ledger.answered()
         if wanted:
             data = self._by.keys.data(event)
-            self._exchange.keep(data)
-            await self._client.tell(data)
+            self._exchange.log_answer(data)
+            await self._client.send_chunk(data)
         self.ended = watch.ended
 
     async def _break_off(self, failure: ModelFailure) -> None:
         if self._exchange.failure is None:
             self._fail(failure)
-        if self._client.began:
+        if self._client.answer_started:
             self._client.cut()
             return
         status = _TIMED_OUT if failure.kind is ModelErrorKind.TIMEOUT else _BAD_GATEWAY
         self._exchange.status = status
         message = f"agentbench gateway: {failure.message}"
         body = self._exchange.format.error_body(failure.kind, status, message)
-        self._exchange.keep(json.dumps(body).encode())
+        self._exchange.log_answer(json.dumps(body).encode())
         await self._client.answer_json(status, body)
 
     def _miss_tokens(self) -> None:
         if self._exchange.tokens is None and self._exchange.failure is None:
             path = self._exchange.path
-            self._by.ledger.note("gateway-no-usage", Severity.INFO, path, _NO_TOKENS)
+            self._by.ledger.add_finding("gateway-no-usage", Severity.INFO, path, _NO_TOKENS)
 
     def _fail(self, failure: ModelFailure) -> None:
         said = self._by.keys.text(failure.message)

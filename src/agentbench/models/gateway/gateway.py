@@ -48,12 +48,12 @@ class GatewayEndpoint:
     """The model endpoint of one attempt, as `ModelEndpoint` describes it."""
 
     model: str
-    wires: tuple[ApiFormat, ...]
+    api_formats: tuple[ApiFormat, ...]
     token: str
     socket: Path
     ledger: Ledger
 
-    def facts(self) -> ModelTraffic:
+    def traffic(self) -> ModelTraffic:
         """What has passed so far."""
         return self.ledger.facts()
 
@@ -90,9 +90,9 @@ class Gateway:
         return self._options.model
 
     @property
-    def wires(self) -> tuple[ApiFormat, ...]:
+    def api_formats(self) -> tuple[ApiFormat, ...]:
         """What can be spoken at its doors, the model's main wire first."""
-        return self._upstream.wires
+        return self._upstream.api_formats
 
     def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
         """Ask the model for a token, to find a bad key or name before anything is paid for.
@@ -112,7 +112,9 @@ class Gateway:
             )
 
     @contextmanager
-    def admit(self, *, budget_usd: float, log: Path, lane: str = "") -> Iterator[GatewayEndpoint]:
+    def open_endpoint(
+        self, *, budget_usd: float, log: Path, lane: str = ""
+    ) -> Iterator[GatewayEndpoint]:
         """A door for one attempt, on a unix socket; what it has open is cut at the end.
 
         Args:
@@ -125,7 +127,7 @@ class Gateway:
         folder.chmod(0o755)
         path = folder / _SOCKET
         try:
-            with self.open_door(
+            with self.open_endpoint_on(
                 unix_listener(path), budget_usd=budget_usd, log=log, lane=lane, path=path
             ) as door:
                 yield door
@@ -133,7 +135,7 @@ class Gateway:
             shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
-    def open_door(
+    def open_endpoint_on(
         self, listener: socket, *, budget_usd: float, log: Path | None, lane: str, path: Path
     ) -> Iterator[GatewayEndpoint]:
         """A door on a socket that is bound already."""
@@ -145,7 +147,11 @@ class Gateway:
         )
         token = f"agentbench-{secrets.token_urlsafe(_TOKEN_BYTES)}"
         door = GatewayEndpoint(
-            model=self.model, wires=self._upstream.wires, token=token, socket=path, ledger=ledger
+            model=self.model,
+            api_formats=self._upstream.api_formats,
+            token=token,
+            socket=path,
+            ledger=ledger,
         )
         with self._logging(log, token) as finished:
             application = EndpointApplication(
@@ -299,7 +305,7 @@ def _recorded_upstream(options: GatewayOptions, upstream: LiveUpstream) -> Itera
         yield upstream
         return
     assert options.endpoints is not None
-    file = RecordingFile(path, model=options.model, wires=upstream.wires)
+    file = RecordingFile(path, model=options.model, wires=upstream.api_formats)
     keys = Redactor(options.endpoints.keys)
     faults: list[OSError] = []
 

@@ -43,19 +43,19 @@ class Ledger:
         self._over_budget = False
         self._findings: dict[tuple[str, str], Finding] = {}
 
-    def refuses(self) -> bool:
+    def is_budget_spent(self) -> bool:
         """Whether the budget is spent; that it was asked then is remembered."""
         with self._lock:
             spent = self._spent_usd >= self._budget_usd
             self._over_budget |= spent
             return spent
 
-    def begin(self) -> None:
+    def count_request(self) -> None:
         """One more request goes to the model."""
         with self._lock:
             self._requests += 1
 
-    def count(self, exchange: ModelExchange, tokens: TokenCounts) -> None:
+    def count_tokens(self, exchange: ModelExchange, tokens: TokenCounts) -> None:
         """An answer tells of its tokens; what it told before is replaced."""
         cost = self._cost_of(exchange.model, tokens)
         with self._lock:
@@ -78,7 +78,7 @@ class Ledger:
             self._errors[failure.kind] += 1
             self._unanswered = failure
 
-    def note(self, rule: str, severity: Severity, where: str, what: str) -> None:
+    def add_finding(self, rule: str, severity: Severity, where: str, what: str) -> None:
         """Keep a finding, once, and so many at most."""
         with self._lock:
             if len(self._findings) < _MAX_FINDINGS:
@@ -98,7 +98,7 @@ class Ledger:
             return ModelTraffic(
                 usage=usage,
                 errors=MappingProxyType(dict(self._errors)),
-                unanswered=self._unanswered,
+                last_failure=self._unanswered,
                 over_budget=self._over_budget,
                 findings=tuple(self._findings.values()),
             )

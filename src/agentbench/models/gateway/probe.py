@@ -54,7 +54,7 @@ async def _try_formats(
 ) -> ModelFailure | None:
     failure = await _send_probe(upstream, endpoints.main, model, bounds)
     newer = ApiFormat.OPENAI_RESPONSES
-    if failure is not None and "v1/responses" in failure.message and newer in endpoints.by_wire:
+    if failure is not None and "v1/responses" in failure.message and newer in endpoints.by_format:
         # What some of OpenAI's models speak alone.
         return await _send_probe(upstream, newer, model, bounds)
     return failure
@@ -67,7 +67,7 @@ async def _send_probe(
     request = _probe_request(wire, model)
     action = "streamGenerateContent" if wire is ApiFormat.GEMINI_GENERATE else ""
     call = ProviderRequest(
-        route=ApiRoute(wire=wire, model=model, action=action),
+        route=ApiRoute(api_format=wire, model=model, action=action),
         model=model,
         request=request,
         body=json.dumps(request).encode(),
@@ -75,7 +75,7 @@ async def _send_probe(
         query="alt=sse" if action else "",
     )
     try:
-        async with asyncio.timeout(bounds.total_s), upstream.ask(call) as answer:
+        async with asyncio.timeout(bounds.total_s), upstream.send(call) as answer:
             if answer.status < 300:
                 return None
             body = b"".join([chunk async for chunk in answer.chunks])
@@ -110,7 +110,7 @@ def _raise_if_unusable(
     failure: ModelFailure, said: str, endpoints: ProviderAccess, model: str
 ) -> None:
     """Raise what stops a run; a server that is busy now, or minds our request, is there."""
-    url = endpoints.by_wire[endpoints.main].url
+    url = endpoints.by_format[endpoints.main].url
     variable = endpoints.key_variable
     match failure.kind:
         case ModelErrorKind.AUTH:

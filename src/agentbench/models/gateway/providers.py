@@ -28,14 +28,14 @@ class ProviderUrl:
 class ProviderAccess:
     """All that a model is reached by."""
 
-    by_wire: Mapping[ApiFormat, ProviderUrl]
+    by_format: Mapping[ApiFormat, ProviderUrl]
     main: ApiFormat  # what the model is tried on before a run
     key_variable: str = "OPENAI_API_KEY"  # what a message about a bad key names
 
     @property
     def keys(self) -> frozenset[str]:
         """All that must not leave this machine but for a provider."""
-        return frozenset(end.key for end in self.by_wire.values() if end.key)
+        return frozenset(end.key for end in self.by_format.values() if end.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,7 @@ def _provider_access(provider: _Provider, base: str, key: str | None) -> Provide
         )
         for wire, path in provider.paths.items()
     }
-    return ProviderAccess(by_wire=ends, main=next(iter(ends)), key_variable=provider.key)
+    return ProviderAccess(by_format=ends, main=next(iter(ends)), key_variable=provider.key)
 
 
 def _checked_base_url(base: str) -> str:

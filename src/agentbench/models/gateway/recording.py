@@ -61,7 +61,7 @@ def request_digest(call: ProviderRequest) -> RequestDigest:
     kept = {key: value for key, value in call.request.items() if key not in _SESSION_FIELDS}
     written = _VOLATILE.sub("~", json.dumps(kept, sort_keys=True, ensure_ascii=False))
     route = call.route
-    where = f"{route.wire.value} {route.counts_only} {route.action} {call.model} "
+    where = f"{route.api_format.value} {route.counts_only} {route.action} {call.model} "
     return RequestDigest(words=_hash(where + written), outline=_hash(where + _outline(kept)))
 
 
@@ -209,16 +209,16 @@ class RecordingUpstream:
         self._add = add
 
     @property
-    def wires(self) -> tuple[ApiFormat, ...]:
+    def api_formats(self) -> tuple[ApiFormat, ...]:
         """The other one's."""
-        return self._inner.wires
+        return self._inner.api_formats
 
     @asynccontextmanager
-    async def ask(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
+    async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
         """Ask the other one."""
         kept = _AnswerSoFar()
         try:
-            async with self._inner.ask(call) as answer:
+            async with self._inner.send(call) as answer:
                 kept.status, kept.headers = answer.status, answer.headers
                 yield replace(answer, chunks=_recorded_chunks(answer.chunks, kept))
         except UpstreamError as fault:
@@ -236,7 +236,7 @@ class RecordingUpstream:
             lane=call.lane,
             words=digest.words,
             outline=digest.outline,
-            wire=call.route.wire,
+            wire=call.route.api_format,
             status=kept.status,
             headers=tuple((name, self._keys.text(value)) for name, value in kept.headers),
             chunks=chunks,
@@ -278,12 +278,12 @@ class ReplayedUpstream:
             self._left[answer.lane].append(answer)
 
     @property
-    def wires(self) -> tuple[ApiFormat, ...]:
+    def api_formats(self) -> tuple[ApiFormat, ...]:
         """Those that could be spoken when it was recorded."""
         return self._wires
 
     @asynccontextmanager
-    async def ask(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
+    async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
         """Look the answer up."""
         found = self._take(call)
         if found is None:
@@ -301,7 +301,7 @@ class ReplayedUpstream:
         fits: tuple[Callable[[RecordedAnswer], bool], ...] = (
             lambda each: each.words == digest.words,
             lambda each: each.outline == digest.outline,
-            lambda each: each.wire is call.route.wire,
+            lambda each: each.wire is call.route.api_format,
         )
         with self._lock:
             left = self._left[call.lane]

@@ -142,7 +142,7 @@ def relayed_command(command: Command, sandbox: Sandbox, door: ModelEndpoint) -> 
         command,
         argv=(*_program_argv(relay, socket), "--", *command.argv),
         env={**model_environment(door), **command.env},
-        beside=beside,
+        sidecar=beside,
     )
 
 

@@ -85,10 +85,10 @@ class Upstream(Protocol):
     """Where answers come from."""
 
     @property
-    def wires(self) -> tuple[ApiFormat, ...]:
+    def api_formats(self) -> tuple[ApiFormat, ...]:
         """What can be asked there, the model's main wire first."""
 
-    def ask(self, call: ProviderRequest) -> AbstractAsyncContextManager[ProviderResponse]:
+    def send(self, call: ProviderRequest) -> AbstractAsyncContextManager[ProviderResponse]:
         """Send a request; what is left of its answer is dropped when the block ends.
 
         Raises:
@@ -104,15 +104,15 @@ class LiveUpstream:
         self._client = client
 
     @property
-    def wires(self) -> tuple[ApiFormat, ...]:
+    def api_formats(self) -> tuple[ApiFormat, ...]:
         """Those that the model's provider speaks."""
         main = self._endpoints.main
-        return main, *(wire for wire in self._endpoints.by_wire if wire is not main)
+        return main, *(wire for wire in self._endpoints.by_format if wire is not main)
 
     @asynccontextmanager
-    async def ask(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
+    async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
         """Send a request with the real key in it."""
-        endpoint = self._endpoints.by_wire[call.route.wire]
+        endpoint = self._endpoints.by_format[call.route.api_format]
         request = self._client.build_request(
             "POST", _url(endpoint, call), headers=_headers(endpoint, call), content=call.body
         )
@@ -143,7 +143,7 @@ def provider_http_client(bounds: AnswerLimits) -> httpx2.AsyncClient:
 
 def _url(endpoint: ProviderUrl, call: ProviderRequest) -> str:
     url = endpoint.url
-    if call.route.wire is ApiFormat.GEMINI_GENERATE:
+    if call.route.api_format is ApiFormat.GEMINI_GENERATE:
         url = f"{url}/{call.route.model}:{call.route.action}"
     elif call.route.counts_only:
         url = f"{url}/count_tokens"

@@ -165,7 +165,7 @@ class RunStore:
             self._write(configuration)
 
     def _write(self, configuration: RunConfiguration) -> None:
-        text = configuration.sealed_json(indent=1) + "\n"
+        text = configuration.json_with_checksum(indent=1) + "\n"
         write_atomically(self.folder / _RUN, text.encode(), durable=True)
 
     def attempt_folder(self, task_id: TaskId, attempt: int) -> tuple[Path, int]:
@@ -210,13 +210,13 @@ class RunStore:
         Raises:
             StorageError: the disk is full.
         """
-        page = record.sealed_json(indent=1).encode() + b"\n"
+        page = record.json_with_checksum(indent=1).encode() + b"\n"
         with storage_errors(folder):
             write_atomically(folder / RECORD_FILE, page, durable=True)
             self._append(record)
 
     def _append(self, record: AttemptRecord) -> None:
-        line = record.sealed_json().encode() + b"\n"
+        line = record.json_with_checksum().encode() + b"\n"
         path = self.folder / ATTEMPTS
         with self._lock, path.open("ab") as target:
             first = not target.tell()

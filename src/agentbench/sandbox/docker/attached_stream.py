@@ -75,11 +75,11 @@ class AttachedStream:
         """What has come, or comes within some seconds; nothing once the connection has ended."""
         return self._receive(max(patience, 0.001))  # 0 would mean: do not wait at all
 
-    def take(self) -> list[OutputFrame]:
+    def receive_now(self) -> list[OutputFrame]:
         """What has come by now."""
         return self._receive(0)
 
-    def offer(self, data: bytes | bytearray) -> int:
+    def send_some(self, data: bytes | bytearray) -> int:
         """Hand in as many bytes as go at once; what does not is to be offered again."""
         try:
             self._socket.settimeout(0)

@@ -90,7 +90,7 @@ def _make_debian(engine: Engine, progress: Progress, suite: str) -> str:
             archive = folder / "root.tar"
             progress(f"making a Debian {suite}; it takes about a minute")
             _bootstrap(suite, archive)
-            with engine.speak(f"import {name}", moves_files=True) as api:
+            with engine.api(f"import {name}", moves_files=True) as api:
                 api.import_image_from_file(
                     str(archive),
                     repository="agentbench/debian",

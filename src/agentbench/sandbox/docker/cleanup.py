@@ -25,7 +25,7 @@ def find_engine_orphans(engine: Engine) -> tuple[Orphan, ...]:
     Raises:
         SandboxError: the engine is lost.
     """
-    with engine.speak("look for leftovers") as api:
+    with engine.api("look for leftovers") as api:
         return (*_containers(api), *_volumes(api), *_images(api))
 
 
@@ -37,7 +37,7 @@ def remove_dead_orphans(engine: Engine) -> tuple[Orphan, ...]:
     """
     removed: list[Orphan] = []
     for find in (_containers, _volumes, _images):  # in this order: one sets the next free
-        with engine.speak("look for leftovers") as api:
+        with engine.api("look for leftovers") as api:
             found = [leftover for leftover in find(api, measured=False) if not leftover.owner_alive]
         for leftover in found:
             with suppress(SandboxError):  # in use by what somebody made from it
@@ -63,7 +63,7 @@ def remove_engine_orphans(
         else:
             with (
                 suppress(DockerNotFoundError),
-                engine.speak(f"remove the {leftover.kind} {leftover.id}") as api,
+                engine.api(f"remove the {leftover.kind} {leftover.id}") as api,
             ):
                 if leftover.kind == "volume":
                     api.remove_volume(leftover.id)
@@ -136,7 +136,7 @@ def stored_snapshots(engine: Engine) -> tuple[StoredSnapshot, ...]:
     Raises:
         SandboxError: the engine is lost.
     """
-    with engine.speak("look for snapshots", moves_files=True) as api:
+    with engine.api("look for snapshots", moves_files=True) as api:
         containers = api.containers(all=True, filters={"label": f"{KIND}=sandbox"})
         images = api.df().get("Images") or []
     used = {str(each.get("ImageID")) for each in containers}

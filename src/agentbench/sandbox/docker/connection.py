@@ -37,7 +37,7 @@ class EngineAddress:
     """Where an engine is to be found."""
 
     url: str | None  # None: the usual socket
-    way: str  # how it was found, to be read after "found by"
+    found_by: str  # how it was found, to be read after "found by"
     context: str | None = None  # of the docker command
 
     @property
@@ -67,15 +67,15 @@ class EngineAddress:
 def find_address(base_url: str | None, environ: Mapping[str, str]) -> EngineAddress:
     """The given one, else DOCKER_HOST's, else that of the docker command's context."""
     if base_url is not None:
-        return EngineAddress(url=base_url, way="what was given")
+        return EngineAddress(url=base_url, found_by="what was given")
     if host := environ.get("DOCKER_HOST"):
-        return EngineAddress(url=host, way="DOCKER_HOST")
+        return EngineAddress(url=host, found_by="DOCKER_HOST")
     context = _context()
     host = getattr(context, "Host", None)
     if context is None or not host or context.name == "default":
-        return EngineAddress(url=None, way="its usual socket")
+        return EngineAddress(url=None, found_by="its usual socket")
     return EngineAddress(
-        url=str(host), way=f"the docker context {context.name}", context=context.name
+        url=str(host), found_by=f"the docker context {context.name}", context=context.name
     )
 
 

@@ -72,9 +72,7 @@ class DockerContainer:
             SandboxError: the engine refuses, or the image has no shell.
         """
         cpus = self._engine.facts.cpus
-        with self._engine.speak(
-            f"create a container of {self.plan.image}", moves_files=True
-        ) as api:
+        with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
         self._start()
 
@@ -85,7 +83,7 @@ class DockerContainer:
             SandboxError: the engine or the container is lost.
         """
         self.require_alive()
-        with self._engine.speak("start a command") as api:
+        with self._engine.api("start a command") as api:
             made = api.exec_create(
                 self.name,
                 argv,
@@ -102,7 +100,7 @@ class DockerContainer:
         Raises:
             SandboxError: the engine or the container is lost.
         """
-        with self._engine.speak("see how a command ended") as api:
+        with self._engine.api("see how a command ended") as api:
             code = api.exec_inspect(started.id)["ExitCode"]
         return None if code is None else int(code)
 
@@ -130,7 +128,7 @@ class DockerContainer:
             SandboxError: the engine or the container is lost.
         """
         self._engine.require_answer()  # a frozen one would be waited for much longer
-        with self._engine.speak("find a container's first process") as api:
+        with self._engine.api("find a container's first process") as api:
             return int(api.inspect_container(self.name)["State"]["Pid"])
 
     def signal(self, name: str) -> None:
@@ -138,7 +136,7 @@ class DockerContainer:
         if self._keeper is not None:
             self._keeper.ask(name, patience=1.0)
 
-    def sees(self, path: str) -> bool:
+    def path_exists(self, path: str) -> bool:
         """Whether a path exists in it."""
         return self._keeper is not None and self._keeper.sees(path)
 
@@ -207,7 +205,7 @@ class DockerContainer:
 
     def _look_for_places(self) -> _WritableFolders:
         if self._places is None:  # they stay where they are, also when it is started anew
-            with self._engine.speak("see where a container's files are") as api:
+            with self._engine.api("see where a container's files are") as api:
                 found = api.inspect_container(self.name)
             there = {PurePosixPath(each["Destination"]): each["Source"] for each in found["Mounts"]}
             layer = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
@@ -227,7 +225,7 @@ class DockerContainer:
         return census is not None
 
     def _start(self) -> None:
-        with self._engine.speak("start a container") as api:
+        with self._engine.api("start a container") as api:
             attached = api.attach_socket(self.name, {"stdin": 1, "stdout": 1, "stream": 1})
             self._keeper = MainProcess(AttachedStream(attached))
             api.start(self.name)
@@ -236,7 +234,7 @@ class DockerContainer:
     def _restart(self) -> EndedProcesses:
         """Start it anew, since its keeper is dead or does not get its way."""
         self._engine.require_answer()
-        with self._engine.speak("look after a container that does not answer") as api:
+        with self._engine.api("look after a container that does not answer") as api:
             state = api.inspect_container(self.name)["State"]
         self.require_alive()
         lacked_memory = bool(state["OOMKilled"])
@@ -250,7 +248,7 @@ class DockerContainer:
         return EndedProcesses(out_of_memory=lacked_memory, restarted=True)
 
     def _kill(self) -> None:
-        with self._engine.speak("kill a container") as api:
+        with self._engine.api("kill a container") as api:
             if api.inspect_container(self.name)["State"]["Running"]:
                 api.kill(self.name)
 
@@ -262,7 +260,7 @@ def remove_container(engine: Engine, name: str) -> None:
         SandboxError: the engine does not do it, or it is lost.
     """
     try:
-        with engine.speak("remove a container") as api:
+        with engine.api("remove a container") as api:
             api.remove_container(name, v=True, force=True)
     except DockerNotFoundError:
         return
@@ -317,11 +315,11 @@ class ContainerLauncher:
                 raise
             self.shares_files = False
             return
-        if bound and not all(map(container.sees, _mount_probes(bound))):
+        if bound and not all(map(container.path_exists, _mount_probes(bound))):
             self.shares_files = False
             return
         if copied:
-            with self._engine.speak("copy files into a container", moves_files=True) as api:
+            with self._engine.api("copy files into a container", moves_files=True) as api:
                 api.put_archive(container.name, str(MOUNTS), readable_copies(copied))
 
 

@@ -35,7 +35,7 @@ def diagnose_engine(environ: Mapping[str, str]) -> EngineDiagnosis:
         )
     return EngineDiagnosis(
         found=f"{facts.product} {facts.version}, API {facts.api_version}, at "
-        f"{engine.base_url or engine.address.socket}, found by {engine.address.way}",
+        f"{engine.base_url or engine.address.socket}, found by {engine.address.found_by}",
         faults=tuple(_faults(engine, facts)),
         remarks=tuple(_remarks(engine, facts)),
     )

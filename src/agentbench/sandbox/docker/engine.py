@@ -213,7 +213,7 @@ class Engine:
         return self.address.is_local
 
     @contextmanager
-    def speak(self, doing: str, *, moves_files: bool = False) -> Iterator[DockerApi]:
+    def api(self, doing: str, *, moves_files: bool = False) -> Iterator[DockerApi]:
         """Calls to the engine, whose errors come out as ours.
 
         Args:
@@ -250,7 +250,7 @@ class Engine:
         Raises:
             SandboxError: the engine is lost.
         """
-        with self.speak("ask the engine about itself") as api:
+        with self.api("ask the engine about itself") as api:
             return read_facts(api.info(), self._greeting or api.version())
 
     def image(self, name: str) -> ImageFacts:
@@ -260,7 +260,7 @@ class Engine:
             DockerNotFoundError: it is not.
             SandboxError: the engine is lost.
         """
-        with self.speak(f"find the image {name}") as api:
+        with self.api(f"find the image {name}") as api:
             found = api.inspect_image(name)  # type: ignore[no-untyped-call]  # the stubs' gap
         config = found.get("Config") or {}
         return ImageFacts(

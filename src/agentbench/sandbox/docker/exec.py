@@ -241,11 +241,11 @@ class _Pump:
 
     def _step(self) -> None:
         if self._has_room and not self._wire.ended:
-            for frame in self._wire.take():
+            for frame in self._wire.receive_now():
                 if frame.stream is Stream.STDOUT:
                     self._out += frame.data
         if self._in and not self._wire.ended:
-            del self._in[: self._wire.offer(self._in)]
+            del self._in[: self._wire.send_some(self._in)]
         with suppress(BlockingIOError):
             try:
                 if self._out:

@@ -48,7 +48,7 @@ def push_snapshot(
     repository, _, tag = name.rpartition(":")
     holder = f"agentbench-{uuid.uuid4().hex}"
     labels = {_NOTE: b64encode(note).decode(), **labels_of("snapshot"), **without_owner()}
-    with engine.speak(f"note on {snapshot}", moves_files=True) as api:
+    with engine.api(f"note on {snapshot}", moves_files=True) as api:
         api.create_container(
             snapshot, ["true"], name=holder, labels=labels_of("sandbox", owner),
             network_disabled=True, host_config={"NetworkMode": "none"},
@@ -82,7 +82,7 @@ def pull_snapshot(engine: Engine, name: str, key: str) -> bytes | None:
     try:
         note = _note(labels)
         if note is not None:
-            with engine.speak(f"keep {name}") as api:
+            with engine.api(f"keep {name}") as api:
                 api.tag(name, SNAPSHOT_REPOSITORY, key)
     finally:
         _forget_name(engine, name)
@@ -100,7 +100,7 @@ def _note(labels: Mapping[str, str]) -> bytes | None:
 
 def _forget_name(engine: Engine, name: str) -> None:
     """The layers stay as long as another name needs them."""
-    with suppress(SandboxError), engine.speak(f"forget {name}") as api:
+    with suppress(SandboxError), engine.api(f"forget {name}") as api:
         api.remove_image(name)
 
 
@@ -112,7 +112,7 @@ def _follow_progress(
 
     def work() -> None:
         try:
-            with engine.speak(doing, moves_files=True) as api:
+            with engine.api(doing, moves_files=True) as api:
                 for line in call(api):
                     heard.set()
                     if "error" in line:

@@ -58,7 +58,7 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
     Raises:
         SandboxError: the engine is lost.
     """
-    with engine.speak("list images") as api:
+    with engine.api("list images") as api:
         found = api.images(REPOSITORY, filters={"label": f"{KIND}=base-image"})
     images = [_base_image(summary) for summary in found if summary.get("RepoTags")]
     return tuple(sorted(images, key=lambda image: _version_key(image.python), reverse=True))
@@ -153,7 +153,7 @@ def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
     tag = f"agentbench/task:{_hash_of(dockerfile)}"
     if (found := _id_of(engine, tag)) is not None:
         return found
-    with engine.speak(f"build {dockerfile}", moves_files=True) as api:
+    with engine.api(f"build {dockerfile}", moves_files=True) as api:
         run_build(
             lambda: api.build(
                 path=str(dockerfile.parent),
@@ -178,7 +178,7 @@ def _build_on(engine: Engine, base: BaseImageSource, name: str, progress: Progre
     context = build_context(base.python)
     progress(f"building {tag} on {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
-    with engine.speak(f"build {tag}", moves_files=True) as api:
+    with engine.api(f"build {tag}", moves_files=True) as api:
         run_build(
             lambda: api.build(
                 fileobj=io.BytesIO(context),
@@ -287,7 +287,7 @@ def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath, follow:
         return ImageId(engine.image(tag).id)
     except DockerNotFoundError:
         pass
-    with engine.speak(f"give {image} its workspace", moves_files=True) as api:
+    with engine.api(f"give {image} its workspace", moves_files=True) as api:
         follow(
             lambda: api.build(
                 fileobj=io.BytesIO(_workdir_context(image, workdir)),

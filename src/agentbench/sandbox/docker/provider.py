@@ -100,7 +100,7 @@ class DockerProvider:
         }
 
     @property
-    def places(self) -> tuple[Path, ...]:
+    def disk_folders(self) -> tuple[Path, ...]:
         """The engine's own folder, where it lies on this machine.
 
         Raises:
@@ -169,7 +169,7 @@ class DockerProvider:
             plan, mounts = self._with_network(plan, mounts)
         with self._placing.launched(plan, mounts) as container:
             if not is_ours:
-                with self._engine.speak("prepare a container of a foreign image") as api:
+                with self._engine.api("prepare a container of a foreign image") as api:
                     places = (container.plan.workspace, RESULTS, HOME)
                     folders = owned_folders(places, {HOME / ".gitconfig": _GITCONFIG})
                     api.put_archive(container.name, "/", folders)

@@ -76,7 +76,7 @@ class DockerSandbox:
                 duration=timedelta(),
                 stderr=text,
             )
-        with self._lock, running_sidecar(self._container, command.beside):
+        with self._lock, running_sidecar(self._container, command.sidecar):
             self._container.require_alive()
             execution = ContainerExec(command, str(command.cwd or self.workspace))
             started = self._container.begin(list(execution.argv), execution.env)
@@ -109,7 +109,7 @@ class DockerSandbox:
             with read_volume(*found, doing) as tar:
                 yield tar
             return
-        with self._engine.speak(doing, moves_files=True) as api:
+        with self._engine.api(doing, moves_files=True) as api:
             stream, _ = api.get_archive(self._container.name, f"{path}/.", chunk_size=1 << 20)
         with closing(stream):
             yield self._guarded(stream, doing)
@@ -145,11 +145,11 @@ class DockerSandbox:
         return find_volume(self._container, path) if self._engine.is_local else None
 
     def _put(self, path: PurePosixPath, tar: bytes) -> None:
-        with self._engine.speak(f"write to {path}", moves_files=True) as api:
+        with self._engine.api(f"write to {path}", moves_files=True) as api:
             api.put_archive(self._container.name, str(path), tar)
 
     def _guarded(self, stream: Iterator[bytes], doing: str) -> Iterator[bytes]:
-        with self._engine.speak(doing):
+        with self._engine.api(doing):
             yield from stream
 
     def _watched(

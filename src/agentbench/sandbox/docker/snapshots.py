@@ -44,10 +44,10 @@ def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> Snaps
     """
     replaced = find_snapshot(engine, key)
     holder = f"agentbench-{uuid.uuid4().hex}"
-    with engine.speak("remember the environment", moves_files=True) as api:
+    with engine.api("remember the environment", moves_files=True) as api:
         environment = str(api.commit(container.name, pause=False)["Id"])
     try:
-        with engine.speak("remember the workspace", moves_files=True) as api:
+        with engine.api("remember the workspace", moves_files=True) as api:
             _fill_holder(engine, api, holder, environment, container)
             api.commit(
                 holder,
@@ -57,7 +57,7 @@ def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> Snaps
                 changes=_changes(container.plan.owner),
             )
     except BaseException:
-        with suppress(SandboxError), engine.speak("forget an unfinished snapshot") as api:
+        with suppress(SandboxError), engine.api("forget an unfinished snapshot") as api:
             remove_container(engine, holder)
             api.remove_image(environment)
         raise
@@ -94,7 +94,7 @@ def discard_snapshot(engine: Engine, snapshot: SnapshotId) -> None:
     Raises:
         SandboxError: the engine is lost.
     """
-    with suppress(DockerNotFoundError), engine.speak(f"discard {snapshot}") as api:
+    with suppress(DockerNotFoundError), engine.api(f"discard {snapshot}") as api:
         api.remove_image(snapshot, force=True)
 
 
@@ -154,7 +154,7 @@ def _changes(owner: ProcessOwner) -> list[str]:
 
 def _remove_image(engine: Engine, image: str) -> None:
     """Remove an image that lost its name; while a sandbox uses it, it is left to the reaper."""
-    with suppress(SandboxError), engine.speak("remove a snapshot that was replaced") as api:
+    with suppress(SandboxError), engine.api("remove a snapshot that was replaced") as api:
         api.remove_image(image)
 
 

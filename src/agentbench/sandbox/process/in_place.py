@@ -95,7 +95,7 @@ def _sandbox(
         mounts={mount.name: PurePosixPath(mount.source.resolve()) for mount in mounts},
     )
     return FolderSandbox(
-        rooms=rooms, view=view, runner=runner, save=_refuse, cancel=Event(), watch=None
+        folders=rooms, paths=view, runner=runner, save=_refuse, cancel=Event(), watch=None
     )
 
 

@@ -151,7 +151,7 @@ class ProcessProvider:
         }
 
     @property
-    def places(self) -> tuple[Path, ...]:
+    def disk_folders(self) -> tuple[Path, ...]:
         """The folder of environments and snapshots, and that of open sandboxes."""
         return (self.cache, self.live)
 
@@ -266,8 +266,8 @@ class ProcessProvider:
         )
         gauge = FolderGauge(folders=(rooms.root,), processes=tuple)
         return FolderSandbox(
-            rooms=rooms,
-            view=view,
+            folders=rooms,
+            paths=view,
             runner=runner,
             save=_saver(self._store("snapshot"), rooms),
             cancel=cancel,

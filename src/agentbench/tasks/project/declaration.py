@@ -33,7 +33,7 @@ class RequirementGroup:
     """The requirement files that hold them."""
     requirements: tuple[str, ...] = ()
     """What else is to be installed, by name."""
-    held: tuple[str, ...] = ()
+    known_requirements: tuple[str, ...] = ()
     """What extras and files are known to bring."""
 
 
@@ -50,7 +50,7 @@ class ProjectDeclaration:
     bundles: tuple[RequirementGroup, ...] = ()
     build_requirements: tuple[str, ...] = ()
 
-    def with_(self, other: "ProjectDeclaration") -> "ProjectDeclaration":
+    def merged_with(self, other: "ProjectDeclaration") -> "ProjectDeclaration":
         """Both together, this one's first."""
         return ProjectDeclaration(
             installable=self.installable or other.installable,

@@ -109,7 +109,7 @@ def read_pyproject(document: TomlTable) -> ProjectDeclaration:
         bundles=tuple(_requirement_groups(document, project)),
         build_requirements=build,
     )
-    return own.with_(read_poetry(table_in(document, "tool", "poetry")))
+    return own.merged_with(read_poetry(table_in(document, "tool", "poetry")))
 
 
 def _requirement_groups(document: TomlTable, project: TomlTable) -> Iterator[RequirementGroup]:
@@ -117,7 +117,7 @@ def _requirement_groups(document: TomlTable, project: TomlTable) -> Iterator[Req
         if (purpose := purpose_of(name)) is not None:
             where = f"extra `{name}` of {_FILE}"
             said = named_requirements(strings_in(value))
-            yield RequirementGroup(where=where, purpose=purpose, extras=(name,), held=said)
+            yield RequirementGroup(where=where, purpose=purpose, extras=(name,), known_requirements=said)
     yield from _tool_groups(table_in(document, "dependency-groups"), "dependency group")
     yield from _tool_groups(table_in(document, "tool", "pdm", "dev-dependencies"), "PDM's group")
     for name, table in table_in(document, "tool", "hatch", "envs").items():

@@ -43,7 +43,7 @@ def _setup_cfg_groups(parser: ConfigParser) -> Iterator[RequirementGroup]:
                 where=f"extra `{name}` of setup.cfg",
                 purpose=purpose,
                 extras=(name,),
-                held=named_requirements(_option_lines(parser, section, name)),
+                known_requirements=named_requirements(_option_lines(parser, section, name)),
             )
     if said := named_requirements(_option_lines(parser, "options", "tests_require")):
         where = "tests_require of setup.cfg"
@@ -88,7 +88,7 @@ def _setup_py_groups(said: Mapping[str, object]) -> Iterator[RequirementGroup]:
         if purpose is not None:
             where = f"extra `{name}` of setup.py"
             held = named_requirements(strings_in(value))
-            yield RequirementGroup(where=where, purpose=purpose, extras=(name,), held=held)
+            yield RequirementGroup(where=where, purpose=purpose, extras=(name,), known_requirements=held)
     if wanted := named_requirements(strings_in(said.get("tests_require"))):
         where = "tests_require of setup.py"
         yield RequirementGroup(where=where, purpose=RequirementPurpose.TESTS, requirements=wanted)

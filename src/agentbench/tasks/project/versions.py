@@ -91,8 +91,8 @@ def mirror_reader(mirror: Mirror) -> ReadText:
 
 def _declaration(read: ReadText) -> ProjectDeclaration:
     declared = read_pyproject(parse_toml(read("pyproject.toml")))
-    declared = declared.with_(read_setup_cfg(parse_ini(read("setup.cfg"))))
-    return declared.with_(read_setup_py(read("setup.py")))
+    declared = declared.merged_with(read_setup_cfg(parse_ini(read("setup.cfg"))))
+    return declared.merged_with(read_setup_py(read("setup.py")))
 
 
 def _specifiers(texts: Iterable[str]) -> list[SpecifierSet]:

@@ -116,14 +116,14 @@ _NO_BUNDLE = RequirementGroup(where="", purpose=RequirementPurpose.TESTS)
 def read_declaration(tree: Path) -> ProjectDeclaration:
     """What all files of a project together say of installing it and its tests."""
     declared = read_pyproject(parse_toml(read_project_file(tree, "pyproject.toml")))
-    declared = declared.with_(read_setup_cfg(parse_ini(read_project_file(tree, "setup.cfg"))))
-    declared = declared.with_(read_setup_py(read_project_file(tree, "setup.py")))
+    declared = declared.merged_with(read_setup_cfg(parse_ini(read_project_file(tree, "setup.cfg"))))
+    declared = declared.merged_with(read_setup_py(read_project_file(tree, "setup.py")))
     elsewhere = (
         *requirement_bundles(tree),
         *tox_bundles(parse_ini(read_project_file(tree, "tox.ini")), tree),
         *nox_bundles(read_project_file(tree, "noxfile.py"), tree),
     )
-    return declared.with_(ProjectDeclaration(bundles=elsewhere))
+    return declared.merged_with(ProjectDeclaration(bundles=elsewhere))
 
 
 def install_strategies(
@@ -166,7 +166,7 @@ def _missing_distributions(
     """What the tests use and nothing said so far brings: what is known, and what is a guess."""
     brought = {
         distribution_of(text)
-        for text in (*declared.requirements, *bundle.requirements, *bundle.held)
+        for text in (*declared.requirements, *bundle.requirements, *bundle.known_requirements)
     }
     known: dict[str, str] = {}
     guessed: dict[str, str] = {}

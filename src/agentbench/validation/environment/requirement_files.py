@@ -40,7 +40,7 @@ def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
 def bundle_of_file(tree: Path, name: str, purpose: RequirementPurpose) -> RequirementGroup:
     """A requirement file as a bundle."""
     held = tuple(requirements_in(tree, name))
-    return RequirementGroup(where=name, purpose=purpose, files=(name,), held=held)
+    return RequirementGroup(where=name, purpose=purpose, files=(name,), known_requirements=held)
 
 
 def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _bundle(
             extras=own,
             files=files,
             requirements=listed,
-            held=held,
+            known_requirements=held,
         )
 
 

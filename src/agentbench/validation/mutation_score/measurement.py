@@ -117,7 +117,7 @@ def _run_mutants(
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
-        came = judge.judge(_with_mutant(reference, mutant))
+        came = judge.run(_with_mutant(reference, mutant))
         return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:

@@ -66,7 +66,7 @@ class MutantRunner:
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
         self._stops_early = _node_ids(reference.tests) <= deciding
 
-    def judge(self, change: JudgedChange) -> MutantRunResult:
+    def run(self, change: JudgedChange) -> MutantRunResult:
         """Judge a change; again where the infrastructure failed.
 
         Raises:
