@@ -42,7 +42,7 @@ _PATIENCE_MS = HANG_SECONDS * 1000
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """One Chromium for each worker: the address that drives it."""
     profile = tmp_path_factory.mktemp("chromium")
-    command = [_program(), *_OPTIONS, f"--user-data-dir={profile}"]
+    command = [chromium_program(), *_OPTIONS, f"--user-data-dir={profile}"]
     address = profile / "DevToolsActivePort"  # two lines: a port and a path
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -89,7 +89,7 @@ def context_of(browser: "Browser", **options: object) -> "Iterator[BrowserContex
         context.close()
 
 
-def _program() -> str:
+def chromium_program() -> str:
     """The path of a Chromium; skips, or fails, where there is none."""
     found = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if found is None:

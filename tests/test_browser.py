@@ -23,4 +23,4 @@ def test_a_machine_without_a_browser_skips_unless_one_is_required(monkeypatch, r
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("AGENTBENCH_REQUIRE_BROWSER", required)
     with pytest.raises(ending, match="apt install chromium"):
-        fixtures._program()
+        fixtures.chromium_program()
