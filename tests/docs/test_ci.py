@@ -47,8 +47,13 @@ def test_a_workflow_is_indented_by_spaces_of_even_number():
             assert (len(line) - len(line.lstrip())) % 2 == 0
 
 
-def test_the_exit_codes_that_are_named_are_the_program_s():
-    named = re.search(r"Other exit codes.*?there\.", PAGE, re.DOTALL)[0]
-    assert set(map(int, re.findall(r"\b\d\d\b", named))) == {
+def test_the_exit_codes_of_the_table_are_the_program_s():
+    section = PAGE.partition("## Exit codes")[2].partition("\n## ")[0]
+    assert set(map(int, re.findall(r"^\| (\d+) \|", section, re.MULTILINE))) == set(ExitCode)
+
+
+def test_codes_without_a_result_are_not_those_of_a_failed_check():
+    named = re.search(r"Codes (.*?) mean that there is no result", PAGE, re.DOTALL)[1]
+    assert set(map(int, re.findall(r"\d+", named))) == {
         ExitCode.INPUT, ExitCode.INFRASTRUCTURE, ExitCode.UNAVAILABLE,
     }  # fmt: skip
