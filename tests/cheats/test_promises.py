@@ -16,23 +16,23 @@ ROWS = {
     "own file system view, private /tmp": {Promise.OWN_FILE_SYSTEM},
     "no network for agent and tests": {Promise.NO_NETWORK},
     "the whole process tree dies at the deadline and at the end": {Promise.KILLS_TREE},
-    "limits on memory, processes, cpu": {
+    "limits on memory, processes, CPU": {
         Promise.MEMORY_LIMIT,
         Promise.PIDS_LIMIT,
         Promise.CPU_LIMIT,
     },
     "unprivileged, no capabilities, seccomp": {Promise.UNPRIVILEGED},
-    "tells lack of memory from a kill": {Promise.TELLS_OOM},
+    "distinguishes lack of memory from a kill": {Promise.TELLS_OOM},
 }
 Kept = frozenset[Promise]
 CELLS: dict[str, Callable[[set[Promise], Kept], bool]] = {
     "yes": lambda row, kept: row <= kept,
     "no": lambda row, kept: not row & kept,
     "best effort": lambda row, kept: not row & kept,
-    "yes as root or with a cgroup of one's own; else processes only": lambda row, kept: (
+    "yes as root or with its own cgroup; otherwise processes only": lambda row, kept: (
         row & kept in (row, {Promise.PIDS_LIMIT})
     ),
-    "where it limits memory": lambda row, kept: (
+    "if it limits memory": lambda row, kept: (
         (row <= kept) is (Promise.MEMORY_LIMIT in kept) and (row <= kept or not row & kept)
     ),
 }

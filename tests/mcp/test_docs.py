@@ -18,7 +18,7 @@ from tests.mcp.symbolic_rows import ROWS as SYMBOLIC_ROWS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
 BLOCKS = re.findall(r"```(json|toml)\n(.*?)```", PAGE, re.DOTALL)
-CONFIGURATION, _, TRANSCRIPTS = PAGE.partition("## A transcript of every outcome")
+CONFIGURATION, _, TRANSCRIPTS = PAGE.partition("## Transcripts")
 
 
 @pytest.mark.parametrize(("language", "text"), BLOCKS, ids=[text[:40] for _, text in BLOCKS])
@@ -57,7 +57,7 @@ def test_every_field_and_argument_is_named():
 
 
 def test_every_symbolic_tool_is_shown_with_all_of_its_fields_and_arguments():
-    section = PAGE.partition("## Tools on functions")[2].partition("## Held against")[0]
+    section = PAGE.partition("## Tools for functions")[2].partition("## Conformance")[0]
     for tool, envelope in ENVELOPES.items():
         assert f"#### {tool}: " in section
         for name in envelope.model_fields:
