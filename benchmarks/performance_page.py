@@ -1,7 +1,7 @@
-"""Writes docs/performance.md out of the figures in benchmarks/results.
+"""Writes docs/performance.md from the figures in benchmarks/results.
 
-Each benchmark leaves its figures there with --json; this makes the page of them, with the targets
-beside what was measured. Run: python benchmarks/performance_page.py > docs/performance.md
+Each benchmark writes its figures there with --json. The page lists the targets with their measured
+values, and all measurements. Run: python benchmarks/performance_page.py > docs/performance.md
 """
 
 import json
@@ -15,9 +15,12 @@ _LEAST_ROUNDS = 5
 _HEAD = """\
 # Performance
 
-Made by `benchmarks/performance_page.py` of the figures in `benchmarks/results/`: not to be edited.
-Each benchmark writes its own with `--json`. Variants take turns in one run; a ratio is taken within
-a round, and is the median of the rounds: seconds drift on shared machines.
+This page lists the performance targets of agentbench and all measurements of its benchmarks.
+
+`benchmarks/performance_page.py` generates it from the figures in `benchmarks/results/`: do not edit
+it. Each benchmark writes its figures with `--json`. Variants take turns within a run, because
+durations drift on shared machines. A ratio is calculated within a round and is the median of the
+rounds.
 """
 _UNMEASURED = "not measured yet"
 
@@ -56,7 +59,7 @@ def _rivals() -> Iterator[Target]:
     for rival, size, (sandbox, controls, least) in product(_RIVALS, _SIZES, _WAYS):
         way = f"{sandbox}, controls {controls}, {size}"
         yield Target(
-            what=f"{rival.partition('==')[0]}'s time by ours: {way}",
+            what=f"time of {rival.partition('==')[0]} divided by agentbench's: {way}",
             benchmark="peers",
             measure=f"{rival}, {size}, beside agentbench, {way}",
             limit=least,
@@ -83,7 +86,7 @@ TARGETS = (
         floor="engine alone, 4 containers each, 1 attempt",
         limit=2.4,
         is_ratio=True,
-        rest="the containers of two blind runs, on as many cores as there are",
+        rest="the containers of two control runs, limited by the number of cores",
     ),
     Target(
         what="8 warm attempts, 4 at a time, Docker, controls off, against the raw chain",
@@ -101,7 +104,7 @@ TARGETS = (
         floor="engine alone, 4 containers each, 8 attempts, 4 at a time",
         limit=2.8,
         is_ratio=True,
-        rest="four containers for an attempt instead of one",
+        rest="four containers per attempt instead of one",
     ),
     Target(
         what="1 warm attempt, bubblewrap, controls full, against the raw Docker chain",
@@ -110,7 +113,7 @@ TARGETS = (
         floor="pytest alone, 3 runs each, 1 attempt",
         limit=1,
         is_ratio=True,
-        rest="imports, and pytest three times",
+        rest="imports, and three pytest runs",
     ),
     Target(
         what="8 warm attempts, 4 at a time, bubblewrap, controls full, against the raw chain",
@@ -119,24 +122,24 @@ TARGETS = (
         floor="pytest alone, 3 runs each, 8 attempts, 4 at a time",
         limit=1,
         is_ratio=True,
-        rest="pytest three times for each",
+        rest="three pytest runs per attempt",
     ),
     Target(
         what="peak memory of the harness, 8 attempts, MB",
         benchmark="overhead",
         measure="docker, controls full, 8 attempts, 4 at a time, peak memory",
         limit=80,
-        rest="modules that are imported",
+        rest="imported modules",
     ),
     Target(
-        what="growth of it per 1,000 further attempts, MB",
+        what="growth of this memory per 1,000 further attempts, MB",
         benchmark="growth",
         measure="growth per 1,000 further attempts",
         limit=1,
-        rest="a headline of each attempt, and the allocator's remains of threads",
+        rest="a summary of each attempt, and allocator memory of ended threads",
     ),
     Target(
-        what="stages before the agent that warm runs did again",
+        what="stages before the agent that warm runs repeated",
         benchmark="overhead",
         measure="preparing stages done by warm runs",
         limit=0,
@@ -162,14 +165,14 @@ TARGETS = (
         benchmark="scheduler",
         measure="scheduler, 1,000",
         limit=2,
-        rest="the thread that each attempt is handed to",
+        rest="handing each attempt to its thread",
     ),
     Target(
         what="scheduler, per no-op attempt, at 100,000, ms",
         benchmark="scheduler",
         measure="scheduler, 100,000",
         limit=2,
-        rest="the same: it is linear",
+        rest="the same: the time is linear",
     ),
     Target(
         what="`agentbench --help`, ms",
@@ -199,24 +202,24 @@ TARGETS = (
         measure="peak memory, serialize_pytest_results",
         limit=4,
         is_ratio=True,
-        rest="the report as Python objects, which the result hands on",
+        rest="the report as Python objects, which the result shares",
     ),
     Target(
         what="`report` on 1,000,000 records, s",
         benchmark="store",
         measure="report on 1,000,000 records",
         limit=30,
-        rest="sha256 of every line, and finding a line's few fields",
+        rest="sha256 of every line, and the search for a line's few fields",
     ),
     Target(
         what="`report` on 1,000,000 records, peak memory, MB",
         benchmark="store",
         measure="report on 1,000,000 records, peak memory",
         limit=500,
-        rest="300 bytes of each attempt",
+        rest="300 bytes per attempt",
     ),
     Target(
-        what="gateway, added to a request, ms",
+        what="gateway, time added to a request, ms",
         benchmark="gateway",
         measure="whole answer, added",
         limit=5,
@@ -245,7 +248,7 @@ def page(told: Figures) -> str:
 def _targets(told: Figures) -> Iterator[str]:
     yield "## Targets"
     yield ""
-    yield from _row("target", "limit", "measured", "held", "no harness", "what dominates the rest")
+    yield from _row("target", "limit", "measured", "met", "no harness", "main remaining cost")
     yield from _row(*["---"] * 6)
     for target in TARGETS:
         found = _found(target, told)
@@ -254,8 +257,8 @@ def _targets(told: Figures) -> Iterator[str]:
         limit = f"{'≥' if target.is_least else '≤'} {_number(target.limit)}"
         yield from _row(target.what, limit, value, held, _floor(target, told), target.rest)
     yield ""
-    yield "No harness: the same number of containers and pytest runs alone, in the same rounds."
-    yield "A limit below that cannot be kept by any."
+    yield "No harness: only the same number of containers and pytest runs, in the same rounds."
+    yield "No harness can meet a limit below this value."
     yield ""
 
 
@@ -277,7 +280,7 @@ def _benchmarks(told: Figures) -> Iterator[str]:
         yield ""
         yield _circumstances(document)
         yield ""
-        yield from _row("what", "median", "least", "most", "ratio")
+        yield from _row("measure", "median", "minimum", "maximum", "ratio")
         yield from _row("---", "---:", "---:", "---:", "---")
         for each in document["measures"]:
             unit = each["unit"]

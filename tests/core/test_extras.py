@@ -70,7 +70,7 @@ def test_nothing_that_people_read_installs_the_other_project():
     found = [
         (str(file.relative_to(ROOT)), match[0])
         for file in files
-        if file.is_file()
+        if file.is_file() and file.suffix != ".png"
         for match in _OF_ANOTHER_PROJECT.finditer(file.read_text("utf-8"))
     ]
     assert found == []
