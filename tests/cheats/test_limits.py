@@ -1,4 +1,4 @@
-"""What stays possible, as docs/integrity.md says: it resolves, and the record says what is weak.
+"""Known limits, as docs/integrity.md lists them: the attempt is resolved, with weak controls.
 
 A test here that fails is good news: then the document has to change.
 """
