@@ -1,7 +1,7 @@
-"""What stops the harness itself, each with the exit code of the program.
+"""The exceptions of agentbench, each with the program's exit code.
 
-An exception whose `failure_reason` is set names, as text, the reason that an attempt ends
-in when the exception escapes from one of its stages (docs/failure_taxonomy.md, decision 1).
+`failure_reason` names the reason of an attempt in which the exception escapes from a stage
+(docs/failure_taxonomy.md, decision 1).
 
     AgentbenchError
     ├── UsageError            2   an option, an unknown agent

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.tasks.git_history import mirror_of_head
 from agentbench.tasks.mirror import Mirrors
+from tests.fakes import staging
 from tests.tasks.folders import make_task
 from tests.tasks.origins import Origin
-from agentbench.tasks.git_history import mirror_of_head
-from tests.fakes import staging
 from tests.tasks.pocket import Pocket
 
 

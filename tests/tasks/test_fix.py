@@ -2,8 +2,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.tasks.git_history import find_commit, mirror_of_head
 from agentbench.tasks.fix_commit import FixCommit, split_fix
+from agentbench.tasks.git_history import find_commit, mirror_of_head
 from tests.fakes.staging import mirrors
 from tests.tasks.origins import Origin
 

@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.tasks.fix_commit import file_kind, FileKind, has_tests
+from agentbench.tasks.fix_commit import FileKind, file_kind, has_tests
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,17 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.tasks.git_history import changed_files, content_at, find_commit, list_commits, mirror_of_head, patch_between
+from agentbench.tasks.git_history import (
+    changed_files,
+    content_at,
+    find_commit,
+    list_commits,
+    mirror_of_head,
+    patch_between,
+)
 from tests.fakes.staging import mirrors
-from tests.tasks.pocket import COMMITS
 from tests.tasks.origins import Origin
+from tests.tasks.pocket import COMMITS
 
 
 def test_history_is_walked_from_the_newest(pocket, head):

@@ -2,8 +2,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.tasks.git_trees import apply_patch_to_commit, PatchDoesNotApplyError
 from agentbench.core.files import FileContent
+from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import RepoSource
 
 BASE = {
@@ -101,7 +101,9 @@ def test_a_folder_in_the_place_of_a_file_is_both(origin, mirror):
 
 def test_paths_are_relative_and_pure(origin, mirror):
     origin.write("pkg/b.py", "b\n")
-    assert list(apply_patch_to_commit(patch_of(origin), mirror).files) == [PurePosixPath("pkg/b.py")]
+    assert list(apply_patch_to_commit(patch_of(origin), mirror).files) == [
+        PurePosixPath("pkg/b.py")
+    ]
 
 
 def test_the_mirror_is_left_as_it_was(origin, mirror):

@@ -6,10 +6,17 @@ from threading import Event
 
 import pytest
 
-from agentbench.tasks.host_git import git, GitResult
 from agentbench.core.redaction import without_credentials
+from agentbench.tasks.host_git import GitResult, git
 from tests.patience import with_growing_limit
-from tests.tasks.conditions import closed_port, commands_with, odd_user, silent_server, telltale, telltale_hooks
+from tests.tasks.conditions import (
+    closed_port,
+    commands_with,
+    odd_user,
+    silent_server,
+    telltale,
+    telltale_hooks,
+)
 
 
 def clone(url, tmp_path, **options):

@@ -7,13 +7,20 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import GitCloneError, GitCloneTimeoutError
 from agentbench.core.file_locks import FileLock
-from agentbench.tasks.mirror import Mirrors, tree_digest
+from agentbench.errors import GitCloneError, GitCloneTimeoutError
 from agentbench.tasks.git_trees import apply_patch_to_commit
+from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.task import RepoSource
 from tests.patience import with_growing_limit
-from tests.tasks.conditions import closed_port, commands_with, odd_user, silent_server, telltale, telltale_hooks
+from tests.tasks.conditions import (
+    closed_port,
+    commands_with,
+    odd_user,
+    silent_server,
+    telltale,
+    telltale_hooks,
+)
 from tests.tasks.origins import listing, run_git
 
 NOWHERE = "0" * 40

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.tasks.problem import parse_pytest_command, PytestCommand
+from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-import re
 import json
+import re
 import subprocess
 import sys
 
@@ -7,9 +7,8 @@ import pytest
 
 from agentbench.core.extras import install_command
 from agentbench.errors import InputError, UsageError
-from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks import dataset_rows
-from agentbench.tasks.dataset_rows import DatasetRow, read_rows
+from agentbench.tasks.dataset_rows import DatasetRow, Rejection, read_rows
 
 MEASURE = """\
 import resource, sys

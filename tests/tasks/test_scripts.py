@@ -1,5 +1,5 @@
-from agentbench.tasks.task_file import SolutionTable, VerifierTable
 from agentbench.tasks.scripts import SolutionScript, Verifier
+from agentbench.tasks.task_file import SolutionTable, VerifierTable
 
 
 def test_the_table_of_the_file_and_the_value_agree_on_every_default():

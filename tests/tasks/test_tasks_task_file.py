@@ -8,7 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentbench.errors import InputError
-from agentbench.tasks.task_file import AgentTable, EnvironmentTable, is_task_id, parse_task_file, PytestTable, RepoTable, SetupTable, TaskFile
+from agentbench.tasks.task_file import (
+    AgentTable,
+    EnvironmentTable,
+    PytestTable,
+    RepoTable,
+    SetupTable,
+    TaskFile,
+    is_task_id,
+    parse_task_file,
+)
 
 BY_PATH = 'schema_version = 1\ntitle = "t"\n[repo]\npath = "repo"\n'
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

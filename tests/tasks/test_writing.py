@@ -1,11 +1,10 @@
 import pytest
 
 from agentbench.errors import InputError, UsageError
-from agentbench.tasks.loading import read_draft
-from agentbench.tasks.loading import load_task
-from agentbench.tasks.writing import NewTask, task_toml, write_task
+from agentbench.tasks.loading import load_task, read_draft
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import parse_task_file
+from agentbench.tasks.writing import NewTask, task_toml, write_task
 from tests.fakes.staging import mirrors
 from tests.tasks.folders import CODE, FIX, TESTS
 

@@ -9,14 +9,14 @@ from typing import TypeVar
 from agentbench.errors import SandboxError
 
 _THREADS = 32
-_MAX_PENDING = 64  # removals under way: whoever makes sandboxes faster than they go waits here
+_MAX_PENDING = 64  # removals; a caller that makes sandboxes faster than they go waits
 _LOG = logging.getLogger("agentbench.cache")
 
 ResultT = TypeVar("ResultT")
 
 
 class BackgroundTasks:
-    """Threads for what nobody waits for. Safe to use from several threads."""
+    """Runs work in background threads. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -24,14 +24,14 @@ class BackgroundTasks:
         self._slots = Semaphore(_MAX_PENDING)
 
     def submit(self, work: Callable[[], ResultT]) -> "Future[ResultT]":
-        """Do something whose result is wanted later."""
+        """Start work; the future holds its result."""
         with self._lock:
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="aside")
+                self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="background")
             return self._pool.submit(work)
 
     def remove(self, removal: Callable[[], object]) -> None:
-        """Remove something; that it cannot be removed is said, and is no fault of an attempt."""
+        """Remove something in the background; a failure is logged and affects no attempt."""
         self._slots.acquire()
         try:
             self.submit(lambda: self._remove(removal))
@@ -40,8 +40,8 @@ class BackgroundTasks:
             raise
 
     def finish(self) -> None:
-        """Wait for all that was begun."""
-        while True:  # what was under way may have begun more
+        """Wait for all work to end."""
+        while True:  # running work may have started more
             with self._lock:
                 pool, self._pool = self._pool, None
             if pool is None:

@@ -1,7 +1,7 @@
-"""Checksums of JSON documents and of whole trees of files, so that damage on disk is found.
+"""Checksums of JSON documents and of folders, so that damage on disk is found.
 
-A document carries its checksum as the last field. It is over the bytes before it as they were
-written, not over values: it stays checkable however a later version prints the same values.
+A document holds its checksum in its last field. The checksum covers the bytes before that field,
+not the values: it can still be checked after a later version prints the same values differently.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
 from agentbench.core.schema import Schema
 
-# One line, or indented: nothing else is written, so nothing else is taken for a seal.
+# Documents are written on one line or indented; only these two forms count as a checksum.
 _CHECKSUM = re.compile(
     rb'"digest":(?:"sha256:(?P<line>[0-9a-f]{64})"\}| "sha256:(?P<page>[0-9a-f]{64})"\n\})\n?\Z'
 )
 _REFORMATTED_CHECKSUM = re.compile(rb'"digest"\s*:\s*"sha256:[^"]*"\s*\}\s*\Z')
 DAMAGED: Final = "digest"
-"""The type of the error where the digest is another one than that of the bytes before it."""
+"""The type of the validation error for a checksum that does not match."""
 
-_MAX_CHECKSUM_BYTES = 100  # bytes of a seal
+_MAX_CHECKSUM_BYTES = 100  # of the field, with its name
 _DIGITS_IN_MESSAGE = 12  # digits of a digest in a message
 _FIELD_SCHEMA = {
     "type": "string",
@@ -39,10 +39,10 @@ _FIELD_SCHEMA = {
 
 
 class ChecksummedDocument(Schema):
-    """A schema whose documents are written with their digest, and checked by it when read."""
+    """A schema whose documents are written with a checksum, and checked when they are read."""
 
     def json_with_checksum(self, *, indent: int | None = None) -> str:
-        """The value as JSON with its digest; without a line feed at the end."""
+        """The value as JSON with its checksum, without a line feed at the end."""
         text = self.model_dump_json(indent=indent)
         head = f"{text[:-1]}," if indent is None else f"{text[:-2]},\n{' ' * indent}"
         digest = hashlib.sha256(head.encode()).hexdigest()
@@ -55,23 +55,23 @@ class ChecksummedDocument(Schema):
         json_data: str | bytes | bytearray,
         **options: Any,  # noqa: ANN401 - whatever pydantic takes
     ) -> Self:
-        """Read a document; one without a digest is read too.
+        """Read a document; one without a checksum is accepted.
 
         Raises:
-            ValidationError: it is damaged, or does not fit the schema.
+            ValidationError: the document is damaged or does not fit the schema.
         """
         content = json_data.encode() if isinstance(json_data, str) else bytes(json_data)
         return super().model_validate_json(cls._without_checksum(content), **options)
 
     @classmethod
     def _without_checksum(cls, content: bytes) -> bytes:
-        """The document without its digest, which is right."""
+        """The document without its checksum, which matches."""
         found = _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES))
         if found is None:
             if _REFORMATTED_CHECKSUM.search(
                 content, max(0, len(content) - 2 * _MAX_CHECKSUM_BYTES)
             ):
-                what = "is not written as agentbench writes it: damaged, or formatted anew"
+                what = "is not written the way agentbench writes it: damaged, or reformatted"
                 raise cls._validation_error("digest_form", what)
             return content
         says = (found["line"] or found["page"]).decode()
@@ -80,8 +80,8 @@ class ChecksummedDocument(Schema):
         if says != is_now:
             raise cls._validation_error(
                 DAMAGED,
-                f"says sha256:{says[:_DIGITS_IN_MESSAGE]}…, and what is before it has sha256:"
-                f"{is_now[:_DIGITS_IN_MESSAGE]}…: it was damaged or changed",
+                f"says sha256:{says[:_DIGITS_IN_MESSAGE]}…, but the content has sha256:"
+                f"{is_now[:_DIGITS_IN_MESSAGE]}…: the file was damaged or changed",
             )
         return head.rstrip().removesuffix(b",") + b"}"
 
@@ -95,14 +95,14 @@ class ChecksummedDocument(Schema):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The schema of what is written: with the digest."""
+        """The JSON schema of the written document, checksum included."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         schema["properties"]["digest"] = dict(_FIELD_SCHEMA)
         return schema
 
 
 def has_valid_checksum(content: bytes) -> bool:
-    """Whether a document ends in a digest, and it is the right one."""
+    """Whether a document ends in a checksum that matches."""
     found = _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES))
     if found is None:
         return False
@@ -112,14 +112,14 @@ def has_valid_checksum(content: bytes) -> bool:
 
 
 def has_checksum(content: bytes) -> bool:
-    """Whether a document ends in a digest, right or wrong."""
+    """Whether a document ends in a checksum, right or wrong."""
     return _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES)) is not None
 
 
 _CHUNK = 1 << 20
 _DIGEST_BYTES = 32
-_verified: set[tuple[Path, str]] = set()  # by this process; trees of a cache change by us alone
-_verifying = Lock()  # whoever comes second finds it done
+_verified: set[tuple[Path, str]] = set()  # by this process; only agentbench changes cached trees
+_verifying = Lock()  # a second thread waits for the first one's result
 
 
 class _Digest(Protocol):
@@ -127,16 +127,17 @@ class _Digest(Protocol):
 
 
 def tree_checksum(root: Path, *, without: Set[str] = frozenset()) -> str:
-    """The digest of a folder: the kind, mode, owner, link and bytes of every name in it.
+    """The checksum of a folder: the type, mode, owner, link target and bytes of every entry.
 
-    Some 40 ms for 2,500 files of 25 MB. Times are left out: no verdict depends on them.
+    It takes about 40 ms for 2,500 files of 25 MB in all. Times are left out: no verdict depends
+    on them.
 
     Args:
-        root: The folder; a stranger may have written it, no link in it is followed.
-        without: Names right below it that are left out.
+        root: The folder. Its content need not be trusted: no link in it is followed.
+        without: Names directly in the folder that are left out.
 
     Raises:
-        OSError: something of it cannot be read.
+        OSError: an entry cannot be read.
     """
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     with _open_unlocked(str(root), os.O_RDONLY | os.O_DIRECTORY, None) as folder:
@@ -147,7 +148,7 @@ def tree_checksum(root: Path, *, without: Set[str] = frozenset()) -> str:
 
 
 def is_undamaged(root: Path, seal: str, *, without: Set[str] = frozenset()) -> bool:
-    """Whether a tree is what was sealed; looked at once by each process, then remembered."""
+    """Whether a folder still has a checksum; each process checks once and remembers."""
     with _verifying:
         if (root, seal) in _verified:
             return True
@@ -182,7 +183,7 @@ def _add_folder(digest: _Digest, folder: int, shown: bytes, without: Set[str]) -
 
 @contextmanager
 def _open_unlocked(name: str, flags: int, folder: int | None) -> Iterator[int]:
-    """Open a name; what is ours and locked is unlocked for as long as that takes."""
+    """Open an entry; its permissions are widened for the moment if they forbid it to us."""
     flags |= os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(name, flags, dir_fd=folder)

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ControlLevel(StrEnum):
-    """How many blind runs an attempt is judged with."""
+    """How many control runs an attempt is judged with."""
 
     OFF = "off"  # none
     SAMPLE = "sample"  # one, in which some half of the tests must fail

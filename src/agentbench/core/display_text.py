@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-# A command to the terminal that has no end is taken for text: it would hide the rest otherwise.
+# A terminal command without an end counts as text: it would hide the rest otherwise.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)?")
 
 
@@ -13,7 +13,7 @@ def printable(text: str, *, limit: int | None = None, newlines: bool = False) ->
     `newlines` keeps line ends and tabs; `limit` cuts to so many characters, with an ellipsis.
     """
     if text.isascii() and text.isprintable() and (limit is None or len(text) <= limit):
-        return text  # as nearly all of them are
+        return text  # the usual case
     kept = {"\n", "\t"} if newlines else set()
     shown = "".join(
         char if char in kept or not _is_control(char) else f"\\u{ord(char):04x}"

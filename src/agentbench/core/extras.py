@@ -66,7 +66,7 @@ def _install_origin() -> "DirectUrl | None":
 
 
 def _pip() -> str:
-    """The pip of the running Python, in the way a shell finds it."""
+    """The shell command for the running Python's pip."""
     found = shutil.which("pip")
     if found is not None and Path(found).parent == Path(sys.executable).parent:
         return "pip"
@@ -99,19 +99,19 @@ VIEW = Extra("view", ("starlette", "uvicorn", "jinja2", "pygments", *STATISTICS.
 
 
 def is_installed(extra: Extra) -> bool:
-    """Whether all of its libraries are installed."""
+    """Whether all libraries of an extra are installed."""
     return not _missing(extra)
 
 
 def require(what: str, extra: Extra) -> None:
-    """Refuse what cannot work without an extra.
+    """Check that an extra is installed.
 
     Args:
-        what: That which needs it, as the message names it.
-        extra: What it needs.
+        what: The feature that needs it, as the message names it.
+        extra: The extra.
 
     Raises:
-        UsageError: a library is not installed; says what to install.
+        UsageError: a library is missing; the message gives the command that installs it.
     """
     missing = _missing(extra)
     if missing:

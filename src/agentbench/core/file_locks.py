@@ -1,10 +1,8 @@
-"""Locks on files, between threads and processes.
+"""File locks between threads and processes: exclusive ones, and shared ones on cache entries.
 
-Exclusive ones, and shared ones of cache entries.
-
-A shared lock says who uses a cache entry, so that nobody removes it meanwhile. The system releases
-the locks of a dead process. Over `flock` of the standard library: the filelock package imports
-asyncio and sqlite, which is a tenth of a second of every command's start.
+A shared lock marks a cache entry as in use, so that nothing removes it meanwhile. The system
+releases the locks of a dead process. The module uses `flock` directly: the filelock package
+imports asyncio and sqlite, which would add a tenth of a second to every command's start.
 """
 
 import fcntl
@@ -19,11 +17,11 @@ _POLL_SECONDS = 0.02  # seconds between two tries, where there is a deadline
 
 
 class LockHeldError(TimeoutError):
-    """Somebody else held the lock all the time that we were to wait."""
+    """Another thread or process held the lock until the time limit."""
 
 
 class FileLock:
-    """One holder at a time. Each object is one of those who want it: it is not taken twice."""
+    """An exclusive lock on a file. One object acquires it at most once at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -33,11 +31,11 @@ class FileLock:
         """Take the lock.
 
         Args:
-            timeout: Seconds to wait for it; `None` for as long as it takes, 0 for one try.
+            timeout: Seconds to wait; `None` waits for ever, 0 tries once.
 
         Raises:
-            LockHeldError: it was not to be had in that time.
-            OSError: the file cannot be made, or its file system knows no locks.
+            LockHeldError: the lock was still held at the time limit.
+            OSError: the file cannot be created, or its file system has no locks.
         """
         assert self._descriptor is None, "a lock is taken once"
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -48,28 +46,28 @@ class FileLock:
                 if self._is_still_in_place(descriptor):
                     self._descriptor = descriptor
             except BlockingIOError:
-                raise LockHeldError(f"{self._path}: held by somebody else") from None
+                raise LockHeldError(f"{self._path}: held by another process") from None
             finally:
                 if self._descriptor is None:
                     os.close(descriptor)
 
     def release(self) -> None:
-        """Let go of it; the file stays."""
+        """Release the lock; the file stays."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
     def __enter__(self) -> "FileLock":
-        """Take the lock, however long it takes."""
+        """Acquire the lock without a time limit."""
         self.acquire()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Let go of it."""
+        """Release the lock."""
         self.release()
 
     def _is_still_in_place(self, descriptor: int) -> bool:
-        """Whether the file that we locked still bears the name that others look under."""
+        """Whether the locked file is still the one at the path, not a replaced one."""
         try:
             return os.path.samestat(os.fstat(descriptor), self._path.stat())
         except FileNotFoundError:
@@ -94,7 +92,7 @@ def _lock_until(descriptor: int, deadline: float | None) -> None:
 
 
 class SharedLock:
-    """A share in a thing, from now until this object or its process is gone."""
+    """A shared lock on a cache entry, held until this object or its process is gone."""
 
     def __init__(self, thing: Path) -> None:
         self._descriptor = _open_users_file(thing)
@@ -103,13 +101,13 @@ class SharedLock:
 
 
 def creation_lock(thing: Path) -> FileLock:
-    """To be held while a thing is looked at, made, and taken into use."""
+    """The lock to hold while a cache entry is checked, created and taken into use."""
     return FileLock(thing.with_name(f"{thing.name}.lock"))
 
 
 @contextmanager
 def removal_lock(thing: Path) -> Iterator[bool]:
-    """Whether a thing may be removed: nobody uses or makes it, nor does so meanwhile."""
+    """Yield whether a cache entry may be removed; no user can appear within the block."""
     lock = creation_lock(thing)
     try:
         lock.acquire(timeout=0)
@@ -125,7 +123,7 @@ def removal_lock(thing: Path) -> Iterator[bool]:
 
 
 def users_file(thing: Path) -> Path:
-    """The file that all who use a thing hold a lock on."""
+    """The file that holds the shared locks of a cache entry."""
     return thing.with_name(f"{thing.name}.users")
 
 

@@ -1,7 +1,4 @@
-"""Files written whole or not at all, files that identify a folder.
-
-A file's content as a value.
-"""
+"""Atomic file writes, random identities of folders, and a file's content as a value."""
 
 import fcntl
 import os
@@ -21,7 +18,7 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = False) -> No
     Args:
         path: The file; one that is there is replaced.
         content: All of it.
-        durable: Whether it is to survive a power cut, name and all.
+        durable: Whether the file and its name must survive a power cut.
 
     Raises:
         OSError: the disk is full, or the folder cannot be written.
@@ -43,7 +40,7 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = False) -> No
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder survive a power cut, where its file system can promise that."""
+    """Make the names in a folder survive a power cut, if its file system supports that."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):  # some network file systems refuse it
@@ -57,12 +54,12 @@ _IDENTITY = re.compile(rf"[0-9a-f]{{{2 * _IDENTITY_BYTES}}}")
 
 
 def read_or_create_identity(path: Path) -> str:
-    """The random name in a file; it is made where there is none, or none that is whole.
+    """The random identity in a file, created if the file has no valid one.
 
-    Threads and processes that ask at the same time get the same one.
+    Threads and processes that call it at the same time get the same identity.
 
     Raises:
-        OSError: the file can neither be read nor made.
+        OSError: the file can be neither read nor written.
     """
     with path.open("a+", encoding="ascii", errors="replace") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -71,13 +68,14 @@ def read_or_create_identity(path: Path) -> str:
         if _IDENTITY.fullmatch(known):
             return known
         file.truncate(0)
-        file.write(made := secrets.token_hex(_IDENTITY_BYTES))
-        return made
+        identity = secrets.token_hex(_IDENTITY_BYTES)
+        file.write(identity)
+        return identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileContent:
-    """What a file became."""
+    """The content of a file, and whether it is executable."""
 
     content: bytes
     executable: bool

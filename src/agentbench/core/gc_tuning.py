@@ -1,8 +1,8 @@
-"""How often Python collects garbage: rarely while a program starts, as usual later.
+"""Tunes the garbage collector: rare collections while a program starts, usual ones later.
 
-A start allocates a few hundred thousand objects, nearly all of them modules that stay: to collect
-150 times among them is a twentieth of the time of a short run. The objects of a large report are no
-garbage either, and collecting among them takes as long as reading them.
+A start allocates a few hundred thousand objects that nearly all stay; 150 collections among them
+take a twentieth of a short run. The objects of a large report stay, too, and collecting among them
+takes as long as reading them.
 """
 
 import gc
@@ -13,11 +13,11 @@ from threading import Lock
 _STARTUP_THRESHOLD = 50_000  # objects
 _usual: tuple[int, int, int] | None = None
 _pausing = Lock()
-_pauses = 0  # that go on at this moment
+_pauses = 0  # blocks of `paused` that are open now
 
 
 def relax() -> None:
-    """To be called once, by a program that starts; a library leaves the collector alone."""
+    """Collect rarely from now on. Only a program calls this at its start, never a library."""
     global _usual
     if _usual is None:
         _usual = gc.get_threshold()
@@ -25,7 +25,7 @@ def relax() -> None:
 
 
 def restore() -> None:
-    """From here on, and never again at what is there by now; nothing without `relax`."""
+    """Undo `relax`, and exempt the objects that exist by now from collection."""
     global _usual
     if _usual is not None:
         gc.set_threshold(*_usual)
@@ -35,9 +35,9 @@ def restore() -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """For a block that makes very many objects, none of them garbage, and takes seconds at most.
+    """Pause the collector for a block of seconds at most that makes many lasting objects.
 
-    Blocks may overlap, in several threads. A collector that was off stays off.
+    Blocks may overlap, also in several threads. A collector that was off stays off.
     """
     global _pauses
     with _pausing:

@@ -1,4 +1,4 @@
-"""This machine: its cores, its free memory, and what kind it is."""
+"""Facts about this machine: system, cores and free memory."""
 
 import os
 import platform
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def host_facts() -> dict[str, str]:
-    """What kind of machine this is."""
+    """The facts that a run records about this machine."""
     return {
         "system": platform.system(),
         "kernel": platform.release(),
@@ -18,14 +18,14 @@ def host_facts() -> dict[str, str]:
 
 
 def available_cpus() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def available_memory_mib() -> int | None:
-    """The memory that is free for new processes; `None` where the kernel does not say."""
+    """The memory available to new processes; `None` if the kernel does not say."""
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""Temporary folders with an owner: a lock tells those of a dead process from all others.
+"""Temporary folders with an owner, so that those of dead processes can be recognised.
 
-The owner holds a lock on a file in its folder. The system releases it however the process ends, and
-it means the same to processes that see each other's numbers differently.
+The owner holds a lock on a file in its folder. The system releases the lock however the process
+ends. Unlike a process id, a lock means the same in every pid namespace.
 """
 
 import fcntl
@@ -14,18 +14,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 OWNER = "owner"
-"""The file that is locked; holds the number of the process, for people."""
+"""The name of the locked file. It holds the process id, for people."""
 
-_GRACE_SECONDS = 10  # that a new folder may be without its file; some 0.1 ms are seen
+_GRACE_SECONDS = 10  # a new folder may lack its file that long; about 0.1 ms is usual
 
 
 @contextmanager
 def owned_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
-    """A fresh folder, removed at the end; until then a lock says that somebody needs it.
+    """Create a folder, locked as in use, and remove it at the end of the block.
 
     Args:
         prefix: How its name begins.
-        parent: Where it is made; None: where temporary files are.
+        parent: The folder to create it in; None: the folder of temporary files.
 
     Raises:
         OSError: the disk is full, or the parent cannot be written.
@@ -47,7 +47,7 @@ def owned_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def own_folder(folder: Path) -> Iterator[None]:
-    """Own a folder for a block: nobody else takes it for a dead one's."""
+    """Mark a folder as owned by this process while the block runs."""
     fresh = folder / f"{OWNER}.new"
     with fresh.open("w") as lock:
         lock.write(f"{os.getpid()}\n")
@@ -58,7 +58,7 @@ def own_folder(folder: Path) -> Iterator[None]:
 
 
 def is_owned(folder: Path) -> bool:
-    """Whether the process that made a folder lives and needs it."""
+    """Whether a living process owns a folder."""
     try:
         with (folder / OWNER).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -70,12 +70,12 @@ def is_owned(folder: Path) -> bool:
         except OSError:
             return False
     except OSError:
-        return True  # another user's; only that one can tell
+        return True  # another user's folder, which only that user can check
     return False
 
 
 def has_owner_file(folder: Path) -> bool:
-    """Whether a folder is one of these at all, and of this very user."""
+    """Whether a folder has an owner file and belongs to this user."""
     with suppress(OSError):
         return (folder / OWNER).is_file() and folder.lstat().st_uid == os.geteuid()
     return False

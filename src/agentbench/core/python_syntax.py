@@ -1,67 +1,70 @@
 """Parses and compiles Python source in one thread at a time.
 
-CPython counts in one place for all threads how deep it is in the trees that it makes or reads. A
-garbage collection in the middle of that can let another thread continue; if that one makes a tree,
-too, one of them ends in SystemError (seen with 3.11.7; python/cpython#106905 is similar).
+CPython has one counter for all threads of how deep it is in a syntax tree. A garbage collection in
+the middle of parsing can let another thread continue; if that one parses, too, one of them ends in
+SystemError (seen with 3.11.7; python/cpython#106905 is similar).
 """
 
 import ast
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 from types import CodeType
+
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `parse` and `code_of` raise for a source that this Python cannot read."""
 
 _LOCK = Lock()
 
 
-def parse(source: str | bytes, path: str = "<unknown>") -> ast.Module:
-    """The tree of a source; what Python would warn about is the source's own affair.
-
-    Raises:
-        SyntaxError: It is no Python that this interpreter can parse.
-        ValueError: It has a null byte, or cannot be decoded.
-        RecursionError: It is nested too deep.
-        MemoryError: It is nested too deep for the parser.
-    """
+@contextmanager
+def _exclusive() -> Iterator[None]:
+    """One thread at a time; a source's own warnings are not ours to show."""
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        yield
+
+
+def parse(source: str | bytes, path: str = "<unknown>") -> ast.Module:
+    """The syntax tree of a source.
+
+    Raises:
+        SyntaxError: this interpreter cannot parse it.
+        ValueError: it has a null byte, or cannot be decoded.
+        RecursionError: it is nested too deep.
+        MemoryError: it is nested too deep for the parser.
+    """
+    with _exclusive():
         return ast.parse(source, filename=path)
 
 
 def check(tree: ast.Module, path: str = "<unknown>") -> None:
-    """Compile a tree, for faults that parsing does not find: `break` outside of a loop.
+    """Compile a tree to find faults that parsing does not, such as `break` outside of a loop.
 
     Raises:
-        SyntaxError: This interpreter cannot compile it.
-        RecursionError: It is nested too deep.
+        SyntaxError: this interpreter cannot compile it.
+        RecursionError: it is nested too deep.
     """
-    with _LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _exclusive():
         compile(tree, path, "exec", dont_inherit=True)
 
 
 def code_of(source: str | ast.Module) -> CodeType:
-    """What a source, or its tree, compiles to.
-
-    Raises:
-        SyntaxError: It is no Python that this interpreter can compile.
-        ValueError: It has a null byte, or cannot be encoded.
-        RecursionError: It is nested too deep.
-        MemoryError: It is nested too deep for the parser.
-    """
-    with _LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """The code object of a source or of its tree; raises what `parse` raises."""
+    with _exclusive():
         return compile(source, "<unknown>", "exec", dont_inherit=True)
 
 
 def literal(text: str) -> object:
-    """The value of a text that is a literal.
+    """The value of a literal.
 
     Raises:
-        SyntaxError: It is no expression.
-        ValueError: It is more than literals.
-        TypeError: It is a literal that cannot be made, such as a set of lists.
-        RecursionError: It is nested too deep.
-        MemoryError: It is nested too deep for the parser.
+        SyntaxError: the text is no expression.
+        ValueError: it is more than a literal.
+        TypeError: the literal has no value, such as a set of lists.
+        RecursionError: it is nested too deep.
+        MemoryError: it is nested too deep for the parser.
     """
     with _LOCK:
         return ast.literal_eval(text)

@@ -11,26 +11,26 @@ from urllib.parse import quote
 
 REMOVED = b"[removed]"
 
-_MIN_LENGTH = 8  # characters; local servers take `none` or `x` for a key, which hides nothing
+_MIN_LENGTH = 8  # characters; a key such as `none` of a local server is no secret
 _PACKED = re.compile(rb"H4sI[A-Za-z0-9+/_-]{12,}={0,2}")  # gzip, in base64
 _UNPACKED_LIMIT = 1 << 20  # bytes
 _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
-    """The values of the variables that hold secrets, by their names."""
+    """The values of the variables whose names say that they hold secrets."""
     return frozenset(
         value for name, value in environ.items() if value and _SECRET_VARIABLE.search(name)
     )
 
 
 class Redactor:
-    """Knows some secrets; safe to use from several threads."""
+    """Removes some secrets from data. Safe to use from several threads."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        kept = sorted({secret for secret in secrets if len(secret) >= _MIN_LENGTH})
-        dressed = {form for secret in kept for form in _encodings(secret)}
-        self._encoded = tuple(sorted(dressed, key=len, reverse=True))
+        known = {secret for secret in secrets if len(secret) >= _MIN_LENGTH}
+        encoded = {form for secret in known for form in _encodings(secret)}
+        self._encoded = tuple(sorted(encoded, key=len, reverse=True))
 
     def data(self, data: bytes) -> bytes:
         """The bytes without the secrets."""
@@ -59,7 +59,7 @@ def _encodings(secret: str) -> Iterator[bytes]:
     data = secret.encode()
     for before in range(3):
         coded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
-        start = -(-before * 4 // 3)  # what the bytes before have a part in
+        start = -(-before * 4 // 3)  # these characters depend on the bytes before
         end = len(coded) if (before + len(data)) % 3 == 0 else len(coded) - 1
         inner = coded[start:end]
         yield from (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
@@ -68,7 +68,7 @@ def _encodings(secret: str) -> Iterator[bytes]:
 
 
 def _escaped(text: str) -> Iterator[bytes]:
-    """As URLs, JSON of several makes, and HTML write it."""
+    """A text as it is written in URLs, in JSON by several writers, and in HTML."""
     for url in (quote(text, safe=""), quote(text), quote(text, safe="").replace("%20", "+")):
         yield from (url.encode(), re.sub(r"%..", lambda f: f.group().lower(), url).encode())
     plain = json.dumps(text)[1:-1]
@@ -91,5 +91,5 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 
 
 def without_credentials(text: str) -> str:
-    """A text with user names and passwords taken out of the URLs in it."""
+    """A text without the user names and passwords in its URLs."""
     return _CREDENTIALS.sub("", text)

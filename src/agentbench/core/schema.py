@@ -1,4 +1,4 @@
-"""The base class of all values that cross a file, and messages about values that do not fit."""
+"""The base class of all values that are written to files, and messages about invalid values."""
 
 import re
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from pydantic_core import ErrorDetails
 from agentbench.core.redaction import without_credentials
 
 JsonObject = dict[str, object]
-"""A JSON object as some reporter wrote it; nothing of ours rests on its content."""
+"""A JSON object from an untrusted source."""
 
 
-# What JSON lets stand as it is and a terminal obeys: DEL, C1, marks that turn or hide text.
+# Characters that JSON does not escape and a terminal obeys: DEL, C1, marks that turn or hide text.
 _TERMINAL_CONTROL = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 class Schema(BaseModel):
-    """A value that is written to disk or sent over a wire."""
+    """A value that is written to disk or sent over a network."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_timedelta="float")
 
@@ -59,7 +59,7 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
 
 
 def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
-    """The key, what was found there, and what is wrong with it; `root` knows the right keys."""
+    """The key, the value that was found, and what is wrong with it; `root` has the valid keys."""
     kind, where = detail["type"], _key_path(detail)
     if kind == "missing":
         return f"{where}: is missing"
@@ -67,7 +67,9 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
         return f"{where}: unknown key{_suggestion(detail, root)}"
     context = detail.get("ctx", {})
     said = _MESSAGES[kind].format_map(context) if kind in _MESSAGES else detail["msg"]
-    if said.startswith(("needs", "with", "takes", "expected")):  # speaks of the table, or has both
+    if said.startswith(
+        ("needs", "with", "takes", "expected")
+    ):  # about the table, or names the value
         return f"{where}: {said}" if where else said
     return f"{where}: {_shortened_repr(detail['input'])} {said}"
 

@@ -1,4 +1,4 @@
-"""Reads JSON that code under test or a model's provider wrote: bounded and typed, no exception."""
+"""Reads JSON from code under test or a model's provider: bounded, typed, without exceptions."""
 
 import json
 import math
@@ -10,16 +10,16 @@ import msgspec
 from agentbench.core.schema import JsonObject
 
 TEXT_LIMIT = 200_000
-"""Characters kept of one text: half of them from its head, half from its tail."""
+"""The most characters of one text: half from its start, half from its end."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def json_object(source: str) -> JsonObject | None:
-    """A JSON object, or None: it is torn, too deep, or something else.
+    """A JSON object, or None if the text is invalid, nested too deep or another type.
 
-    Lone surrogates are replaced and numbers that JSON cannot hold become null, so that whatever
-    comes back can be written again.
+    Lone surrogates are replaced and numbers that JSON cannot hold become null, so that the result
+    can always be written as JSON again.
     """
     try:
         value = _value(source)
@@ -39,7 +39,7 @@ def _value(source: str) -> object:
 
 
 def text(value: object, limit: int = TEXT_LIMIT) -> str:
-    """A string that can be encoded, cut in its middle; anything but a string is empty."""
+    """A string that can be encoded, shortened in its middle; "" for anything else."""
     if not isinstance(value, str):
         return ""
     if len(value) > limit:
@@ -50,7 +50,7 @@ def text(value: object, limit: int = TEXT_LIMIT) -> str:
 
 
 def seconds(value: object) -> float:
-    """A duration that is finite and not negative; anything else is 0."""
+    """A finite duration of at least 0; 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     try:
@@ -61,7 +61,7 @@ def seconds(value: object) -> float:
 
 
 def count(value: object) -> int | None:
-    """A whole number from 0 to what a run can hold, or None."""
+    """A whole number from 0 to a billion, or None."""
     return value if type(value) is int and 0 <= value <= 1_000_000_000 else None
 
 
@@ -71,13 +71,13 @@ def exit_status(value: object) -> int | None:
 
 
 def objects(value: object) -> Iterator[JsonObject]:
-    """The objects in a list; whatever else stands in it is passed over."""
+    """The objects in a list; other elements are skipped."""
     if isinstance(value, list):
         yield from (item for item in value if isinstance(item, dict))
 
 
 def null_for_constant(_constant: str) -> None:
-    """What stands for NaN and its like, which JSON does not have."""
+    """The replacement for NaN and infinities, which JSON does not have."""
     return
 
 

@@ -1,6 +1,6 @@
-"""Maps one stage's evidence to at most one failure, by the taxonomy's pure mapping.
+"""Maps the evidence of one stage to at most one failure.
 
-The decisions are those of docs/failure_taxonomy.md, "Decisions".
+docs/failure_taxonomy.md explains the rules under "Decisions".
 """
 
 import re
@@ -54,13 +54,11 @@ _NETWORK_PHRASES = re.compile(
     ),
     re.IGNORECASE,
 )
-_SEARCHED_CHARACTERS = (
-    64 * 1024
-)  # characters; what stopped a command is among the last things it said
+_SEARCHED_CHARACTERS = 64 * 1024  # what stopped a command is near the end of its output
 
 
 def network_failure(text: str) -> str | None:
-    """The phrase at the end of a command's output that says the network failed; `None` without."""
+    """The phrase at the end of an output that says that the network failed; `None`: no phrase."""
     found = _NETWORK_PHRASES.search(text[-_SEARCHED_CHARACTERS:])
     return found.group(0) if found else None
 
@@ -80,9 +78,9 @@ _WITHOUT_FAILURE = frozenset({PytestOutcome.PASSED, PytestOutcome.UNVERIFIED})
 
 
 def report_failure(command: CommandResult, report: ReportFacts) -> Failure | None:
-    """The failure that a final test's report shows; `None` when pytest was content.
+    """The failure in the report of a final test; `None` if all tests passed.
 
-    Code under test runs in the same process, so whatever went wrong there is the agent's.
+    Code under test runs in the same process, so every failure there is the agent's fault.
     """
     outcome = _checked_outcome(command, report)
     if outcome is PytestOutcome.PASSED:
@@ -96,7 +94,7 @@ def report_failure(command: CommandResult, report: ReportFacts) -> Failure | Non
 
 
 def collection_error_message(report: ReportFacts) -> str:
-    """Why tests could not be collected: the first error, and the line that it comes from."""
+    """Why tests could not be collected: the first error, and the line that raised it."""
     more = len(report.collection_errors) - 1
     others = f" (and {more} more)" if more > 0 else ""
     if not report.collection_facts:
@@ -110,7 +108,7 @@ def collection_error_message(report: ReportFacts) -> str:
 
 
 def last_line(command: CommandResult) -> str:
-    """The last thing a command said, in brackets; empty when it said nothing."""
+    """The last line of a command's output, in brackets; empty without output."""
     for text in (command.stderr, command.stdout):
         lines = text.strip().splitlines()
         if lines:
@@ -145,7 +143,7 @@ def _report_reason(
 
 def _report_detail(outcome: PytestOutcome, command: CommandResult, report: ReportFacts) -> str:
     code = command.exit_code
-    said = {
+    details = {
         PytestOutcome.FAILED: f"{report.failed} of {report.collected} tests failed",
         PytestOutcome.NO_TESTS: "pytest collected no tests",
         PytestOutcome.COLLECTION_ERROR: collection_error_message(report),
@@ -157,7 +155,7 @@ def _report_detail(outcome: PytestOutcome, command: CommandResult, report: Repor
     if outcome is PytestOutcome.CRASH and code == 128 + 9:
         return "killed by SIGKILL, cause unknown"
     what = outcome.value.replace("_", " ")
-    return said.get(outcome, f"{what}: exit code {code}{last_line(command)}")
+    return details.get(outcome, f"{what}: exit code {code}{last_line(command)}")
 
 
 _AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
@@ -173,15 +171,15 @@ _AGENT_ENDINGS = {
     AgentEnding.CRASHED: FailureReason.UNKNOWN,
     AgentEnding.INTERRUPTED: FailureReason.INTERRUPTED,
 }
-# Our own SIGINT reaches a stage as KeyboardInterrupt; an agent that merely says it was
-# interrupted may not have its failure retried for that.
+# Our own cancellation reaches a stage as an exception. If only the agent reports an interruption,
+# its failure must not be retried for that.
 _NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
-# What an agent said last counts for less than our own deadline, unless it says more.
+# Our own deadline outweighs these endings; other endings say more than a deadline does.
 _OUTWEIGHED_BY_DEADLINE = _NEVER_INFRASTRUCTURE | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}
 
 
 def classify(stage: StageName, evidence: Evidence) -> Failure | None:
-    """The failure that a stage's evidence shows; `None` when it shows none."""
+    """The failure in a stage's evidence; `None` if there is none."""
     if evidence.exception is not None:
         return _from_exception(stage, evidence.exception)
     if evidence.agent is not None:
@@ -199,18 +197,18 @@ def classify(stage: StageName, evidence: Evidence) -> Failure | None:
 
 
 def exception_fact(stage: StageName, exception: BaseException) -> ExceptionFact:
-    """What a judgement needs of an exception that escaped from a stage.
+    """The part of an exception from a stage that a verdict needs.
 
-    `exception.fault` overrides the default fault, where an error class carries one.
+    `exception.fault` overrides the default fault if its class has that attribute.
     """
     reason = FailureReason.from_stage(stage, 1, exception)
     assert reason is not None  # an exception always gives one
-    carried = getattr(exception, "fault", None)
+    declared = getattr(exception, "fault", None)
     return ExceptionFact(
         type_name=type(exception).__name__,
         message=str(exception),
         reason=reason.value,
-        fault=carried if isinstance(carried, str) and carried in set(Fault) else None,
+        fault=declared if isinstance(declared, str) and declared in set(Fault) else None,
     )
 
 
@@ -219,7 +217,7 @@ def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
     if fact.fault is not None:
         fault = Fault(fact.fault)
     elif stage in _AGENTS_OWN and reason in _FETCH_REASONS | {FailureReason.UNKNOWN}:
-        fault = Fault.AGENT  # raised by the agent's own code, or by what it left behind
+        fault = Fault.AGENT  # raised by the agent's own code, or caused by its changes
     elif reason in _FETCH_REASONS and network_failure(fact.message):
         fault = Fault.INFRASTRUCTURE
     else:
@@ -241,7 +239,7 @@ def _from_agent(stage: StageName, ending: AgentEnding, evidence: Evidence) -> Fa
 
 
 def _outweighs(command: CommandResult, ending: AgentEnding, evidence: Evidence) -> bool:
-    """Whether the end of the agent's command says more than how the agent says it stopped."""
+    """Whether the end of the agent's command says more than the ending that the agent reports."""
     if command.ending is Ending.TIMED_OUT:
         return ending in _OUTWEIGHED_BY_DEADLINE
     out_of_memory = command.ending is Ending.OUT_OF_MEMORY and not evidence.ran_to_end
@@ -257,7 +255,7 @@ def _agent_reason(ending: AgentEnding, command: CommandResult | None) -> Failure
 
 
 def _from_rewards(stage: StageName, facts: RewardFacts) -> Failure | None:
-    """A script's exit code says nothing: the reward does, and whether there is one."""
+    """Only the reward counts, not the exit code of the script that wrote it."""
     if stage is not StageName.FINAL_TEST or not facts.fault:
         return None
     reason = FailureReason.INTERNAL_ERROR
@@ -314,14 +312,14 @@ def _from_lack_of_memory(
 
 
 def _exit_code(command: CommandResult) -> int:
-    """The exit code that a shell would show; a command that died of nobody knows what shows one."""
+    """The exit code that a shell would show; 128 if the signal is unknown."""
     if command.ending is Ending.KILLED:
         return 128 + command.signal if command.signal else command.exit_code or 128
     return 1 if command.exit_code is None else command.exit_code
 
 
 def _fault(stage: StageName, reason: FailureReason, command: CommandResult) -> Fault:
-    """Whose fault a command's end is: what an agent can cause is never infrastructure's."""
+    """Whose fault a command's end is; never infrastructure's if an agent could cause it."""
     if command.ending is Ending.LOST:
         return Fault.INFRASTRUCTURE
     if stage in _AGENTS_OWN:

@@ -1,9 +1,8 @@
-"""The facts that stages return: how a command ended, what pytest showed, how an agent stopped.
+"""The facts that stages return: how a command ended, what pytest reported, how an agent stopped.
 
-Nothing here judges. `classify` and `judge` read these values and nothing else.
+Nothing here judges. `classify` and `judge` read only these values.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NewType
@@ -14,30 +13,26 @@ from agentbench.core.schema import Schema
 from agentbench.scoring.taxonomy import Fault, StageName
 
 DECIDING = "reward"
-"""The name of the reward that decides where a script gives several."""
+"""The name of the reward that decides if a script writes several."""
 
 
 class RewardFacts(Schema):
-    """The rewards that a verifier left, as they were read when nothing of it ran any more."""
+    """The rewards that a verifier wrote, read after all of its processes had ended."""
 
     rewards: dict[str, float] = Field(default_factory=dict)
     fault: str = Field(default="", description="why there are none, in words")
 
 
 def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
-    """What is missing for the task to count as resolved; None: nothing is."""
+    """Why the task does not count as resolved; None: it does."""
     if facts is None or facts.fault or not facts.rewards:
         return (facts.fault if facts is not None else "") or "the verifier left no reward"
-    name, value = _deciding_reward(facts.rewards)
-    if value > above:
-        return None
-    return f"{name} {value:g} is not above {above:g}"
-
-
-def _deciding_reward(rewards: Mapping[str, float]) -> tuple[str, float]:
-    """`reward` where it is among them, else the least of all: then each has to be enough."""
+    rewards = facts.rewards
+    # Without a deciding reward each must be high enough, so the lowest one decides.
     name = DECIDING if DECIDING in rewards else min(rewards, key=lambda each: rewards[each])
-    return name, rewards[name]
+    if rewards[name] > above:
+        return None
+    return f"{name} {rewards[name]:g} is not above {above:g}"
 
 
 NodeId = NewType("NodeId", str)
@@ -45,18 +40,18 @@ NodeId = NewType("NodeId", str)
 
 
 class Ending(StrEnum):
-    """How a command came to its end."""
+    """How a command ended."""
 
     EXITED = "exited"
-    TIMED_OUT = "timed_out"  # our own deadline fired
-    OUT_OF_MEMORY = "out_of_memory"  # the kernel's OOM killer took a process of it
-    OUT_OF_DISK = "out_of_disk"  # we killed it: its sandbox held more than it may
-    KILLED = "killed"  # a signal that was neither of these
-    LOST = "lost"  # the engine or the sandbox went away: nobody knows
+    TIMED_OUT = "timed_out"  # at our own deadline
+    OUT_OF_MEMORY = "out_of_memory"  # the kernel's OOM killer killed one of its processes
+    OUT_OF_DISK = "out_of_disk"  # we killed it: its sandbox exceeded the disk limit
+    KILLED = "killed"  # by a signal for another reason
+    LOST = "lost"  # unknown: the engine or the sandbox went away
 
 
 class CommandResult(Schema):
-    """How one command in a sandbox ended, and what it said."""
+    """How one command in a sandbox ended, and its output."""
 
     argv: tuple[str, ...]
     ending: Ending
@@ -72,7 +67,7 @@ class CommandResult(Schema):
     stdout: str = ""
     stderr: str = ""
     truncated: bool = False
-    output_bytes: int = 0  # of both streams, before the cap
+    output_bytes: int = 0  # of both streams, before they were truncated
     peak_memory_bytes: int | None = None
     cpu_seconds: float | None = None
 
@@ -83,7 +78,7 @@ class CommandResult(Schema):
 
 
 class CaseOutcome(StrEnum):
-    """What became of one test."""
+    """How one test ended."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -91,11 +86,11 @@ class CaseOutcome(StrEnum):
     SKIPPED = "skipped"
     XFAILED = "xfailed"
     XPASSED = "xpassed"
-    UNFINISHED = "unfinished"  # begun, and the run died or was cut off in it
+    UNFINISHED = "unfinished"  # the run died or was stopped during the test
 
 
 class ReportSource(StrEnum):
-    """Where the knowledge about a pytest run came from, most trusted first."""
+    """The source of the facts about a pytest run, the most trusted one first."""
 
     STREAM = "stream"
     JSON_REPORT = "json_report"
@@ -105,7 +100,7 @@ class ReportSource(StrEnum):
 
 
 class PytestOutcome(StrEnum):
-    """What a whole pytest run came to, by evidence and not by its exit code alone."""
+    """How a whole pytest run ended, by its report and not only by its exit code."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -116,12 +111,12 @@ class PytestOutcome(StrEnum):
     USAGE = "usage"
     TIMEOUT = "timeout"
     CRASH = "crash"
-    UNVERIFIED = "unverified"  # the exit code and the report do not agree, or there is no report
+    UNVERIFIED = "unverified"  # there is no report, or it contradicts the exit code
     SPAWN = "spawn"  # no interpreter, or no pytest in it
 
 
 class CaseFact(Schema):
-    """One test of a run. `phases` counts reports of setup, call and teardown, in this order."""
+    """One test of a run. `phases` counts its reports of setup, call and teardown, in this order."""
 
     node_id: NodeId
     outcome: CaseOutcome
@@ -130,17 +125,17 @@ class CaseFact(Schema):
 
 
 class CollectionFact(Schema):
-    """A file that could not be collected, and the line of the project that is to blame."""
+    """A file that could not be collected, and the line of the project that caused it."""
 
     file: str  # the one that pytest was collecting
     error: str = ""  # the exception's class
-    path: str = ""  # where it was raised, or the syntax is wrong; empty: unknown
+    path: str = ""  # the file that raised it, or whose syntax is wrong; empty: unknown
     line: int | None = None
     message: str = ""
 
 
 class ReportFacts(Schema):
-    """What a pytest run showed, reduced to what a judgement needs."""
+    """The part of a pytest run's report that a verdict needs."""
 
     outcome: PytestOutcome
     source: ReportSource
@@ -149,10 +144,10 @@ class ReportFacts(Schema):
     passed: int = 0
     failed: int = 0  # failed and errored
     cases: tuple[CaseFact, ...] = ()
-    collection_errors: tuple[str, ...] = ()  # the files, first one first
-    collection_facts: tuple[CollectionFact, ...] = ()  # one for each; none in old records
-    internals_changed: tuple[str, ...] = ()  # pytest functions that are not what they were
-    python: str | None = None  # the version that ran it, as far as the reporter got to say it
+    collection_errors: tuple[str, ...] = ()  # files, in pytest's order
+    collection_facts: tuple[CollectionFact, ...] = ()  # one for each file; none in old records
+    internals_changed: tuple[str, ...] = ()  # pytest functions that were replaced
+    python: str | None = None  # the version that ran it; None: the reporter did not get that far
 
 
 class AgentEnding(StrEnum):
@@ -169,7 +164,7 @@ class AgentEnding(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a finding weighs; one critical finding quarantines an attempt."""
+    """How serious a finding is; one critical finding quarantines an attempt."""
 
     INFO = "info"
     WARNING = "warning"
@@ -177,7 +172,7 @@ class Severity(StrEnum):
 
 
 class Finding(Schema):
-    """Something about an attempt that a reader should know (integrity)."""
+    """An observation about the integrity of an attempt."""
 
     rule: str
     severity: Severity
@@ -186,36 +181,36 @@ class Finding(Schema):
 
 
 class ExceptionFact(Schema):
-    """An exception that escaped from a stage, as far as a judgement needs it."""
+    """The part of an exception from a stage that a verdict needs."""
 
     type_name: str
     message: str
-    reason: str  # the code of the FailureReason that the pure mapping gives it
+    reason: str  # the code of its FailureReason, by `from_stage`
     fault: str | None = None  # overrides the reason's default fault
     where: str = ""  # of an agent's: the file and line of its own code
     traceback: str = ""  # of an agent's
 
 
 class Evidence(Schema):
-    """All that one stage brings back."""
+    """Everything that one stage returns to be judged."""
 
     command: CommandResult | None = None  # the command that decided the stage
     report: ReportFacts | None = None
-    rewards: RewardFacts | None = None  # of a task that a script of its own judges
+    rewards: RewardFacts | None = None  # of a task with its own verifier script
     agent: AgentEnding | None = None
     agent_detail: str = ""
     agent_fault: Fault | None = None  # overrides the default: a model's refusal is the agent's
     exception: ExceptionFact | None = None
     memory_limit_mib: int | None = None
-    own_seconds: float = 0.0  # spent in the task's or the agent's own commands, not in ours
+    own_seconds: float = 0.0  # spent in the task's or the agent's commands, not in ours
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def ran_to_end(self) -> bool:
-        """Whether the command exited by itself, even if the OOM killer took a child of it.
+        """Whether the command exited by itself, even if the OOM killer killed a child of it.
 
-        A parent that lost a child is believed when it exited 0, or 1 with a whole report.
+        A parent that lost a child counts if it exited 0, or 1 with a complete report.
         """
         if self.command is None or self.command.ending is not Ending.OUT_OF_MEMORY:
             return self.command is not None and self.command.ending is Ending.EXITED

@@ -1,4 +1,4 @@
-"""Which tests an attempt must fix or keep, and what its final run lacks of that."""
+"""Which tests an attempt must fix or keep passing, and whether its final run shows that."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -26,8 +26,8 @@ _CUT_SHORT = "the final test did not run to its end"
 class ExpectedTests(Schema):
     """Which tests a task expects to be fixed, and which to stay passing.
 
-    With no fail_to_pass ids the whole run decides; "baseline" stands for every test that passed
-    in the baseline run, but for those that are quarantined as flaky.
+    Without fail_to_pass ids the whole run decides. "baseline" stands for every test that passed
+    in the baseline run, except those that are quarantined as flaky.
     """
 
     fail_to_pass: tuple[NodeId, ...] = ()
@@ -47,7 +47,7 @@ class _Shortfall(StrEnum):
 
 
 class Expectation(NamedTuple):
-    """The expected tests with "baseline" spelled out, each id once and in one list only."""
+    """The expected tests with "baseline" expanded; each id is in one list only, once."""
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
@@ -60,41 +60,47 @@ _AGREEING = {PytestOutcome.PASSED: 0, PytestOutcome.FAILED: 1}
 
 
 def resolve_expectation(expected: ExpectedTests, baseline: Evidence) -> Expectation:
-    """Spell out the expected tests, with what the baseline run passed where a task says so.
+    """Expand "baseline" into the tests that passed in the baseline run.
 
-    An id in both lists has to be fixed, which asks for more.
+    An id in both lists must be fixed, which is the stricter demand.
     """
     fixed = tuple(dict.fromkeys(expected.fail_to_pass))
     if expected.pass_to_pass == "baseline":
-        before, apart = outcomes_of(baseline), set(expected.quarantined)
-        kept = tuple(
-            n for n, outcome in before.items() if outcome in _PASSING_OUTCOMES and n not in apart
+        before, flaky = outcomes_of(baseline), set(expected.quarantined)
+        passing = tuple(
+            n for n, outcome in before.items() if outcome in _PASSING_OUTCOMES and n not in flaky
         )
     else:
-        kept = tuple(dict.fromkeys(expected.pass_to_pass))
-    return Expectation(fixed, tuple(node_id for node_id in kept if node_id not in set(fixed)))
+        passing = tuple(dict.fromkeys(expected.pass_to_pass))
+    return Expectation(fixed, tuple(node_id for node_id in passing if node_id not in set(fixed)))
 
 
 def shortfall_of(
     expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
 ) -> str | None:
-    """What the final run's evidence lacks to count as resolved; `None` when it lacks nothing."""
+    """Why the final run does not count as resolved; `None` if it does."""
+    report, command = final.report, final.command
+    ended = final.exception is None and final.ran_to_end
     if expected.reward_above is not None:
-        whole = final.exception is None and final.ran_to_end
-        return reward_shortfall(final.rewards, expected.reward_above) if whole else _CUT_SHORT
-    return _report_shortfall(expected, expectation, baseline, final)
+        return reward_shortfall(final.rewards, expected.reward_above) if ended else _CUT_SHORT
+    if report is None or not report.complete:
+        return _NO_REPORT
+    if report.source is not ReportSource.STREAM:
+        # A test that deletes the stream leaves a JSON report behind, which can say passed.
+        return f"the streaming reporter's record is gone, and {report.source} is no evidence"
+    if command is None or not ended:
+        return _CUT_SHORT
+    return _contradiction(command, report) or _tests_shortfall(
+        expected, expectation, baseline, final
+    )
 
 
-def _report_shortfall(
+def _tests_shortfall(
     expected: ExpectedTests, expectation: Expectation, baseline: Evidence, final: Evidence
 ) -> str | None:
-    report, command = final.report, final.command
-    if report is None or (untrusted := _untrusted(report)) is not None:
-        return untrusted if report is not None else _NO_REPORT
-    if final.exception is not None or command is None or not final.ran_to_end:
-        return _CUT_SHORT
-    if (contradiction := _contradiction(command, report)) is not None:
-        return contradiction
+    """Why the tests of a complete report do not count as resolved."""
+    report = final.report
+    assert report is not None  # it is complete
     if expected.fail_to_pass:
         return _listed_shortfall(expectation, final)
     if report.outcome is not PytestOutcome.PASSED or report.passed == 0 or report.failed:
@@ -103,15 +109,6 @@ def _report_shortfall(
         node_id for node_id, was in outcomes_of(baseline).items() if was in FAILING_OUTCOMES
     )
     return _listed_shortfall(Expectation(tuple(once_failing), expectation.pass_to_pass), final)
-
-
-def _untrusted(report: ReportFacts) -> str | None:
-    if not report.complete:
-        return _NO_REPORT
-    if report.source is not ReportSource.STREAM:
-        # A test that deletes the stream leaves a JSON report behind that can say passed.
-        return f"the streaming reporter's record is gone, and {report.source} is no evidence"
-    return None
 
 
 def _contradiction(command: CommandResult, report: ReportFacts) -> str | None:
@@ -165,7 +162,7 @@ def reported_cases(evidence: Evidence) -> tuple[CaseFact, ...]:
 
 
 def outcomes_of(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
-    """What became of each test that a stage's report shows; of several, one that did not pass."""
+    """The outcome of each test in a stage's report; of several, one that did not pass."""
     outcomes: dict[NodeId, CaseOutcome] = {}
     for case in reported_cases(evidence):
         if outcomes.get(case.node_id, CaseOutcome.PASSED) in _PASSING_OUTCOMES:

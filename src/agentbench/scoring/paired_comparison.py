@@ -1,9 +1,9 @@
-"""Compares two runs at the same tasks: the difference, its interval, and its p value.
+"""Compares two runs over the same tasks: the difference, its interval and its p value.
 
-A task is compared with itself, so its difficulty cancels out. What could have come out otherwise is
-which tasks were drawn, and how each attempt went; both are in the test and in the interval, since
-both treat tasks as wholes. The p value and the interval come from one test. scipy and statsmodels,
-which do the sums, are imported when called.
+Each task is compared with itself, so its difficulty cancels out. Chance decides which tasks were
+drawn and how each attempt went; the test and the interval cover both, since they treat tasks as
+units. The p value and the interval come from the same test. scipy and statsmodels are imported
+when they are used.
 """
 
 from collections import Counter
@@ -24,37 +24,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_LEAST = 1e-12  # of a bound that is not zero: what rounding must not make zero of
+_LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
 
 
 class TaskPair(NamedTuple):
-    """What came of one task in two runs."""
+    """The results of one task in two runs."""
 
     first: TaskScore
     second: TaskScore
 
     @property
     def difference(self) -> Fraction:
-        """Of the shares, second minus first."""
+        """The second run's resolved share minus the first's."""
         first, second = (Fraction(score.resolved, score.attempts) for score in self)
         return second - first
 
 
 TaskPairs = Mapping[TaskPair, int]
-"""How many tasks came out so."""
+"""How many tasks have each pair of results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Second minus first, over tasks that both have; every task weighs the same."""
+    """Second run minus first, over their common tasks; every task weighs the same."""
 
     tasks: int
     difference: float  # the mean of the tasks' differences
-    interval: Interval  # with the confidence 1 - alpha; without 0 exactly if p is below alpha
+    interval: Interval  # of confidence 1 - alpha; excludes 0 exactly if p is below alpha
     p_value: float  # two-sided
     alpha: float  # the level of the test
-    test: str  # what gave the p value
-    detectable: float | None  # the least that would have been seen; None: no difference at all
+    test: str  # the name of the test
+    detectable: float | None  # the smallest detectable difference; None: none is detectable
 
     @property
     def is_significant(self) -> bool:
@@ -63,17 +63,17 @@ class Difference:
 
 
 class Significance(NamedTuple):
-    """How often chance alone would give a difference as large, and what says so."""
+    """How often chance would give a difference at least as large, and the name of the test."""
 
     p_value: float
     name: str
 
 
 def paired_difference(pairs: TaskPairs, *, alpha: float = ALPHA) -> Difference:
-    """Compare two runs over the tasks that both have.
+    """Compare two runs over their common tasks.
 
     Raises:
-        ValueError: there are none.
+        ValueError: the runs have no common task.
     """
     if not pairs:
         raise ValueError("expected a task that both runs have, found none")
@@ -94,17 +94,16 @@ def paired_difference(pairs: TaskPairs, *, alpha: float = ALPHA) -> Difference:
 
 
 def significance(pairs: TaskPairs) -> Significance:
-    """The p value of the null hypothesis that both runs are alike at every task.
+    """The p value of the null hypothesis that both runs are equally good at every task.
 
-    Where two runs have unequal numbers of attempts at a task, swapping them is exact only up to
-    that inequality.
+    If two runs have unequal numbers of attempts at a task, the test is only approximately exact.
     """
     tested = swap_test(_sizes(pairs))
     return Significance(tested.p_value, _test_name(pairs, is_exact=tested.is_exact))
 
 
 def _sizes(pairs: TaskPairs) -> Counter[Fraction]:
-    """How many tasks differ by how much, in an order of their own: alike runs give alike sums."""
+    """How many tasks have each difference; sorted, so that equal runs give equal float sums."""
     sizes: Counter[Fraction] = Counter()
     for pair, tasks in pairs.items():
         sizes[pair.difference] += tasks
@@ -129,12 +128,13 @@ def _differences(sizes: Mapping[Fraction, int]) -> "NDArray[np.float64]":
 
 
 def _interval(sizes: Counter[Fraction], mean: float, favour: Interval, alpha: float) -> Interval:
-    """The interval of the mean: of how much tasks differ, and of which run that favours.
+    """The interval of the mean difference.
 
-    The mean is the product of the two. An end on the estimate's side of zero combines the
-    relative uncertainties of both, by the method of variance estimates recovery (Zou and Donner
-    2008) on a logarithmic scale; one beyond zero takes the largest amount that tasks may differ
-    by. So which side of zero an end is on is decided by `favour` alone.
+    The mean is the product of how much tasks differ (`amount`) and which run that favours
+    (`favour`). A bound on the estimate's side of zero combines the relative uncertainties of both
+    factors, by the method of variance estimates recovery (Zou and Donner 2008) on a logarithmic
+    scale. A bound beyond zero takes the largest possible amount. So only `favour` decides on which
+    side of zero a bound is.
     """
     amount = float(sum(abs(size) * count for size, count in sizes.items()) / sizes.total())
     amounts = wilson_bounds(amount, _effective_tasks(sizes, amount), confidence=1 - alpha)
@@ -145,7 +145,7 @@ def _interval(sizes: Counter[Fraction], mean: float, favour: Interval, alpha: fl
 
 
 def _ends(mean: float, amount: float, amounts: Interval, favour: Interval) -> Interval:
-    """Of a mean that is not negative."""
+    """The bounds for a mean of at least 0."""
     low, high = amounts.high * favour.low, amounts.high * favour.high
     if mean > 0:
         estimate = mean / amount
@@ -158,10 +158,10 @@ def _ends(mean: float, amount: float, amounts: Interval, favour: Interval) -> In
 
 
 def _effective_tasks(sizes: Counter[Fraction], amount: float) -> float:
-    """How many tasks that flip or do not would leave `amount` as uncertain.
+    """The number of all-or-nothing tasks that would leave `amount` equally uncertain.
 
-    As many as there are with one attempt each. Partial differences scatter less; one task's worth
-    of the largest scatter is put in, so that equal ones are not taken for certainty.
+    With one attempt per task that is the number of tasks. Partial differences scatter less. One
+    task with the largest scatter is added, so that equal differences do not count as certain.
     """
     tasks = sizes.total()
     largest = amount * (1 - amount)
@@ -173,7 +173,7 @@ def _effective_tasks(sizes: Counter[Fraction], amount: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """P values that may be held against the same level however many there are (Holm 1979)."""
+    """P values adjusted for their number, to compare with the same level (Holm 1979)."""
     from statsmodels.stats.multitest import multipletests
 
     if not p_values:
@@ -182,14 +182,14 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def compact_letters(size: int, separated: Iterable[tuple[int, int]]) -> tuple[str, ...]:
-    """Letters for 0, 1, 2 … such that two share one exactly where they are not separated.
+    """Letters for the items 0, 1, 2 …; two items share a letter exactly if they are not separated.
 
     The compact letter display by insertion and absorption (Piepho 2004): a group that holds a
-    separated pair is split into one without each, and a group within another is dropped.
+    separated pair is split into one group without each, and subsets of other groups are dropped.
 
     Args:
-        size: how many there are, the best one first.
-        separated: pairs of them that differ significantly.
+        size: The number of items, the best one first.
+        separated: Pairs of items that differ significantly.
     """
     groups = [frozenset(range(size))] if size else []
     for one, other in separated:
@@ -207,13 +207,13 @@ def compact_letters(size: int, separated: Iterable[tuple[int, int]]) -> tuple[st
 
 
 def _without_subsets(groups: Sequence[frozenset[int]]) -> list[frozenset[int]]:
-    """Groups that lie within no other one; of equal ones the first."""
+    """The groups that are subsets of no other group; equal ones once."""
     distinct = list(dict.fromkeys(groups))
     return [group for group in distinct if not any(group < other for other in distinct)]
 
 
 def _letter_names() -> Iterable[str]:
-    """Letters in their order, then pairs of them: a, b … z, aa, ab and so on."""
+    """The letters in order, then pairs of them: a, b … z, aa, ab and so on."""
     return (
         "".join(name) for length in count(1) for name in product(ascii_lowercase, repeat=length)
     )

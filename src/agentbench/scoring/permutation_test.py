@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_MANY = 2_000  # tasks that differ: with more, the normal distribution is as good
-_LARGEST = 2**13  # values that the sum may have: with more, differences are rounded
-_LEAST = 1e-12  # of a bound that is not zero: what rounding must not make zero of
-_MAX_TILT = 2.0**14  # of a tilt: all but the smallest differences then have one sign
+_MANY = 2_000  # differing tasks; with more, the normal approximation is as good
+_LARGEST = 2**13  # possible values of the sum; with more, differences are rounded
+_LEAST = 1e-12  # the smallest bound that is not zero, so that rounding does not make it zero
+_MAX_TILT = 2.0**14  # at this tilt all but the smallest differences have the same sign
 
 
 _Tail = Callable[[float], float]  # from a tilt towards the second run to a probability
@@ -30,7 +30,7 @@ _Tail = Callable[[float], float]  # from a tilt towards the second run to a prob
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapTest:
-    """A test of neither run being favoured."""
+    """The result of testing whether one run is favoured."""
 
     p_value: float  # two-sided
     is_exact: bool  # not by the normal approximation
@@ -40,7 +40,7 @@ class SwapTest:
 
 
 def swap_test(differences: Mapping[Fraction, int]) -> SwapTest:
-    """Test two runs by how many tasks differ by how much, second minus first."""
+    """Test two runs by the number of tasks with each difference (second minus first)."""
     moved = {size: count for size, count in differences.items() if size and count}
     if not moved:
         return SwapTest(p_value=1.0, is_exact=True, inverted=lambda _alpha: Interval(-1.0, 1.0))
@@ -78,7 +78,7 @@ def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
 
 
 def _consistent_with_test(low: float, high: float, *, is_rejected: bool) -> Interval:
-    """The interval with zero outside if it is rejected, and else inside, whatever rounding did."""
+    """The interval, corrected for rounding: it excludes zero exactly if the test rejects it."""
     if not is_rejected:
         return Interval(min(0.0, float(low)), max(0.0, float(high)))
     if low + high > 0:
@@ -137,11 +137,11 @@ class _Sums:
         return int(self.sizes @ self.counts)
 
     def turned(self) -> "_Sums":
-        """The same with the runs the other way round."""
+        """The same sum with the two runs swapped."""
         return _Sums(sizes=self.sizes, counts=self.counts, observed=self.total - self.observed)
 
     def mean_at(self, tilt: float) -> float:
-        """What the tilt makes of the sum on average, from -1 to 1."""
+        """The mean of the sum at a tilt, from -1 to 1."""
         import numpy as np
 
         if tilt in {-inf, inf}:
@@ -173,7 +173,7 @@ class _Sums:
         return tail
 
     def normal_tail(self) -> _Tail:
-        """The same by the normal distribution."""
+        """The same tail, by the normal approximation."""
         import numpy as np
         from scipy.special import ndtr
 
@@ -190,6 +190,6 @@ class _Sums:
         return tail
 
     def _relative(self) -> "NDArray[np.float64]":
-        """Sizes as shares of the largest one, so that a tilt has no unit."""
+        """Sizes relative to the largest one, so that a tilt has no unit."""
         relative: NDArray[np.float64] = self.sizes / self.sizes.max()
         return relative

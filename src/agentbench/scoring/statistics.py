@@ -1,10 +1,10 @@
 """Success rates and their uncertainty: Wilson and clustered intervals, pass@k and pass^k.
 
-Attempts at one task succeed and fail together, so the interval of their rate is that of fewer,
-independent attempts: the effective sample size, as surveys of households have it (Kish 1965).
-pass@k and pass^k are means over tasks of unbiased estimates: of the C(n, k) ways to choose k of a
-task's n attempts, the share that holds a resolved one (Chen et al. 2021, "Evaluating Large Language
-Models Trained on Code", equation 1), or resolved ones alone (Yao et al. 2024, "tau-bench").
+Attempts at one task succeed and fail together, so the interval of their rate is that of fewer
+independent attempts: the effective sample size of cluster samples (Kish 1965). pass@k and pass^k
+are means over tasks of unbiased estimates: the share of the C(n, k) ways to choose k of a task's n
+attempts that contain a resolved one (Chen et al. 2021, "Evaluating Large Language Models Trained
+on Code", equation 1), or only resolved ones (Yao et al. 2024, "tau-bench").
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 ALPHA = 0.05
-"""The level of every test, unless another one is asked for; intervals are of 1 minus it."""
+"""The default level of every test; intervals have the confidence 1 - ALPHA."""
 
 
 class Interval(NamedTuple):
@@ -24,7 +24,7 @@ class Interval(NamedTuple):
 
 
 def wilson_interval(successes: int, total: int, *, confidence: float = 0.95) -> Interval:
-    """The Wilson score interval of a rate (Wilson 1927), which stays honest near 0 and 1.
+    """The Wilson score interval of a rate (Wilson 1927), which is valid near 0 and 1, too.
 
     Raises:
         ValueError: not 0 <= successes <= total, or confidence not strictly between 0 and 1.
@@ -35,7 +35,7 @@ def wilson_interval(successes: int, total: int, *, confidence: float = 0.95) -> 
 
 
 def wilson_bounds(rate: float, size: float, *, confidence: float = 0.95) -> Interval:
-    """The same of a rate over a sample whose effective size need not be a whole number.
+    """The Wilson interval for a sample whose effective size need not be a whole number.
 
     Raises:
         ValueError: confidence is not strictly between 0 and 1.
@@ -53,35 +53,47 @@ def wilson_bounds(rate: float, size: float, *, confidence: float = 0.95) -> Inte
 
 
 class TaskScore(NamedTuple):
-    """How many of the attempts at one task were resolved."""
+    """The results of one task: resolved attempts, and all attempts."""
 
     resolved: int
     attempts: int  # at least one
 
     @property
     def share(self) -> float:
-        """0 to 1."""
+        """The resolved share, 0 to 1."""
         return self.resolved / self.attempts
 
 
 Scores = Mapping[TaskScore, int]
-"""How many tasks have which score."""
+"""How many tasks have each score."""
+
+
+class _Totals(NamedTuple):
+    tasks: int
+    attempts: int
+    resolved: int
+
+
+def _totals(scores: Scores) -> _Totals:
+    return _Totals(
+        tasks=sum(scores.values()),
+        attempts=sum(score.attempts * count for score, count in scores.items()),
+        resolved=sum(score.resolved * count for score, count in scores.items()),
+    )
 
 
 def effective_attempts(scores: Scores) -> float:
-    """How many independent attempts would leave the rate over all attempts as uncertain.
+    """The number of independent attempts that would leave the rate equally uncertain.
 
-    The variance of the rate is the cluster-robust one with the factor G/(G-1) for G tasks, which
-    is what statsmodels' OLS on a constant gives (a test holds it to that). It is computed from the
-    counts, since a base installation has no statsmodels, and a million rows need no matrix.
+    The variance of the rate is the cluster-robust one with the factor G/(G-1) for G tasks, as
+    statsmodels' OLS on a constant gives it (a test compares both). It is computed from the counts,
+    since a base installation has no statsmodels, and a million rows need no matrix.
 
-    Where that variance cannot be estimated (one task; or nothing or everything resolved), each
-    task counts as one attempt: nobody knows then how alike its attempts are. And attempts are
-    never worth more than they are many, however evenly they happen to be spread over tasks.
+    If that variance cannot be estimated (one task, or nothing or everything resolved), each task
+    counts as one attempt. The result is never above the number of attempts, however evenly they
+    are resolved.
     """
-    tasks = sum(scores.values())
-    attempts = sum(score.attempts * count for score, count in scores.items())
-    resolved = sum(score.resolved * count for score, count in scores.items())
+    tasks, attempts, resolved = _totals(scores)
     if tasks < 2 or resolved in {0, attempts}:
         return float(tasks)
     rate = resolved / attempts
@@ -95,19 +107,18 @@ def effective_attempts(scores: Scores) -> float:
 
 
 def clustered_interval(scores: Scores, *, confidence: float = 0.95) -> Interval:
-    """The Wilson interval of the rate over all attempts, clustered by task; never of no width."""
-    attempts = sum(score.attempts * count for score, count in scores.items())
+    """The Wilson interval of the rate over all attempts, clustered by task; never of width 0."""
+    _, attempts, resolved = _totals(scores)
     if not attempts:
         return Interval(0.0, 1.0)
-    resolved = sum(score.resolved * count for score, count in scores.items())
     return wilson_bounds(resolved / attempts, effective_attempts(scores), confidence=confidence)
 
 
-_EVERY_K_UP_TO = 10  # up to here every k is told, and then every doubling
+_EVERY_K_UP_TO = 10  # after it, only every doubling
 
 
 class PassRates(NamedTuple):
-    """Two rates over tasks, of k attempts at each."""
+    """The two rates over tasks for k attempts at each."""
 
     k: int
     any_of_k: float  # pass@k
@@ -115,9 +126,9 @@ class PassRates(NamedTuple):
 
 
 def pass_rates(scores: Scores) -> tuple[PassRates, ...]:
-    """Both rates for each k up to the least number of attempts that a task has.
+    """Both rates for each k up to the smallest number of attempts at a task.
 
-    Above 10 only 20, 40 and so on are told, and that least number itself.
+    Above 10 only for 20, 40 and so on, and for that smallest number itself.
     """
     least = min((score.attempts for score in scores), default=0)
     doublings = takewhile(lambda k: k < least, (_EVERY_K_UP_TO << step for step in range(1, 64)))
@@ -133,7 +144,7 @@ def pass_rates_at(scores: Scores, k: int) -> PassRates:
     """Both rates for one k.
 
     Raises:
-        ValueError: k is not within 1 and the least number of attempts that a task has.
+        ValueError: k is not from 1 to the smallest number of attempts at a task.
     """
     least = min((score.attempts for score in scores), default=0)
     if not 1 <= k <= least:
@@ -141,24 +152,24 @@ def pass_rates_at(scores: Scores, k: int) -> PassRates:
     tasks = sum(scores.values())
     return PassRates(
         k,
-        sum(count * _any_of_k(score, k) for score, count in scores.items()) / tasks,
-        sum(count * _all_of_k(score, k) for score, count in scores.items()) / tasks,
+        sum(
+            count * (1.0 - _share_of_draws(score.attempts - score.resolved, score.attempts, k))
+            for score, count in scores.items()
+        )
+        / tasks,
+        sum(
+            count * _share_of_draws(score.resolved, score.attempts, k)
+            for score, count in scores.items()
+        )
+        / tasks,
     )
 
 
-def _any_of_k(score: TaskScore, k: int) -> float:
-    return 1.0 - _share_of_draws(score.attempts - score.resolved, score.attempts, k)
-
-
-def _all_of_k(score: TaskScore, k: int) -> float:
-    return _share_of_draws(score.resolved, score.attempts, k)
-
-
-def _share_of_draws(wanted: int, attempts: int, k: int) -> float:
-    """C(wanted, k) / C(attempts, k), of numbers that never grow large."""
+def _share_of_draws(marked: int, attempts: int, k: int) -> float:
+    """C(marked, k) / C(attempts, k), without large intermediate numbers."""
     share = 1.0
     for drawn in range(k):
-        if drawn >= wanted or share == 0:
+        if drawn >= marked or share == 0:
             return 0.0
-        share *= (wanted - drawn) / (attempts - drawn)
+        share *= (marked - drawn) / (attempts - drawn)
     return share

@@ -27,8 +27,7 @@ class Fault(StrEnum):
     AGENT = "agent"
 
 
-class _TaxonomyRow(NamedTuple):
-    precedence: int
+class _Row(NamedTuple):
     fault: Fault
     description: str
     typical_cause: str
@@ -56,12 +55,12 @@ class FailureReason(StrEnum):
 
     @property
     def precedence(self) -> int:
-        """1 to 15; of several reasons the one with the lowest number is the primary one."""
-        return _ROWS[self].precedence
+        """1 to 15; the primary one of several reasons has the lowest number."""
+        return _RANKS[self]
 
     @property
     def fault(self) -> Fault:
-        """Whose fault it is unless the evidence of a stage says otherwise."""
+        """Whose fault it is, unless a stage's evidence says otherwise."""
         return _ROWS[self].fault
 
     @property
@@ -71,17 +70,17 @@ class FailureReason(StrEnum):
 
     @property
     def typical_cause(self) -> str:
-        """What usually leads to it."""
+        """The usual causes."""
         return _ROWS[self].typical_cause
 
     @property
     def rationale(self) -> str:
-        """Why it stands where it stands in the precedence."""
+        """Why it has its place in the precedence."""
         return _ROWS[self].rationale
 
     @classmethod
     def from_pytest_exit_code(cls, code: int) -> "FailureReason | None":
-        """The reason that pytest's exit code stands for; `None` for 0.
+        """The reason for one of pytest's exit codes; `None` for 0.
 
         Codes 0 to 5 are pytest's own, 124 is GNU timeout's, 137 is 128 + SIGKILL.
 
@@ -96,7 +95,7 @@ class FailureReason(StrEnum):
     def from_stage(
         cls, stage: str, exit_code: int, exception: BaseException | None = None
     ) -> "FailureReason | None":
-        """The reason that a stage's exit code or exception stands for; `None` for none.
+        """The reason for a stage's exit code or exception; `None` if the stage did not fail.
 
         Exceptions come first, then the exit codes of timeouts (124, 137), then the stage.
 
@@ -132,10 +131,10 @@ class FailureReason(StrEnum):
     def _from_exception(cls, exception: BaseException) -> "FailureReason":
         if isinstance(exception, KeyboardInterrupt):
             return cls.INTERRUPTED
-        carried = getattr(exception, "failure_reason", None)
-        if isinstance(carried, str) and carried in cls.__members__:
-            return cls(carried)
-        # Recognised by name, so that scoring imports no docker.
+        declared = getattr(exception, "failure_reason", None)
+        if isinstance(declared, str) and declared in cls.__members__:
+            return cls(declared)
+        # By the module's name, so that scoring does not import docker.
         modules = (base.__module__.partition(".")[0] for base in type(exception).__mro__)
         return cls.SANDBOX_ERROR if "docker" in modules else cls.UNKNOWN
 
@@ -166,110 +165,79 @@ _STAGE_FAILURES = {
     StageName.SETUP: FailureReason.SETUP_FAILED,
 }
 
+_PRECEDENCE = (  # the primary reason first
+    FailureReason.GIT_CLONE_FAILED,
+    FailureReason.GIT_CHECKOUT_FAILED,
+    FailureReason.SETUP_TIMEOUT,
+    FailureReason.SETUP_FAILED,
+    FailureReason.BASELINE_NOT_FAILING,
+    FailureReason.SANDBOX_ERROR,
+    FailureReason.LLM_ERROR,
+    FailureReason.TOOL_ERROR,
+    FailureReason.TIMEOUT,
+    FailureReason.AGENT_GAVE_UP,
+    FailureReason.TESTS_FAILED,
+    FailureReason.NO_TESTS_COLLECTED,
+    FailureReason.INTERNAL_ERROR,
+    FailureReason.INTERRUPTED,
+    FailureReason.UNKNOWN,
+)
+_RANKS = {reason: number for number, reason in enumerate(_PRECEDENCE, start=1)}
+_TASK, _INFRASTRUCTURE, _AGENT = Fault
+
 _ROWS = {
-    FailureReason.SETUP_FAILED: _TaxonomyRow(
-        4,
-        Fault.TASK,
+    FailureReason.SETUP_FAILED: _Row(
+        _TASK,
         "Setup command failed",
         "Missing dependency, broken pip install",
         "Dependencies broken",
     ),
-    FailureReason.SETUP_TIMEOUT: _TaxonomyRow(
-        3,
-        Fault.TASK,
-        "Setup exceeded timeout",
-        "Slow network, large dependencies",
-        "Setup never completed",
+    FailureReason.SETUP_TIMEOUT: _Row(
+        _TASK, "Setup exceeded timeout", "Slow network, large dependencies", "Setup never completed"
     ),
-    FailureReason.BASELINE_NOT_FAILING: _TaxonomyRow(
-        5,
-        Fault.TASK,
-        "Tests pass before fix",
-        "Invalid task (already fixed)",
-        "Task is invalid",
+    FailureReason.BASELINE_NOT_FAILING: _Row(
+        _TASK, "Tests pass before fix", "Invalid task (already fixed)", "Task is invalid"
     ),
-    FailureReason.TIMEOUT: _TaxonomyRow(
-        9,
-        Fault.AGENT,
-        "Run command exceeded timeout",
-        "Infinite loop, slow tests",
-        "Ran out of time",
+    FailureReason.TIMEOUT: _Row(
+        _AGENT, "Run command exceeded timeout", "Infinite loop, slow tests", "Ran out of time"
     ),
-    FailureReason.SANDBOX_ERROR: _TaxonomyRow(
-        6,
-        Fault.INFRASTRUCTURE,
+    FailureReason.SANDBOX_ERROR: _Row(
+        _INFRASTRUCTURE,
         "Docker/container failure",
         "Docker daemon down, OOM",
         "Execution environment broken",
     ),
-    FailureReason.GIT_CLONE_FAILED: _TaxonomyRow(
-        1,
-        Fault.TASK,
-        "Could not clone repo",
-        "Bad URL, network failure",
-        "Can't even get the code",
+    FailureReason.GIT_CLONE_FAILED: _Row(
+        _TASK, "Could not clone repo", "Bad URL, network failure", "Can't even get the code"
     ),
-    FailureReason.GIT_CHECKOUT_FAILED: _TaxonomyRow(
-        2,
-        Fault.TASK,
-        "Could not checkout commit",
-        "Invalid commit SHA",
-        "Can't get correct version",
+    FailureReason.GIT_CHECKOUT_FAILED: _Row(
+        _TASK, "Could not checkout commit", "Invalid commit SHA", "Can't get correct version"
     ),
-    FailureReason.TOOL_ERROR: _TaxonomyRow(
-        8,
-        Fault.AGENT,
-        "Agent tool call failed",
-        "Invalid patch, path escape",
-        "Agent's tool calls fail",
+    FailureReason.TOOL_ERROR: _Row(
+        _AGENT, "Agent tool call failed", "Invalid patch, path escape", "Agent's tool calls fail"
     ),
-    FailureReason.TESTS_FAILED: _TaxonomyRow(
-        11,
-        Fault.AGENT,
-        "Tests fail after agent",
-        "Agent didn't fix the bug",
-        "Agent tried but didn't fix",
+    FailureReason.TESTS_FAILED: _Row(
+        _AGENT, "Tests fail after agent", "Agent didn't fix the bug", "Agent tried but didn't fix"
     ),
-    FailureReason.AGENT_GAVE_UP: _TaxonomyRow(
-        10,
-        Fault.AGENT,
-        "Agent hit step limit",
-        "Complex bug, bad strategy",
-        "Budget exhausted",
+    FailureReason.AGENT_GAVE_UP: _Row(
+        _AGENT, "Agent hit step limit", "Complex bug, bad strategy", "Budget exhausted"
     ),
-    FailureReason.LLM_ERROR: _TaxonomyRow(
-        7,
-        Fault.INFRASTRUCTURE,
-        "LLM API failure",
-        "Rate limit, invalid key",
-        "Can't get agent responses",
+    FailureReason.LLM_ERROR: _Row(
+        _INFRASTRUCTURE, "LLM API failure", "Rate limit, invalid key", "Can't get agent responses"
     ),
-    FailureReason.NO_TESTS_COLLECTED: _TaxonomyRow(
-        12,
-        Fault.AGENT,
+    FailureReason.NO_TESTS_COLLECTED: _Row(
+        _AGENT,
         "pytest found no tests",
         "Wrong test path, missing tests",
         "Testing infrastructure issue",
     ),
-    FailureReason.INTERNAL_ERROR: _TaxonomyRow(
-        13,
-        Fault.AGENT,
-        "pytest internal error",
-        "Broken conftest, import error",
-        "pytest internal failure",
+    FailureReason.INTERNAL_ERROR: _Row(
+        _AGENT, "pytest internal error", "Broken conftest, import error", "pytest internal failure"
     ),
-    FailureReason.INTERRUPTED: _TaxonomyRow(
-        14,
-        Fault.INFRASTRUCTURE,
-        "User cancelled",
-        "Ctrl+C",
-        "User cancellation",
+    FailureReason.INTERRUPTED: _Row(
+        _INFRASTRUCTURE, "User cancelled", "Ctrl+C", "User cancellation"
     ),
-    FailureReason.UNKNOWN: _TaxonomyRow(
-        15,
-        Fault.INFRASTRUCTURE,
-        "Unexpected error",
-        "Uncaught exception",
-        "Catch-all",
+    FailureReason.UNKNOWN: _Row(
+        _INFRASTRUCTURE, "Unexpected error", "Uncaught exception", "Catch-all"
     ),
 }

@@ -31,7 +31,7 @@ _CRASHES = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
 
 
 class CaseChange(Schema):
-    """One test from baseline to final; `None` is a test that was not there."""
+    """One test in the baseline and the final run; `None`: the run did not have the test."""
 
     node_id: NodeId
     listed: Literal["fail_to_pass", "pass_to_pass"] | None
@@ -40,7 +40,7 @@ class CaseChange(Schema):
 
 
 class ChangeCounts(Schema):
-    """What became of the expected tests, in numbers."""
+    """How many tests were fixed, still fail, regressed or did not run."""
 
     fixed: int = 0
     still_failing: int = 0
@@ -49,7 +49,7 @@ class ChangeCounts(Schema):
 
 
 class Verdict(Schema):
-    """The judgement of one attempt; `failure_reason` is `None` exactly when it is resolved."""
+    """The verdict on one attempt; `failure_reason` is `None` exactly if it is resolved."""
 
     resolved: bool
     quarantined: bool = False
@@ -62,10 +62,10 @@ class Verdict(Schema):
 
 
 def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
-    """Judge an attempt from what its stages brought back.
+    """Judge an attempt by the evidence of its stages.
 
-    The final test decides (decision 5): passed by evidence, the attempt is resolved however the
-    agent stopped; not passed, every stage's failure is a candidate and precedence picks one.
+    The final test decides (decision 5). If it passed, the attempt is resolved, however the agent
+    stopped. Otherwise every stage's failure is a candidate, and the precedence picks one.
     """
     by_stage = {result.stage: result.evidence for result in stages}
     baseline = by_stage.get(StageName.BASELINE_RUN, Evidence())
@@ -84,7 +84,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
 
 
 def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | None:
-    """What the baseline run says against the task, with its listed tests taken into account."""
+    """The failure in a task's baseline run, with the task's listed tests taken into account."""
     failure = classify(StageName.BASELINE_RUN, evidence)
     if failure is None and expected.reward_above is not None:
         if (
@@ -102,7 +102,7 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
 
 
 def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str, ...]:
-    """What looks wrong about a baseline that did fail (decision 4)."""
+    """What looks wrong about a failing baseline (decision 4)."""
     command = evidence.command
     code = command.exit_code if command else None
     if evidence.rewards is not None:
@@ -128,7 +128,7 @@ def _not_failing(detail: str) -> Failure:
 
 
 def _fail_to_pass_warnings(expected: ExpectedTests, evidence: Evidence) -> list[str]:
-    """What is wrong with the fail_to_pass tests in the baseline. A skipped test did not run."""
+    """Which fail_to_pass tests did not fail in the baseline. A skipped test did not run."""
     outcomes = outcomes_of(evidence)
     listed = dict.fromkeys(expected.fail_to_pass)
     skipped = [i for i in listed if outcomes.get(i) is CaseOutcome.SKIPPED]
@@ -164,10 +164,10 @@ def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> t
 
 
 def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence) -> Failure | None:
-    """What the final test shows against the attempt.
+    """The failure in the final test.
 
-    A collection error that the baseline has, too, is the task's, unless it is in a file with tests
-    to fix: there it may be what is to be fixed.
+    A collection error that the baseline has, too, is the task's fault. In a file with tests to fix
+    it is not, since the error may be the bug.
     """
     report = final.report
     if report is None or not report.collection_facts or not expected.fail_to_pass:
@@ -188,12 +188,12 @@ def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence)
 
 
 def _error_of(fact: CollectionFact) -> CollectionFact:
-    """The error without its line, which an edit above it moves."""
+    """The error without its line number, which changes with edits above it."""
     return fact.model_copy(update={"line": None})
 
 
 def _crashed(agent_run: Evidence) -> bool:
-    """Whether the agent ended in an error of its own program, without an answer to the task."""
+    """Whether the agent's own program failed before it answered the task."""
     failure = classify(StageName.AGENT_RUN, agent_run)
     own_reasons = {FailureReason.UNKNOWN, FailureReason.INTERRUPTED}
     by_itself = agent_run.exception is not None or agent_run.agent in _CRASHES
@@ -206,20 +206,20 @@ def _crashed(agent_run: Evidence) -> bool:
 
 
 def _as_consequence(failure: Failure) -> Failure:
-    """A failure after an agent's crash: of the final test, only what is not its doing counts."""
+    """A failure after an agent's crash: the agent's own failures in the final test do not count."""
     follows = failure.stage is StageName.FINAL_TEST and failure.fault is Fault.AGENT
     return failure.model_copy(update={"terminal": False}) if follows else failure
 
 
 def _could_not_start(evidence: Evidence) -> bool:
-    """Whether nothing judged. Only where that was so in the baseline, too, no agent did it."""
+    """Whether the tests could not start. If the baseline could not either, no agent caused it."""
     if evidence.rewards is not None:
         return bool(evidence.rewards.fault)
     return evidence.report is not None and evidence.report.outcome is PytestOutcome.SPAWN
 
 
 def _stopped_early(failures: Sequence[Failure]) -> bool:
-    """Whether a stage before the agent's failed: such an attempt has no valid final test."""
+    """Whether a stage before the agent's failed; such an attempt has no valid final test."""
     own = {StageName.AGENT_RUN, StageName.FINAL_TEST}
     return any(failure.stage not in own for failure in failures)
 
@@ -245,7 +245,7 @@ def _passed(
 
 
 def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
-    """The first critical finding. What pytest's internals looked like at baseline is no one's."""
+    """The first critical finding. Changes to pytest that the baseline has, too, are none."""
     usual = set(baseline.report.internals_changed) if baseline.report else set()
     for result in stages:
         for finding in result.evidence.findings:
@@ -325,7 +325,7 @@ def _counts(tests: Sequence[CaseChange]) -> ChangeCounts:
 
 
 def _was_broken(test: CaseChange) -> bool:
-    """Whether a test was to be fixed: a skipped one that nobody listed was not."""
+    """Whether a test had to be fixed; an unlisted test that was skipped had not."""
     if test.listed == "fail_to_pass":
         return test.baseline is not CaseOutcome.PASSED
     return test.baseline is None or test.baseline in FAILING_OUTCOMES

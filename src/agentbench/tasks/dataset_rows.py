@@ -4,14 +4,15 @@ JSON lines and Parquet are read piece by piece, so that a file of any size takes
 cannot become a task is a Rejection; the rest is not touched by it.
 """
 
-from dataclasses import dataclass
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, cast
-from agentbench.errors import InputError, UsageError
+
 from agentbench.core.extras import PARQUET, require
+from agentbench.errors import InputError, UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,9 @@ class Rejection:
         )
 
 
-_MAX_LINE_BYTES = 64 << 20  # bytes; the largest instances of the known data sets have some megabytes
+_MAX_LINE_BYTES = (
+    64 << 20
+)  # bytes; the largest instances of the known data sets have some megabytes
 _MAX_DOCUMENT_BYTES = 512 << 20
 _BOM = b"\xef\xbb\xbf"
 _NO_BOM = "begins with a byte order mark; save it as UTF-8 without one"
@@ -83,8 +86,6 @@ def _lines(path: Path, source: BinaryIO) -> Iterator[DatasetRow | Rejection]:
             yield Rejection(where=where, what=f"is longer than {_MAX_LINE_BYTES >> 20} MiB")
         elif line.strip():
             yield _parse_line(where, line)
-
-
 
 
 def _parse_line(where: str, text: bytes) -> DatasetRow | Rejection:

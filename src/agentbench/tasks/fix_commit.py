@@ -1,16 +1,22 @@
 """A commit that fixes a bug, divided into its tests and the reference solution."""
 
+import ast
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-import ast
-from dataclasses import dataclass
-from agentbench.core.python_syntax import parse
-from agentbench.tasks.git_history import changed_files, ChangedFile, Commit, content_at, patch_between
-from agentbench.tasks.mirror import Mirror
 
+from agentbench.core.python_syntax import parse
+from agentbench.tasks.git_history import (
+    ChangedFile,
+    Commit,
+    changed_files,
+    content_at,
+    patch_between,
+)
+from agentbench.tasks.mirror import Mirror
 
 # pytest's own defaults for files, and the folders that projects keep tests and their data in.
 _TEST_FILES = ("test_*.py", "*_test.py", "tests.py", "conftest.py")

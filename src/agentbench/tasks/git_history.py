@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import InputError
-from agentbench.tasks.host_git import git, GitResult
+from agentbench.tasks.host_git import GitResult, git
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import RepoSource
 
@@ -72,10 +72,14 @@ def find_commit(mirror: Mirror, name: str) -> Commit:
     answer = _git(mirror, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
     if not answer.ok:
         raise InputError(f"{name}: expected a commit of the repository: {answer.error_message}")
-    return next(_parse_commits(_git(mirror, "log", "-1", *_log_format(), answer.stdout.decode().strip())))
+    return next(
+        _parse_commits(_git(mirror, "log", "-1", *_log_format(), answer.stdout.decode().strip()))
+    )
 
 
-def list_commits(mirror: Mirror, *, since: str | None = None, until: str | None = None) -> Iterator[Commit]:
+def list_commits(
+    mirror: Mirror, *, since: str | None = None, until: str | None = None
+) -> Iterator[Commit]:
     """The commits that HEAD of the mirror is made of, newest first; merges are left out.
 
     Args:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+
+from agentbench.core.files import FileContent
 from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import InputError
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
-from agentbench.core.files import FileContent
-from pathlib import Path
-from agentbench.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,11 @@ def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchOverlay:
     Raises:
         PatchDoesNotApplyError: git refuses it, or it makes a symlink or submodule.
     """
-    return _compute_overlay(patch, mirror.path, mirror.commit) if patch.strip() else PatchOverlay(files={})
+    return (
+        _compute_overlay(patch, mirror.path, mirror.commit)
+        if patch.strip()
+        else PatchOverlay(files={})
+    )
 
 
 @lru_cache(maxsize=64)  # attempts at a task follow one another
@@ -55,7 +59,9 @@ def _compute_overlay(patch: bytes, repository: Path, commit: str) -> PatchOverla
         return PatchOverlay(files=MappingProxyType(_patched_files(listing, env)))
 
 
-def _patched_files(listing: bytes, env: Mapping[str, str]) -> dict[PurePosixPath, FileContent | None]:
+def _patched_files(
+    listing: bytes, env: Mapping[str, str]
+) -> dict[PurePosixPath, FileContent | None]:
     fields = listing.split(b"\0")
     files: dict[PurePosixPath, FileContent | None] = {}
     for meta, raw_path in zip(fields[::2], fields[1::2], strict=False):

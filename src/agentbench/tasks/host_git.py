@@ -9,7 +9,6 @@ could write to.
 """
 
 import os
-import re
 import signal
 import subprocess
 import time
@@ -20,8 +19,8 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO, cast
 
-from agentbench.errors import UnavailableError
 from agentbench.core.redaction import without_credentials
+from agentbench.errors import UnavailableError
 
 _ACCEPTED_FSCK_FAULTS = (
     # Real histories bear these; git itself wrote them long ago.
@@ -164,8 +163,6 @@ def git(
     return GitResult(
         status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
     )
-
-
 
 
 def _start_isolated(

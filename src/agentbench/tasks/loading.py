@@ -6,29 +6,23 @@ with a list of task paths or globs, relative to the file:
     tasks = ["tasks/interval-*", "../other/tasks/lru-expiry"]
 """
 
-import re
-import tomllib
-from pathlib import Path
-from agentbench.errors import InputError
 import os
+import re
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
-from agentbench.tasks.problem import TaskId
-from agentbench.tasks.task_file import is_task_id, parse_task_file, TaskFile
-from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
 from agentbench.errors import GitCloneError, InputError
 from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors, tree_digest
-from agentbench.tasks.git_trees import apply_patch_to_commit, PatchDoesNotApplyError
 from agentbench.tasks.problem import AgentLimits, Problem, TaskId
-from agentbench.tasks.task import RepoSource
-from agentbench.tasks.task import Task, TaskEnvironment, TaskSetup
-from agentbench.tasks.task_file import TaskFile
-from agentbench.tasks.scripts import SolutionScript, Verifier
-
+from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, SolutionScript, Verifier
+from agentbench.tasks.task import RepoSource, Task, TaskEnvironment, TaskSetup
+from agentbench.tasks.task_file import TaskFile, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")
 
@@ -179,8 +173,6 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is no file"
-
-
 
 
 def _folder_faults(place: Path, asked: str) -> Iterator[str]:

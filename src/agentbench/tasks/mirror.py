@@ -17,15 +17,13 @@ from threading import Event
 
 from pydantic import ValidationError
 
-from agentbench.errors import GitCloneError, GitCloneTimeoutError
-from agentbench.core.file_locks import FileLock, LockHeldError
-from agentbench.core.file_locks import SharedLock
-from agentbench.core.owned_folder import owned_folder
-from agentbench.core.checksums import ChecksummedDocument
-from agentbench.core.checksums import is_undamaged, tree_checksum
+from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
+from agentbench.core.file_locks import FileLock, LockHeldError, SharedLock
 from agentbench.core.files import write_atomically
-from agentbench.tasks.host_git import git, GitResult
+from agentbench.core.owned_folder import owned_folder
 from agentbench.core.redaction import without_credentials
+from agentbench.errors import GitCloneError, GitCloneTimeoutError
+from agentbench.tasks.host_git import GitResult, git
 from agentbench.tasks.task import RepoSource
 
 # What running the tests by hand leaves behind; it must not change a commit's hash.
@@ -155,8 +153,6 @@ class Mirrors:
                     _write_checksum(path)
         return Mirror(path=path, commit=commit, has_commit=_has_commit(path, commit), use=use)
 
-
-
     def _git_fetch(self, path: Path, *what: str) -> GitResult:
         return git(
             "fetch", "--quiet", *what,
@@ -176,7 +172,9 @@ def tracked_files(mirror: Mirror) -> frozenset[PurePosixPath]:
         cwd=mirror.path, env=_git_env(mirror.path),
     )  # fmt: skip
     if not answer.ok:
-        raise GitCloneError(f"{mirror.path}: the mirror is damaged: {answer.error_message}; remove it")
+        raise GitCloneError(
+            f"{mirror.path}: the mirror is damaged: {answer.error_message}; remove it"
+        )
     names = answer.stdout.split(b"\0")
     return frozenset(PurePosixPath(os.fsdecode(name)) for name in names if name)
 

@@ -1,12 +1,13 @@
 """What an agent may know of a task: the bug report, its limits, and how the project's tests run."""
 
-from typing import NewType
-from pydantic import Field
-from agentbench.core.schema import Schema
 import re
 import shlex
 from dataclasses import dataclass
+from typing import NewType
 
+from pydantic import Field
+
+from agentbench.core.schema import Schema
 
 TaskId = NewType("TaskId", str)
 """Names a task; `[a-z0-9._-]+`, unique in a run."""

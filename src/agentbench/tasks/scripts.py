@@ -1,21 +1,25 @@
 """Scripts of a task: the verifier in place of pytest, and a solution in place of a patch."""
 
-from typing import Final
-from pydantic import Field
-from agentbench.core.schema import Schema
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from agentbench.errors import InputError
-from agentbench.core.files import FileContent
+from typing import Final
 
+from pydantic import Field
+
+from agentbench.core.files import FileContent
+from agentbench.core.schema import Schema
+from agentbench.errors import InputError
 
 VERIFIER_FOLDER: Final = "tests"
 """The verifier's files, in the task's folder; in a sandbox that judges they are at /tests."""
 
 SOLUTION_FOLDER: Final = "solution"
-"""The files of the reference solution; only the oracle's sandbox has them, at /solution."""
+"""The files of the reference solution, in the task's folder."""
+
+SOLUTION_MOUNT: Final = PurePosixPath("/solution")
+"""Where the oracle's sandbox, and no other one, has those files."""
 
 
 class Verifier(Schema):
@@ -45,7 +49,7 @@ class ScriptedSolution:
     command: str
     env: Mapping[str, str]
     folder: Path
-    mount_point: PurePosixPath = PurePosixPath("/solution")  # where they are, in the oracle's sandbox
+    mount_point: PurePosixPath = SOLUTION_MOUNT
 
 
 def script_files(folder: Path) -> Mapping[PurePosixPath, FileContent]:

@@ -5,15 +5,15 @@ ids have capital letters, and its names of tests are what its log parsers made o
 """
 
 import re
-from agentbench.tasks.problem import TaskId
 from pathlib import Path
 from typing import Final, Literal
-from pydantic import Field, ValidationError
-from agentbench.errors import InputError
-from agentbench.core.schema import Schema
-from agentbench.scoring.evidence import NodeId
-from agentbench.core.schema import describe_validation_error
 
+from pydantic import Field, ValidationError
+
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.errors import InputError
+from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.problem import TaskId
 
 _NOT_IN_IDS = re.compile(r"[^a-z0-9._-]")
 
@@ -63,7 +63,9 @@ def read_origin(folder: Path) -> SwebenchOrigin | None:
     try:
         return SwebenchOrigin.model_validate_json(content)
     except ValidationError as error:
-        faults = [f"{path}: {describe_validation_error(each, SwebenchOrigin)}" for each in error.errors()]
+        faults = [
+            f"{path}: {describe_validation_error(each, SwebenchOrigin)}" for each in error.errors()
+        ]
         raise InputError(*faults) from None
 
 

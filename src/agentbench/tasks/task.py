@@ -1,17 +1,14 @@
 """A task as the harness knows it: problem, answer key, repository and environment."""
 
-from enum import StrEnum
-from pathlib import Path
-from agentbench.core.schema import Schema
 from pathlib import Path, PurePosixPath
+
 from pydantic import Field
+
+from agentbench.core.choices import ControlLevel
+from agentbench.core.schema import Schema
 from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import Problem, TaskId
-from agentbench.tasks.scripts import ScriptedSolution
-from agentbench.tasks.scripts import SOLUTION_FOLDER
-from agentbench.core.choices import ControlLevel
-
-
+from agentbench.tasks.scripts import SOLUTION_FOLDER, ScriptedSolution
 
 
 class RepoSource(Schema):

@@ -1,18 +1,17 @@
 """The format of `task.toml`: its keys, and how a wrong one is reported."""
 
-from pathlib import PurePosixPath
 import re
 import tomllib
+from pathlib import PurePosixPath
 from typing import Annotated, Literal
-from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
-from agentbench.errors import InputError
-from agentbench.core.schema import Schema
-from agentbench.scoring.evidence import NodeId
-from agentbench.core.choices import ControlLevel
-from agentbench.tasks.problem import TaskId
-from agentbench.tasks.problem import parse_pytest_command
-from agentbench.core.schema import describe_validation_error
 
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
+
+from agentbench.core.choices import ControlLevel
+from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.errors import InputError
+from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.problem import TaskId, parse_pytest_command
 
 _SYSTEM_FOLDERS = frozenset(
     {"/", "/bin", "/boot", "/etc", "/home", "/lib", "/lib64", "/opt", "/sbin", "/srv", "/usr",

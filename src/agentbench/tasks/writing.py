@@ -2,20 +2,20 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
+from types import MappingProxyType
+
 import tomlkit
+from tomlkit.items import AbstractTable, Array
+
 from agentbench.errors import InputError, UsageError
-from agentbench.tasks.loading import read_draft, TASK_FILE
+from agentbench.scoring.evidence import NodeId
+from agentbench.tasks.loading import TASK_FILE, read_draft
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import TaskFile
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from tomlkit.items import AbstractTable, Array
-from agentbench.scoring.evidence import NodeId
-
 
 _TABLE_ORDER = (
     "repo", "environment", "setup", "tests", "verifier", "solution", "agent", "integrity"

@@ -1,8 +1,8 @@
 import pytest
 import typer
 
-from agentbench.cli.tasks.folder_formats import validate_and_report
 from agentbench.cli.options import SandboxName
+from agentbench.cli.tasks.folder_formats import validate_and_report
 from agentbench.importers.harbor.importing import ImportResult
 from agentbench.tasks.dataset_rows import Rejection
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.importers.release.local_index import local_index, NEW, OLD
+from tests.importers.release.local_index import NEW, OLD, local_index
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.importers.swebench.instances import ID, Project, RECIPES, write_lines
+from tests.importers.swebench.instances import ID, RECIPES, Project, write_lines
 
 FILE = "tests/test_counting.py"
 

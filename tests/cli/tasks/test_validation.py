@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import typer
 
+from agentbench.cli.options import SandboxName
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
-from agentbench.cli.options import SandboxName
-from agentbench.validation.task_validation import ValidationResult
 from agentbench.errors import UsageError
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
+from agentbench.validation.task_validation import ValidationResult
 from tests.fakes.staging import small_task
 from tests.patience import wait_until
 

@@ -1,6 +1,14 @@
 import pytest
 
-from agentbench.tasks.project.declaration import distribution_of, named_requirements, ProjectDeclaration, purpose_of, pythons_of, RequirementGroup, RequirementPurpose
+from agentbench.tasks.project.declaration import (
+    ProjectDeclaration,
+    RequirementGroup,
+    RequirementPurpose,
+    distribution_of,
+    named_requirements,
+    purpose_of,
+    pythons_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +43,10 @@ def test_a_requirement_has_the_normalised_name_of_its_distribution():
 
 
 def test_two_declarations_together_say_what_both_say():
-    one = ProjectDeclaration(requires_python=(">=3.8",), bundles=(RequirementGroup(where="a", purpose=RequirementPurpose(1)),))
+    one = ProjectDeclaration(
+        requires_python=(">=3.8",),
+        bundles=(RequirementGroup(where="a", purpose=RequirementPurpose(1)),),
+    )
     both = one.merged_with(ProjectDeclaration(installable=True, requires_python=("<4",)))
     assert both.installable
     assert both.requires_python == (">=3.8", "<4")

@@ -122,7 +122,7 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
         if tag is not None:
             origin.git("tag", tag, chain[0])
         commits |= {(tag, distance): chain[distance] for distance in distances}
-    yield Histories(origin=origin, mirrors=Mirrors(folder / "mirrors"), commits=commits)
+    return Histories(origin=origin, mirrors=Mirrors(folder / "mirrors"), commits=commits)
 
 
 def _commits(number: int, most: int) -> Iterator[bytes]:
@@ -149,7 +149,10 @@ def test_a_version_is_the_one_that_setuptools_scm_gives_a_whole_clone(
 def test_what_setuptools_scm_cannot_tell_is_taken_as_far_as_it_is_a_version(
     histories: Histories, tag: str | None, distance: int, version: str | None
 ) -> None:
-    assert histories.by_setuptools_scm(tag, distance) in (None, *_untagged(histories, tag, distance))
+    assert histories.by_setuptools_scm(tag, distance) in (
+        None,
+        *_untagged(histories, tag, distance),
+    )
     assert _public(scm_version(histories.mirror(tag, distance))) == version
 
 

@@ -6,7 +6,14 @@ import pytest
 
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.project.versions import mirror_reader, NO_PYTHON_REQUESTED, requested_python, RequestedPython, tree_reader, UnsupportedPythonError
+from agentbench.tasks.project.versions import (
+    NO_PYTHON_REQUESTED,
+    RequestedPython,
+    UnsupportedPythonError,
+    mirror_reader,
+    requested_python,
+    tree_reader,
+)
 from agentbench.tasks.task import RepoSource
 from tests.validation.environment.trees import write_tree
 
@@ -73,7 +80,8 @@ def test_a_project_that_admits_no_version_is_refused_with_what_it_says(specifier
         (
             {
                 **requires(">=3.10"),
-                "setup.cfg": f"[options]\npython_requires = <3.11\n[metadata]\nclassifiers =\n{classifiers('3.8')}",
+                "setup.cfg": "[options]\npython_requires = <3.11\n"
+                f"[metadata]\nclassifiers =\n{classifiers('3.8')}",
             },
             "3.10",
         ),

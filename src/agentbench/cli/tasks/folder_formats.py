@@ -1,17 +1,17 @@
 """Import and export of formats in which a task is a folder: Harbor's, Terminal-Bench's."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-import typer
-from agentbench.cli import options
-from typing import Annotated
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 
 if TYPE_CHECKING:
-    from agentbench.importers.harbor.importing import ImportResult
     from agentbench.importers.harbor.export import ExportResult
+    from agentbench.importers.harbor.importing import ImportResult
 
 
 def validate_and_report(
@@ -33,9 +33,13 @@ def validate_and_report(
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
-    from agentbench.importers.images import refuse_without_images
+    from agentbench.cli.tasks.validation import (
+        print_result,
+        validate_new_tasks,
+        validation_settings,
+    )
     from agentbench.core.display_text import printable
+    from agentbench.importers.images import refuse_without_images
 
     for note in () if quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
@@ -105,7 +109,7 @@ def import_terminal_bench(
 
     Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
     """
-    from agentbench.core.extras import require, YAML
+    from agentbench.core.extras import YAML, require
 
     require("tasks import terminal-bench", YAML)
     from agentbench.importers.terminal_bench.importing import import_terminal_bench_folders

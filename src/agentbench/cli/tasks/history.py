@@ -1,14 +1,15 @@
 """`agentbench tasks new` and `tasks mine`: tasks made of a repository's own fixes."""
 
-from pathlib import Path
-from typing import Annotated
-import typer
-from agentbench.cli.tasks import history_options
-from agentbench.cli import options
-from agentbench.errors import InputError
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentbench.cli import options
+from agentbench.cli.tasks import history_options
+from agentbench.errors import InputError
 
 if TYPE_CHECKING:
     from agentbench.importers.history.mining import MinedCommit
@@ -47,12 +48,16 @@ def new_task(
 
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
-    from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
-    from agentbench.validation.environment.trials import EnvironmentFinder
+    from agentbench.cli.tasks.validation import (
+        print_result,
+        validate_new_tasks,
+        validation_settings,
+    )
     from agentbench.importers.history.fix_task import FixSource, TaskDestination, write_fix_task
-    from agentbench.tasks.git_history import find_commit, mirror_of_head
     from agentbench.tasks.fix_commit import FixCommit, split_fix
+    from agentbench.tasks.git_history import find_commit, mirror_of_head
     from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.environment.trials import EnvironmentFinder
 
     del debug  # read by the program itself
     gate = validation_settings(
@@ -113,12 +118,12 @@ def mine(
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """
     from agentbench.cli.tasks.validation import follow_validation, validation_settings
-    from agentbench.validation.environment.trials import EnvironmentFinder
     from agentbench.importers.history.fix_task import FixSource
     from agentbench.importers.history.mining import MiningSettings
     from agentbench.importers.history.mining import mine as mine_history
     from agentbench.tasks.git_history import mirror_of_head
     from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.environment.trials import EnvironmentFinder
 
     del debug  # read by the program itself
     gate = validation_settings(
@@ -149,8 +154,8 @@ def mine(
 
 
 def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool) -> None:
-    from agentbench.importers.history.mining import CandidateOutcome, MINING_LOG
     from agentbench.core.display_text import printable
+    from agentbench.importers.history.mining import MINING_LOG, CandidateOutcome
 
     if as_json:
         typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=1))

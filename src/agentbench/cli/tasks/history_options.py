@@ -93,8 +93,8 @@ def given_environment(
         return None
     from pydantic import ValidationError
 
-    from agentbench.validation.environment.proposals import Proposal
     from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+    from agentbench.validation.environment.proposals import Proposal
 
     try:
         return Proposal(

@@ -15,8 +15,8 @@ from agentbench.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
     from agentbench.importers.release.release_import import ImportedPair
-    from agentbench.tasks.dataset_rows import Rejection
     from agentbench.importers.release.requested import RequestedReleases
+    from agentbench.tasks.dataset_rows import Rejection
 
 _RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
 
@@ -58,9 +58,8 @@ def import_release(
 
     del debug  # read by the program itself
     require("tasks import release", RELEASES)
-    from agentbench.importers.release.release_import import import_releases, ReleaseImportSettings
-    from agentbench.importers.release.package_index import PackageIndex
-    from agentbench.importers.release.package_index import read_pip_settings
+    from agentbench.importers.release.package_index import PackageIndex, read_pip_settings
+    from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
 
     wanted, refused = _requested_pairs(words or [], listed)
     gate = validation_settings(
@@ -80,8 +79,13 @@ def import_release(
     _print_pairs(entries, refused, as_json=as_json)
 
 
-def _requested_pairs(words: Sequence[str], listed: Path | None) -> "tuple[list[RequestedReleases], list[Rejection]]":
-    from agentbench.importers.release.requested import parse_requested_releases, read_requested_releases
+def _requested_pairs(
+    words: Sequence[str], listed: Path | None
+) -> "tuple[list[RequestedReleases], list[Rejection]]":
+    from agentbench.importers.release.requested import (
+        parse_requested_releases,
+        read_requested_releases,
+    )
 
     if bool(words) == (listed is not None):
         raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with such words on each line")
@@ -105,8 +109,8 @@ def _print_pairs(
         UnavailableError: nothing was decided, for the index or the sandbox was away.
         Exit: 65 where a pair could be made no task, 1 where one that was made is not good.
     """
-    from agentbench.importers.history.mining import CandidateOutcome
     from agentbench.core.display_text import printable
+    from agentbench.importers.history.mining import CandidateOutcome
 
     if as_json:
         typer.echo(json.dumps(_document(entries, refused), indent=1))
@@ -135,7 +139,9 @@ def _exit(entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]") -> 
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _document(entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]") -> dict[str, object]:
+def _document(
+    entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]"
+) -> dict[str, object]:
     return {
         "pairs": [entry.model_dump(mode="json") for entry in entries],
         "refused": [{"where": one.where, "what": one.what} for one in refused],

@@ -8,11 +8,11 @@ import typer
 from agentbench.cli import options
 
 if TYPE_CHECKING:
-    from agentbench.validation.task_validation import ValidationSettings
-    from agentbench.tasks.dataset_rows import Rejection
-    from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
+    from agentbench.importers.swebench.importing import SwebenchImportResult
+    from agentbench.tasks.dataset_rows import Rejection
     from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.task_validation import ValidationSettings
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
@@ -60,10 +60,14 @@ def import_swebench(
 
     Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
     """
-    from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
+    from agentbench.cli.tasks.validation import (
+        print_result,
+        validate_new_tasks,
+        validation_settings,
+    )
     from agentbench.importers.images import refuse_without_images
+    from agentbench.importers.swebench.importing import ImportSelection, import_file
     from agentbench.runs.environment import usable_cache_dir
-    from agentbench.importers.swebench.importing import import_file, ImportSelection
     from agentbench.tasks.mirror import Mirrors
 
     del debug  # read by the program itself
@@ -99,16 +103,26 @@ def _folder(repos: Path | None) -> Path | None:
     return repos
 
 
-def _detect_by_trying(settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None) -> "EnvironmentDetector":
-    from agentbench.validation.environment.trials import EnvironmentFinder
+def _detect_by_trying(
+    settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None
+) -> "EnvironmentDetector":
     from agentbench.importers.swebench.detected_environments import InstanceEnvironmentFinder
+    from agentbench.validation.environment.trials import EnvironmentFinder
 
-    return InstanceEnvironmentFinder(EnvironmentFinder(settings.options), mirrors, repos=repos).detect
+    return InstanceEnvironmentFinder(
+        EnvironmentFinder(settings.options), mirrors, repos=repos
+    ).detect
 
 
-def _sources(recipes: list[Path], image_template: str | None, detect: "EnvironmentDetector | None") -> "EnvironmentSources":
-    from agentbench.importers.swebench.environments import read_recipes, shipped_recipes
-    from agentbench.importers.swebench.environments import check_image_template, EnvironmentSources
+def _sources(
+    recipes: list[Path], image_template: str | None, detect: "EnvironmentDetector | None"
+) -> "EnvironmentSources":
+    from agentbench.importers.swebench.environments import (
+        EnvironmentSources,
+        check_image_template,
+        read_recipes,
+        shipped_recipes,
+    )
 
     if image_template is not None:
         try:
@@ -135,4 +149,6 @@ def _find_test_ids(
     unnamed = [folder for folder in imported.without_node_ids if folder.exists()]
     if not unnamed:
         return []
-    return write_located_tests(unnamed, settings.options, follow_validation(quiet=quiet, verbose=False))
+    return write_located_tests(
+        unnamed, settings.options, follow_validation(quiet=quiet, verbose=False)
+    )

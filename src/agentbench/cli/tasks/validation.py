@@ -12,9 +12,9 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.tasks.dataset_rows import Rejection
 
 if TYPE_CHECKING:
+    from agentbench.runs.run import Run
     from agentbench.validation.task_validation import ValidationResult, ValidationSettings
     from agentbench.validation.validation_runs import FollowRun
-    from agentbench.runs.run import Run
 
 
 def validation_settings(
@@ -31,10 +31,10 @@ def validation_settings(
         UsageError: one of them is wrong.
     """
     from agentbench.cli.options import parse_jobs
-    from agentbench.validation.task_validation import ValidationSettings
-    from agentbench.runs.options import RunOptions
-    from agentbench.runs.environment import usable_cache_dir
     from agentbench.core.choices import ControlLevel
+    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.runs.options import RunOptions
+    from agentbench.validation.task_validation import ValidationSettings
 
     run_options = RunOptions(
         attempts=repeat,
@@ -107,8 +107,8 @@ def print_result(
 
 
 def _print(proven: "Sequence[ValidationResult]") -> None:
-    from agentbench.validation.task_validation import invalid_reasons_text, result_lines
     from agentbench.core.display_text import printable
+    from agentbench.validation.task_validation import invalid_reasons_text, result_lines
 
     for one in proven:
         word = "good" if one.is_valid else "NOT GOOD"
@@ -120,7 +120,9 @@ def _print(proven: "Sequence[ValidationResult]") -> None:
 
 
 def _json_document(
-    refused: Sequence[Rejection], written: Sequence[Path], proven: "Sequence[ValidationResult] | None"
+    refused: Sequence[Rejection],
+    written: Sequence[Path],
+    proven: "Sequence[ValidationResult] | None",
 ) -> dict[str, object]:
     document: dict[str, object] = {
         "written": [str(folder) for folder in written],
@@ -131,14 +133,21 @@ def _json_document(
     }
     if proven is not None:
         document["proven"] = [
-            {"folder": str(one.folder), "id": one.task_id, "good": one.is_valid, "reasons": one.reasons}
+            {
+                "folder": str(one.folder),
+                "id": one.task_id,
+                "good": one.is_valid,
+                "reasons": one.reasons,
+            }
             for one in proven
         ]
     return document
 
 
 def _summary(
-    refused: Sequence[Rejection], written: Sequence[Path], proven: "Sequence[ValidationResult] | None"
+    refused: Sequence[Rejection],
+    written: Sequence[Path],
+    proven: "Sequence[ValidationResult] | None",
 ) -> str:
     parts = [f"{len(written)} task{'s' * (len(written) != 1)} written"]
     if proven is not None:

@@ -1,15 +1,22 @@
 """`pyproject.toml`: the project's table, dependency groups, and those of the usual tools."""
 
 import re
-from collections.abc import Iterator
-from packaging.version import InvalidVersion, Version
-from agentbench.tasks.project.declaration import ProjectDeclaration, purpose_of, RequirementGroup, RequirementPurpose
-from agentbench.tasks.project.source_files import strings_in, table_in, text_in, TomlTable
 import tomllib
+from collections.abc import Iterator
+
 from packaging.dependency_groups import resolve_dependency_groups
 from packaging.errors import ExceptionGroup
-from agentbench.tasks.project.declaration import named_requirements, ProjectDeclaration, purpose_of, pythons_of, RequirementGroup
+from packaging.version import InvalidVersion, Version
 
+from agentbench.tasks.project.declaration import (
+    ProjectDeclaration,
+    RequirementGroup,
+    RequirementPurpose,
+    named_requirements,
+    purpose_of,
+    pythons_of,
+)
+from agentbench.tasks.project.source_files import TomlTable, strings_in, table_in, text_in
 
 _COMPARED = re.compile(r"[<>=!]")
 
@@ -43,7 +50,9 @@ def _poetry_groups(poetry: TomlTable) -> Iterator[RequirementGroup]:
             yield RequirementGroup(where=where, purpose=purpose, requirements=requirements)
     if requirements := tuple(_poetry_requirements(table_in(poetry, "dev-dependencies"))):
         where = "Poetry's dev-dependencies in pyproject.toml"
-        yield RequirementGroup(where=where, purpose=RequirementPurpose.DEVELOPMENT, requirements=requirements)
+        yield RequirementGroup(
+            where=where, purpose=RequirementPurpose.DEVELOPMENT, requirements=requirements
+        )
 
 
 def _poetry_requirements(wanted: TomlTable) -> Iterator[str]:
@@ -117,13 +126,20 @@ def _requirement_groups(document: TomlTable, project: TomlTable) -> Iterator[Req
         if (purpose := purpose_of(name)) is not None:
             where = f"extra `{name}` of {_FILE}"
             said = named_requirements(strings_in(value))
-            yield RequirementGroup(where=where, purpose=purpose, extras=(name,), known_requirements=said)
+            yield RequirementGroup(
+                where=where, purpose=purpose, extras=(name,), known_requirements=said
+            )
     yield from _tool_groups(table_in(document, "dependency-groups"), "dependency group")
     yield from _tool_groups(table_in(document, "tool", "pdm", "dev-dependencies"), "PDM's group")
     for name, table in table_in(document, "tool", "hatch", "envs").items():
         wanted = table_in({"env": table}, "env")
-        said = (*strings_in(wanted.get("dependencies")), *strings_in(wanted.get("extra-dependencies")))
-        yield from _requirement_group(f"Hatch's environment `{name}`", name, named_requirements(said))
+        said = (
+            *strings_in(wanted.get("dependencies")),
+            *strings_in(wanted.get("extra-dependencies")),
+        )
+        yield from _requirement_group(
+            f"Hatch's environment `{name}`", name, named_requirements(said)
+        )
     dev = named_requirements(strings_in(table_in(document, "tool", "uv").get("dev-dependencies")))
     yield from _requirement_group("uv's dev-dependencies", "dev", dev)
 
@@ -139,7 +155,11 @@ def _tool_groups(groups: TomlTable, kind: str) -> Iterator[RequirementGroup]:
         yield from _requirement_group(f"{kind} `{name}`", name, named_requirements(said))
 
 
-def _requirement_group(where: str, name: str, requirements: tuple[str, ...]) -> Iterator[RequirementGroup]:
+def _requirement_group(
+    where: str, name: str, requirements: tuple[str, ...]
+) -> Iterator[RequirementGroup]:
     purpose = purpose_of(name)
     if purpose is not None and requirements:
-        yield RequirementGroup(where=f"{where} of {_FILE}", purpose=purpose, requirements=requirements)
+        yield RequirementGroup(
+            where=f"{where} of {_FILE}", purpose=purpose, requirements=requirements
+        )

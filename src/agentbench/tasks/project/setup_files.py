@@ -3,14 +3,20 @@
 `setup.py` is never run: its `setup(...)` call is read as far as it is written in literals.
 """
 
-from collections.abc import Iterator
-from configparser import ConfigParser, Error
-from agentbench.tasks.project.declaration import named_requirements, ProjectDeclaration, purpose_of, pythons_of, RequirementGroup, RequirementPurpose
-from agentbench.tasks.project.source_files import ini_lines
 import ast
 from collections.abc import Iterator, Mapping
-from agentbench.tasks.project.source_files import strings_in
+from configparser import ConfigParser, Error
+
 from agentbench.core.python_syntax import parse
+from agentbench.tasks.project.declaration import (
+    ProjectDeclaration,
+    RequirementGroup,
+    RequirementPurpose,
+    named_requirements,
+    purpose_of,
+    pythons_of,
+)
+from agentbench.tasks.project.source_files import ini_lines, strings_in
 
 
 def parse_ini(text: str | None) -> ConfigParser:
@@ -88,7 +94,9 @@ def _setup_py_groups(said: Mapping[str, object]) -> Iterator[RequirementGroup]:
         if purpose is not None:
             where = f"extra `{name}` of setup.py"
             held = named_requirements(strings_in(value))
-            yield RequirementGroup(where=where, purpose=purpose, extras=(name,), known_requirements=held)
+            yield RequirementGroup(
+                where=where, purpose=purpose, extras=(name,), known_requirements=held
+            )
     if wanted := named_requirements(strings_in(said.get("tests_require"))):
         where = "tests_require of setup.py"
         yield RequirementGroup(where=where, purpose=RequirementPurpose.TESTS, requirements=wanted)

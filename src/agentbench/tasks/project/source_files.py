@@ -3,12 +3,10 @@
 A value of a wrong type counts as missing.
 """
 
-import re
-from collections.abc import Mapping
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-
 
 TomlTable = Mapping[str, object]
 """A table of a TOML file."""
@@ -46,7 +44,9 @@ def ini_lines(value: str) -> tuple[str, ...]:
 _MAX_FILE_BYTES = 1 << 20
 """Bytes; what is larger describes no project."""
 _MAX_FILES = 20_000
-_IGNORED_FOLDERS = frozenset({"node_modules", "build", "dist", "site-packages", "venv", "env", "vendor"})
+_IGNORED_FOLDERS = frozenset(
+    {"node_modules", "build", "dist", "site-packages", "venv", "env", "vendor"}
+)
 
 
 def read_project_file(tree: Path, name: str) -> str | None:
@@ -78,7 +78,9 @@ def python_files(tree: Path) -> Iterator[str]:
     """The names of the tree's Python files, the first ones of very many; links are not followed."""
     found = 0
     for folder, folders, files in os.walk(tree):
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _IGNORED_FOLDERS)
+        folders[:] = sorted(
+            f for f in folders if not f.startswith(".") and f not in _IGNORED_FOLDERS
+        )
         below = Path(folder).relative_to(tree)
         for name in sorted(files):
             if name.endswith(".py"):

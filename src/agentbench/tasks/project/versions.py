@@ -1,22 +1,22 @@
 """The Python version that a project asks for, and the version that its tags give a commit."""
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Final
+
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.project.declaration import ProjectDeclaration
 from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
-from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg
-from agentbench.tasks.project.setup_files import read_setup_py
+from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg, read_setup_py
 from agentbench.tasks.project.source_files import decode_text, read_project_file
-import warnings
-from threading import Lock
-
 
 ReadText = Callable[[str], str | None]
 """The text of a project's file by its name; None if there is no such file."""
@@ -62,7 +62,9 @@ def requested_python(read: ReadText, *, supported: Sequence[str], default: str) 
     if pinned and pinned[1] in admitted:
         return RequestedPython(version=pinned[1], why=".python-version")
     if said:
-        return RequestedPython(version=_nearest(admitted, default), why=f"Requires-Python is {said}")
+        return RequestedPython(
+            version=_nearest(admitted, default), why=f"Requires-Python is {said}"
+        )
     if classified := [version for version in supported if version in declared.pythons]:
         return RequestedPython(version=_nearest(classified, default), why="its classifiers")
     return RequestedPython(version=default, why=NO_PYTHON_REQUESTED)
@@ -143,14 +145,14 @@ def scm_version(mirror: Mirror) -> str | None:
     names no version is tried without its path (`shop/v3`). A version that cannot be
     counted up (`1.2.dev5`) is taken as it is.
     """
-    answer = git(
-        *_DESCRIBE, mirror.commit, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)}
-    )
+    answer = git(*_DESCRIBE, mirror.commit, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)})
     described = _DESCRIBED.fullmatch(answer.stdout.decode("utf-8", "replace").strip())
     if described is None:
         return None
     tag, distance, node = described["tag"], int(described["distance"]), described["node"]
-    return _scm_version_of_tag(tag, distance, node) or _scm_version_of_tag(tag.rpartition("/")[2], distance, node)
+    return _scm_version_of_tag(tag, distance, node) or _scm_version_of_tag(
+        tag.rpartition("/")[2], distance, node
+    )
 
 
 def _scm_version_of_tag(tag: str, distance: int, node: str) -> str | None:
