@@ -56,7 +56,7 @@ def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: CgroupHier
     try:
         assert group.controllers == hierarchy.parents.keys()
         with subprocess.Popen(("sleep", "1000")) as child:
-            group.open_endpoint(child.pid)
+            group.admit(child.pid)
             assert group.processes() == [child.pid]
             members = {(folder / "cgroup.procs").read_text() for folder in group.folders.values()}
             child.kill()
@@ -75,7 +75,7 @@ def test_a_group_whose_processes_have_spent_their_time_is_removed_with_them(
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
     try:
         for process in busy:
-            group.open_endpoint(process.pid)
+            group.admit(process.pid)
         group.remove()
         assert not any(folder.exists() for folder in group.folders.values())
         assert [process.wait(HANG_SECONDS) for process in busy] == [-signal.SIGKILL] * 4
