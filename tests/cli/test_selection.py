@@ -42,7 +42,7 @@ def test_what_looks_odd_on_the_way_is_said_on_stderr(tasks, tmp_path, capsys):
     (tmp_path / "all" / "notes").mkdir()
     assert chosen(tmp_path / "all") == ["first"]
     said = capsys.readouterr()
-    assert said.err == f"warning: {tmp_path}/all/notes: has no task.toml, left out\n"
+    assert said.err == f"warning: {tmp_path}/all/notes: contains no task.toml, skipped\n"
     assert said.out == ""
 
 

@@ -20,7 +20,7 @@ def test_a_wrong_task_file_does_not_hide_what_else_is_wrong(task_folder):
         "title",
         "repo",
         "is missing",
-        "a symlink that leaves the task's folder",
+        "is a symlink that leaves the task's folder",
     ]
 
 

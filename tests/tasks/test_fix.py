@@ -26,7 +26,7 @@ def test_a_fix_is_divided_into_hidden_tests_and_the_rest(pocket, head):
     [
         ("begin", "first commit"),
         ("prose", "no Python source"),
-        ("layout", "comments, docstrings and layout alone"),
+        ("layout", "only in comments, docstrings and layout"),
         ("tests_only", "no Python source"),
         ("source_only", "adds or changes no test"),
     ],
@@ -73,7 +73,7 @@ def test_links_are_refused(tmp_path):
     origin.write("test_a.py", "def test_a():\n    pass\n")
     (origin.path / "b.py").symlink_to("a.py")
     mirror, commit = seen(origin)
-    assert split_fix(mirror, commit) == "it changes what is no plain file: b.py"
+    assert split_fix(mirror, commit) == "it changes an entry that is not a plain file: b.py"
 
 
 def test_a_source_that_this_python_cannot_read_may_be_a_fix(tmp_path):

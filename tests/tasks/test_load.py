@@ -94,8 +94,8 @@ def test_a_folder_without_a_task_is_named_in_a_warning(task_folder, mirrors, tmp
     (tmp_path / "empty").mkdir()
     found = load_tasks([tmp_path / "tasks", tmp_path / "empty"], mirrors=mirrors)
     assert found.warnings == (
-        f"{tmp_path}/tasks/draft: has no task.toml, left out",
-        f"{tmp_path}/empty: has no task, left out",
+        f"{tmp_path}/tasks/draft: contains no task.toml, skipped",
+        f"{tmp_path}/empty: contains no task, skipped",
     )
 
 
@@ -121,8 +121,8 @@ def test_two_tasks_with_one_id_are_refused_even_if_one_is_wrong_otherwise(
     found = faults(tmp_path / "tasks", mirrors=mirrors)
     where = f"{tmp_path}/tasks/a, {tmp_path}/tasks/b"
     assert found == (
-        f"{tmp_path}/tasks/b/instruction.md: is empty; it is what the agent is told",
-        f"same: the id of more than one task: {where}; give each its own",
+        f"{tmp_path}/tasks/b/instruction.md: is empty; it holds the instruction for the agent",
+        f"same: more than one task has this id: {where}; give each its own",
     )
 
 
@@ -163,7 +163,7 @@ def test_a_patch_that_makes_a_symlink_is_refused(task_folder, mirrors):
     head = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n"
     patch = f"{head}@@ -0,0 +1 @@\n+/etc/passwd\n"
     (fault,) = faults(task_folder(patches={"tests.patch": patch}), mirrors=mirrors)
-    assert fault.endswith("tests.patch: does not apply to the base commit: l is no regular file")
+    assert fault.endswith("tests.patch: does not apply to the base commit: l is not a regular file")
 
 
 @pytest.mark.parametrize("name", ["task.toml", "instruction.md"])
@@ -176,7 +176,7 @@ def test_a_file_that_is_no_utf_8_is_refused(task_folder, mirrors, name):
 
 def test_an_instruction_that_no_command_line_can_bear_is_refused(task_folder, mirrors):
     (fault,) = faults(task_folder(instruction="a\0b"), mirrors=mirrors)
-    assert fault.endswith("instruction.md: bears a NUL, which no command line can")
+    assert fault.endswith("instruction.md: contains a NUL character, which no command line can hold")
 
 
 @pytest.mark.parametrize(
@@ -229,14 +229,14 @@ def test_a_dockerfile_must_be_there(task_folder, mirrors):
 def test_a_symlink_that_leaves_its_folder_is_refused(task_folder, mirrors, link, target, what):
     folder = task_folder(patches={}, files={"code.py": CODE, "a/b": ""})
     (folder / link).symlink_to(target)
-    assert f"{folder}/{link}: a symlink that leaves {what}" in faults(folder, mirrors=mirrors)
+    assert f"{folder}/{link}: is a symlink that leaves {what}" in faults(folder, mirrors=mirrors)
 
 
 def test_an_absolute_symlink_is_refused_wherever_it_leads(task_folder, mirrors):
     folder = task_folder()
     (folder / "repo" / "link").symlink_to(folder / "repo" / "code.py")
     assert faults(folder, mirrors=mirrors) == (
-        f"{folder}/repo/link: a symlink that leaves repo.path",
+        f"{folder}/repo/link: is a symlink that leaves repo.path",
     )
 
 

@@ -50,9 +50,9 @@ def test_a_suite_that_names_itself_is_refused_and_not_read_for_ever(suite):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("tasks = [", "no suite file"),
-        (f"tasks = {'9' * 5000}", "no suite file"),
-        (f"tasks = {'[' * 5000}", "no suite file"),
+        ("tasks = [", "not a suite file"),
+        (f"tasks = {'9' * 5000}", "not a suite file"),
+        (f"tasks = {'[' * 5000}", "not a suite file"),
         ("", r"expected one key, tasks = \[paths\], found \[\]"),
         ("tasks = []\nname = 1", r"found \['name', 'tasks'\]"),
         ("tasks = 'a'", r"expected one key, tasks = \[paths\]"),
@@ -68,5 +68,5 @@ def test_what_is_no_suite_is_refused_by_name(suite, text, said):
 
 def test_a_file_that_is_no_text_is_refused(suite):
     suite.write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="no suite file"):
+    with pytest.raises(InputError, match="not a suite file"):
         read_suite(suite)

@@ -72,7 +72,7 @@ def test_defaults_are_not_written_down():
 def test_a_folder_that_is_there_is_left_alone(new, tmp_path):
     folder = write_task(new, tmp_path / "out")
     (folder / "mine").touch()
-    with pytest.raises(UsageError, match="is there already; give another --out, or --replace"):
+    with pytest.raises(UsageError, match="already exists; give another --out, or --replace"):
         write_task(new, tmp_path / "out")
     assert (folder / "mine").exists()
     write_task(new, tmp_path / "out", replace=True)
@@ -83,7 +83,7 @@ def test_a_task_that_would_be_wrong_is_not_written(new, tmp_path):
     (tmp_path / "files/bad").symlink_to("/etc/passwd")
     with pytest.raises(InputError) as caught:
         write_task(new, tmp_path / "out")
-    said = f"{tmp_path}/out/first/repo/bad: a symlink that leaves repo.path"
+    said = f"{tmp_path}/out/first/repo/bad: is a symlink that leaves repo.path"
     assert caught.value.faults == (said,)
     assert list((tmp_path / "out").iterdir()) == []
 

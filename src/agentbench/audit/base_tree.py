@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 from agentbench.core import python_syntax
 from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import GitCloneError
-from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 
 _LARGEST_FILE = 2 * 1024 * 1024
@@ -120,10 +119,9 @@ def _contents(mirror: Mirror, blobs: list[str]) -> Iterator[bytes]:
 
 
 def _git_output(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> bytes:
-    answer = git(*arguments, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)}, stdin=stdin)
-    if not answer.ok:
-        raise GitCloneError(f"{mirror.path}: {answer.error_message}")
-    return answer.stdout
+    return mirror.git(*arguments, stdin=stdin).output_or(
+        lambda message: GitCloneError(f"{mirror.path}: {message}")
+    )
 
 
 _LONGEST_LINE = 500  # configparser's time grows with the square of it
@@ -175,7 +173,7 @@ def _of_setup_cfg(text: str) -> Iterator[str]:
 def _of_setup_py(text: str) -> Iterator[str]:
     try:
         tree = python_syntax.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except python_syntax.UNPARSABLE:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):

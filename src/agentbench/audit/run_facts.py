@@ -58,7 +58,7 @@ class RunFolder:
         try:
             facts = os.fstat(descriptor)
             if not stat.S_ISREG(facts.st_mode):
-                raise UnreadableRunFileError("is no regular file")
+                raise UnreadableRunFileError("is not a regular file")
             if facts.st_size > limit:
                 raise UnreadableRunFileError(f"has {facts.st_size} bytes, too many to be read")
             with os.fdopen(descriptor, "rb", closefd=False) as source:

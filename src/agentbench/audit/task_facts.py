@@ -180,7 +180,7 @@ def functions_in(content: bytes) -> Mapping[str, FoundFunction]:
         if len(content) > _MAX_PARSED_BYTES:
             return {}
         return functions_of(python_syntax.parse(content)).functions
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except python_syntax.UNPARSABLE:
         return {}
 
 

@@ -141,7 +141,7 @@ def _parsed(content: bytes) -> ast.Module | None:
     """The tree of a text; None where it is too large, or no Python."""
     try:
         return python_syntax.parse(content) if len(content) <= _PARSED_BYTES else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except python_syntax.UNPARSABLE:
         return None
 
 

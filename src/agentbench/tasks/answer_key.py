@@ -1,4 +1,4 @@
-"""What an attempt is judged by: hidden tests, reference solution, expected tests."""
+"""The part of a task that judges an attempt: hidden tests, reference solution, expected tests."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from agentbench.tasks.scripts import SolutionScript, Verifier
 
 
 class AnswerKey(Schema):
-    """The hidden tests, the reference fix and what the judge expects."""
+    """The hidden tests, the reference solution, and the tests that must pass."""
 
     tests_patch: bytes = b""
     solution_patch: bytes = b""

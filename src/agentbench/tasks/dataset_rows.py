@@ -1,7 +1,7 @@
 """Rows of a data set file, one at a time: JSON lines, a JSON document, or Parquet.
 
-JSON lines and Parquet are read piece by piece, so that a file of any size takes little memory. What
-cannot become a task is a Rejection; the rest is not touched by it.
+JSON lines and Parquet are read in parts, so that a file of any size takes little memory. A row that
+cannot become a task becomes a Rejection and does not affect the others.
 """
 
 import json
@@ -17,16 +17,16 @@ from agentbench.errors import InputError, UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """One fault of one thing that was to become a task; the others are not touched by it."""
+    """Why one entry of a source cannot become a task; other entries are not affected."""
 
     where: str
-    """The file, with its line where it has one; or the package, or the commit."""
+    """The file, with its line if known; or the package, or the commit."""
     what: str
     """What was expected, what was found, what to do."""
     instance: str = ""
-    """Which of a file's tasks it is, as that file calls it."""
+    """The entry's own name."""
     field: str = ""
-    """The field, as its format calls it; parts of a path with dots between."""
+    """The field's own name; the parts of a path are separated by dots."""
 
     def __str__(self) -> str:
         return ": ".join(
@@ -34,9 +34,7 @@ class Rejection:
         )
 
 
-_MAX_LINE_BYTES = (
-    64 << 20
-)  # bytes; the largest instances of the known data sets have some megabytes
+_MAX_LINE_BYTES = 64 << 20  # the largest rows of known data sets have some megabytes
 _MAX_DOCUMENT_BYTES = 512 << 20
 _BOM = b"\xef\xbb\xbf"
 _NO_BOM = "begins with a byte order mark; save it as UTF-8 without one"
@@ -45,18 +43,18 @@ _PARQUET_BATCH = 16  # rows of Parquet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetRow:
-    """One entry of a file, as it stands there."""
+    """One entry of a file, unchanged."""
 
     where: str
     value: Mapping[str, object]
 
 
 def read_rows(path: Path) -> Iterator[DatasetRow | Rejection]:
-    """The entries of a file in their order; what is none is refused, and the rest goes on.
+    """The entries of a file in order; an invalid entry becomes a Rejection.
 
     Raises:
         InputError: the file cannot be read.
-        UsageError: its name ends in none of the known ways, or Parquet's reader is not installed.
+        UsageError: its suffix is unknown, or Parquet's reader is not installed.
     """
     try:
         match path.suffix.lower():
@@ -94,7 +92,7 @@ def _parse_line(where: str, text: bytes) -> DatasetRow | Rejection:
 
 
 def _parse_json(where: str, text: bytes) -> object:
-    """What a text holds as JSON; `Rejection` is never that."""
+    """The JSON value of a text, or a Rejection."""
     if text.startswith(_BOM):
         return Rejection(where=where, what=_NO_BOM)
     try:
@@ -111,19 +109,21 @@ def _row(where: str, value: object) -> DatasetRow | Rejection:
 
 def _document(path: Path) -> Iterator[DatasetRow | Rejection]:
     if path.stat().st_size > _MAX_DOCUMENT_BYTES:
-        said = f"is larger than {_MAX_DOCUMENT_BYTES >> 20} MiB; save it as .jsonl, an entry a line"
-        yield Rejection(where=str(path), what=said)
+        what = (
+            f"is larger than {_MAX_DOCUMENT_BYTES >> 20} MiB; save it as .jsonl, one entry a line"
+        )
+        yield Rejection(where=str(path), what=what)
         return
     value = _parse_json(str(path), path.read_bytes())
     if isinstance(value, Rejection):
         yield value
         return
     if isinstance(value, dict) and not all(isinstance(each, dict) for each in value.values()):
-        value = [value]  # one entry alone
+        value = [value]  # a single entry
     entries = value.values() if isinstance(value, dict) else value
     if not isinstance(entries, list) and not isinstance(value, dict):
-        said = f"expected a list of objects, found {type(value).__name__}"
-        yield Rejection(where=str(path), what=said)
+        what = f"expected a list of objects, found {type(value).__name__}"
+        yield Rejection(where=str(path), what=what)
         return
     for number, entry in enumerate(cast("list[object]", entries), start=1):
         yield _row(f"{path}: entry {number}", entry)
@@ -140,6 +140,6 @@ def _parquet(path: Path) -> Iterator[DatasetRow | Rejection]:
                 for entry in batch.to_pylist():
                     number += 1
                     yield _row(f"{path}: row {number}", entry)
-        except (ArrowException, OSError, UnicodeDecodeError) as error:  # each for some damage
+        except (ArrowException, OSError, UnicodeDecodeError) as error:  # depends on the damage
             where = f"{path}: after row {number}" if number else str(path)
             yield Rejection(where=where, what=f"is no Parquet: {' '.join(str(error).split())}")

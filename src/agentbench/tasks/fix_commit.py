@@ -8,7 +8,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from agentbench.core.python_syntax import parse
+from agentbench.core.python_syntax import UNPARSABLE, parse
 from agentbench.tasks.git_history import (
     ChangedFile,
     Commit,
@@ -27,7 +27,7 @@ _PROSE_FOLDERS = frozenset({"doc", "docs", "changelog", "changelog.d", "changes"
 
 
 class FileKind(StrEnum):
-    """What a changed file says about a commit."""
+    """The kinds of files that a commit changes."""
 
     TEST = "test"
     SOURCE = "source"
@@ -40,7 +40,7 @@ def file_kind(path: PurePosixPath, tests: Sequence[str] = ()) -> FileKind:
 
     Args:
         path: Its path in the repository.
-        tests: Globs over whole paths that say which are tests; none: what is usual.
+        tests: Globs over whole paths that match test files; none: pytest's usual names.
     """
     if any(fnmatchcase(str(path), glob) for glob in tests) if tests else _is_usual_test(path):
         return FileKind.TEST
@@ -53,7 +53,7 @@ def file_kind(path: PurePosixPath, tests: Sequence[str] = ()) -> FileKind:
 def _is_usual_test(path: PurePosixPath) -> bool:
     if any(fnmatchcase(path.name, glob) for glob in _TEST_FILES):
         return True
-    # A package that is for testing (numpy/testing/) is source; `testing/` at the top holds tests.
+    # A package for testing (numpy/testing/) is source; `testing/` at the top holds tests.
     folders = path.parts[:-1]
     inner = _TEST_FOLDERS - {"testing"}
     return any(
@@ -62,39 +62,36 @@ def _is_usual_test(path: PurePosixPath) -> bool:
 
 
 def has_tests(content: bytes) -> bool:
-    """Whether a Python file has something that pytest takes for a test when it is given the file.
-
-    pytest collects a file that is named to it whatever its name is.
-    """
+    """Whether pytest would find tests in a Python file that it is given by name."""
     return _DEFINES_TESTS.search(content) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixCommit:
-    """A commit's change, divided into what the agent must not see and the reference solution."""
+    """A commit's change, divided into the hidden tests and the reference solution."""
 
     commit: Commit
     base: str
     tests: tuple[PurePosixPath, ...]
-    """Test files that it adds or changes, and that pytest finds tests in."""
+    """The added or changed test files in which pytest finds tests."""
     sources: tuple[PurePosixPath, ...]
     tests_patch: bytes
     solution_patch: bytes
 
 
 def split_fix(mirror: Mirror, commit: Commit, *, tests: Sequence[str] = ()) -> FixCommit | str:
-    """Divide a commit's change; a text says why it cannot be a task.
+    """Divide a commit's change; a text result says why it cannot become a task.
 
     Args:
         mirror: The repository.
         commit: The fix.
-        tests: Globs that say which files are tests; none: what is usual.
+        tests: Globs that match test files; none: pytest's usual names.
 
     Raises:
         InputError: the repository is damaged.
     """
     if commit.base is None:
-        return "it is the first commit, so that there is no state before it"
+        return "it is the first commit, so there is no state before it"
     changed = changed_files(mirror, commit.base, commit.hash)
     kinds = {file.path: file_kind(file.path, tests) for file in changed}
     hidden = [path for path, kind in kinds.items() if kind is FileKind.TEST]
@@ -123,14 +120,14 @@ def _rejection_reason(
     if not changed:
         return "it changes no file"
     if not sources:
-        return "it changes no Python source beside tests"
+        return "it changes no Python source except tests"
     if not tests:
         return "it adds or changes no test"
     odd = [str(file.path) for file in changed if not file.regular]
     if odd:
-        return f"it changes what is no plain file: {odd[0]}"
+        return f"it changes an entry that is not a plain file: {odd[0]}"
     if not any(_changes_behaviour(mirror, commit, path) for path in sources):
-        return "its source differs in comments, docstrings and layout alone"
+        return "its source differs only in comments, docstrings and layout"
     return None
 
 
@@ -151,21 +148,15 @@ def _changes_behaviour(mirror: Mirror, commit: Commit, path: PurePosixPath) -> b
 
 
 def _behaviour_dump(content: bytes) -> str | None:
-    """A program without what does not run; None where this Python cannot read it."""
+    """A program without docstrings, comments and layout; None if this Python cannot parse it."""
     try:
         tree = parse(content)
         for node in ast.walk(tree):
-            body = getattr(node, "body", None)
-            if isinstance(body, list) and body and _is_text(body[0]):
-                del body[0]
+            match getattr(node, "body", None):
+                case [ast.Expr(value=ast.Constant(value=str())), *_] as body:
+                    del body[0]
+                case _:
+                    pass
         return ast.dump(tree)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         return None
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )

@@ -1,18 +1,20 @@
 """Commits of a mirrored repository, the files they change, and patches between them."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import InputError
-from agentbench.tasks.host_git import GitResult, git
+from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import RepoSource
 
-_FORMAT = "%H%x00%P%x00%cI%x00%B"
-_HASH_LENGTH = 40  # hex digits of a whole one
+_LOG_FORMAT = (
+    "-z", "--format=%H%x00%P%x00%cI%x00%B", "--encoding=UTF-8", "--no-show-signature"
+)  # fmt: skip
+_HASH_LENGTH = 40  # hex digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,7 @@ class Commit:
     hash: str
     parents: tuple[str, ...]
     date: datetime
-    """When it was committed."""
+    """The committer's date."""
     message: str
 
     @property
@@ -32,7 +34,7 @@ class Commit:
 
     @property
     def base(self) -> str | None:
-        """The commit that it was made on; of a merge, the branch that was merged into."""
+        """Its first parent: for a merge, the branch that was merged into."""
         return self.parents[0] if self.parents else None
 
 
@@ -44,57 +46,58 @@ class ChangedFile:
     status: str
     """git's letter: A added, D deleted, M modified, T of another type."""
     regular: bool
-    """Whether it is a plain file before and after: no link, no submodule."""
+    """Whether it is a plain file before and after, not a link or a submodule."""
 
 
 def mirror_of_head(url: str, mirrors: Mirrors) -> Mirror:
-    """A mirror that holds what the repository's HEAD names now.
+    """A mirror that holds the commit that the repository's HEAD names now.
 
     Raises:
         InputError: there is no such repository, or it has no commit.
-        GitCloneError: it does not answer.
+        GitCloneError: the repository does not answer.
     """
-    answer = git("ls-remote", "--quiet", "--", url, "HEAD", cwd=Path("/"), sealed=False)
-    if not answer.ok:
-        raise InputError(f"{url}: expected a git repository: {answer.error_message}")
-    head = answer.stdout.decode("ascii", "replace").split("\t")[0].strip()
+    answer = git("ls-remote", "--quiet", "--", url, "HEAD", cwd=Path("/"), isolated=False)
+    listing = answer.output_or(
+        lambda message: InputError(f"{url}: expected a git repository: {message}")
+    )
+    head = listing.decode("ascii", "replace").split("\t")[0].strip()
     if len(head) != _HASH_LENGTH:
-        raise InputError(f"{url}: the repository has no commit that HEAD names")
+        raise InputError(f"{url}: HEAD of the repository names no commit")
     return mirrors.of(RepoSource(url=url, commit=head))
 
 
 def find_commit(mirror: Mirror, name: str) -> Commit:
-    """The commit that a hash, its beginning, a tag or a branch names.
+    """The commit that a hash, the start of a hash, a tag or a branch names.
 
     Raises:
-        InputError: nothing of that name is there, or it is no commit.
+        InputError: nothing has that name, or it is not a commit.
     """
-    answer = _git(mirror, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
-    if not answer.ok:
-        raise InputError(f"{name}: expected a commit of the repository: {answer.error_message}")
-    return next(
-        _parse_commits(_git(mirror, "log", "-1", *_log_format(), answer.stdout.decode().strip()))
+    answer = mirror.git("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+    full = answer.output_or(
+        lambda message: InputError(f"{name}: expected a commit of the repository: {message}")
     )
+    log = mirror.git("log", "-1", *_LOG_FORMAT, full.decode().strip())
+    return next(_parse_commits(log.stdout))
 
 
 def list_commits(
     mirror: Mirror, *, since: str | None = None, until: str | None = None
 ) -> Iterator[Commit]:
-    """The commits that HEAD of the mirror is made of, newest first; merges are left out.
+    """The commits of the mirror's HEAD, newest first, without merges.
 
     Args:
         mirror: The repository.
-        since: Only commits after this; a date, or what else git understands.
-        until: Only commits before this.
+        since: Only commits after this date, in any form that git understands.
+        until: Only commits before this date.
 
     Raises:
         InputError: the history cannot be read.
     """
     limits = [f"--since={since}"] * (since is not None) + [f"--until={until}"] * (until is not None)
-    answer = _git(mirror, "log", "--no-merges", *_log_format(), *limits, mirror.commit)
-    if not answer.ok:
-        raise InputError(f"the history cannot be read: {answer.error_message}")
-    return _parse_commits(answer)
+    answer = mirror.git("log", "--no-merges", *_LOG_FORMAT, *limits, mirror.commit)
+    return _parse_commits(
+        answer.output_or(lambda message: InputError(f"the history cannot be read: {message}"))
+    )
 
 
 def changed_files(mirror: Mirror, base: str, commit: str) -> tuple[ChangedFile, ...]:
@@ -103,10 +106,8 @@ def changed_files(mirror: Mirror, base: str, commit: str) -> tuple[ChangedFile, 
     Raises:
         InputError: the repository is damaged.
     """
-    answer = _git(mirror, "diff-tree", "-r", "-z", "--raw", "--no-renames", base, commit)
-    if not answer.ok:
-        raise InputError(f"{commit}: cannot be compared: {answer.error_message}")
-    fields = answer.stdout.split(b"\0")
+    answer = mirror.git("diff-tree", "-r", "-z", "--raw", "--no-renames", base, commit)
+    fields = answer.output_or(_comparison_error(commit)).split(b"\0")
     return tuple(
         _parse_change(meta.decode(), os.fsdecode(path))
         for meta, path in zip(fields[::2], fields[1::2], strict=False)
@@ -121,19 +122,20 @@ def patch_between(mirror: Mirror, base: str, commit: str, paths: Sequence[PurePo
     """
     if not paths:
         return b""
-    answer = _git(
-        mirror, "diff", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+    return mirror.git(
+        "diff", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
         "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", base, commit, "--",
         *(f":(literal){path}" for path in paths),
-    )  # fmt: skip
-    if not answer.ok:
-        raise InputError(f"{commit}: cannot be compared: {answer.error_message}")
-    return answer.stdout
+    ).output_or(_comparison_error(commit))  # fmt: skip
+
+
+def _comparison_error(commit: str) -> Callable[[str], InputError]:
+    return lambda message: InputError(f"{commit}: cannot be compared: {message}")
 
 
 def content_at(mirror: Mirror, commit: str, path: PurePosixPath) -> bytes | None:
-    """What a file held at a commit; None where it was not there."""
-    answer = _git(mirror, "cat-file", "blob", f"{commit}:{path}")
+    """The content of a file at a commit; None if the commit does not have it."""
+    answer = mirror.git("cat-file", "blob", f"{commit}:{path}")
     return answer.stdout if answer.ok else None
 
 
@@ -143,12 +145,8 @@ def _parse_change(meta: str, path: str) -> ChangedFile:
     return ChangedFile(path=PurePosixPath(path), status=status[0], regular=regular)
 
 
-def _log_format() -> tuple[str, ...]:
-    return ("-z", f"--format={_FORMAT}", "--encoding=UTF-8", "--no-show-signature")
-
-
-def _parse_commits(answer: GitResult) -> Iterator[Commit]:
-    fields = answer.stdout.decode("utf-8", "replace").split("\0")
+def _parse_commits(log: bytes) -> Iterator[Commit]:
+    fields = log.decode("utf-8", "replace").split("\0")
     for at in range(0, len(fields) - 3, 4):
         full, parents, date, message = fields[at : at + 4]
         yield Commit(
@@ -157,7 +155,3 @@ def _parse_commits(answer: GitResult) -> Iterator[Commit]:
             date=datetime.fromisoformat(date),
             message=message,
         )
-
-
-def _git(mirror: Mirror, *arguments: str) -> GitResult:
-    return git(*arguments, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)})

@@ -1,7 +1,7 @@
-"""The files of a commit, written into a folder or with a patch applied.
+"""The files of a commit, written into a folder, or as a patch changes them.
 
-What a patch makes of a commit is computed on the host once per task, on the harness's own mirror,
-so that no git has to run in the container that judges.
+A patch is applied on the host, once per task and on the harness's own mirror, so that no git has
+to run in the container that judges.
 """
 
 import os
@@ -20,20 +20,20 @@ from agentbench.tasks.mirror import Mirror
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchOverlay:
-    """The files of a patch, by path: as they become, or `None` where they are taken away."""
+    """The files of a patch, by path: their new content, or `None` if they are deleted."""
 
     files: Mapping[PurePosixPath, FileContent | None]
 
 
 class PatchDoesNotApplyError(ValueError):
-    """A patch does not fit the commit; the text is git's own complaint."""
+    """A patch does not apply to the commit; the text is git's error message."""
 
 
 def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchOverlay:
     """Apply a patch to the mirror's commit, in a scratch index.
 
     Raises:
-        PatchDoesNotApplyError: git refuses it, or it makes a symlink or submodule.
+        PatchDoesNotApplyError: git refuses it, or it creates a symlink or a submodule.
     """
     return (
         _compute_overlay(patch, mirror.path, mirror.commit)
@@ -42,7 +42,7 @@ def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchOverlay:
     )
 
 
-@lru_cache(maxsize=64)  # attempts at a task follow one another
+@lru_cache(maxsize=64)  # the attempts at a task use the same patches
 def _compute_overlay(patch: bytes, repository: Path, commit: str) -> PatchOverlay:
     with owned_folder("agentbench-patch-") as folder:
         (folder / "objects").mkdir()
@@ -70,7 +70,7 @@ def _patched_files(
         if status == "D":
             files[path] = None
         elif not mode.startswith("100"):
-            raise PatchDoesNotApplyError(f"{path} is no regular file")
+            raise PatchDoesNotApplyError(f"{path} is not a regular file")
         else:
             content = _git_output(env, "cat-file", "blob", blob)
             files[path] = FileContent(content=content, executable=mode == "100755")
@@ -78,18 +78,15 @@ def _patched_files(
 
 
 def _git_output(env: Mapping[str, str], *arguments: str) -> bytes:
-    answer = git(*arguments, cwd=Path(env["GIT_DIR"]), env=env)
-    if not answer.ok:
-        raise PatchDoesNotApplyError(answer.error_message)
-    return answer.stdout
+    return git(*arguments, cwd=Path(env["GIT_DIR"]), env=env).output_or(PatchDoesNotApplyError)
 
 
 def write_commit_files(mirror: Mirror, commit: str, folder: Path) -> None:
-    """Write a commit's files into a new folder; what `.gitattributes` leaves out of archives, too.
+    """Write a commit's files into a new folder, also those that `.gitattributes` excludes.
 
     Raises:
         InputError: the repository is damaged.
-        OSError: the folder cannot be made.
+        OSError: the folder cannot be created.
     """
     folder.mkdir(parents=True)
     with owned_folder("agentbench-index-") as scratch:
@@ -99,6 +96,6 @@ def write_commit_files(mirror: Mirror, commit: str, folder: Path) -> None:
             "GIT_INDEX_FILE": str(scratch / "index"),
         }
         for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force")):
-            answer = git(*arguments, cwd=folder, env=env)
-            if not answer.ok:
-                raise InputError(f"{commit}: cannot be checked out: {answer.error_message}")
+            git(*arguments, cwd=folder, env=env).output_or(
+                lambda message: InputError(f"{commit}: cannot be checked out: {message}")
+            )

@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from agentbench.core.redaction import without_credentials
 from agentbench.errors import UnavailableError
 
 _ACCEPTED_FSCK_FAULTS = (
-    # Real histories bear these; git itself wrote them long ago.
+    # Real histories have these; old versions of git wrote them.
     "badTimezone",
     "zeroPaddedFilemode",
     "missingSpaceBeforeDate",
@@ -65,13 +65,13 @@ _ISOLATED_ENV = {
     "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+00:00",
 }
 
-# Also around a clone: it needs the user's credentials, and nothing else that a shell may hold.
+# For every git, also for a clone, which otherwise keeps the user's settings and credentials.
 _COMMON_ENV = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",  # an origin's refs/replace/* would swap a commit's content
 }
 
-# What names another repository, as in a git hook or a rebase (git rev-parse --local-env-vars).
+# These name another repository, for example in a git hook (git rev-parse --local-env-vars).
 _REPOSITORY_VARIABLES = frozenset(
     {
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -106,7 +106,7 @@ _POLL_SECONDS = 0.2  # seconds; how late a cancelled git ends
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitResult:
-    """What one git command said."""
+    """How one git command ended, and its output."""
 
     status: int
     stdout: bytes
@@ -120,35 +120,48 @@ class GitResult:
 
     @property
     def error_message(self) -> str:
-        """What it complained about, on one line and without credentials."""
+        """Its error messages, on one line and without credentials."""
         lines = (" ".join(line.split()) for line in self.stderr.splitlines())
-        telling = [line for line in lines if line and not line.startswith(_BOILERPLATE)]
-        said = without_credentials("; ".join(telling)) or f"git exited {self.status}"
-        return said if len(said) <= _MAX_MESSAGE_LENGTH else f"{said[: _MAX_MESSAGE_LENGTH - 1]}…"
+        useful = [line for line in lines if line and not line.startswith(_BOILERPLATE)]
+        text = without_credentials("; ".join(useful)) or f"git exited {self.status}"
+        return text if len(text) <= _MAX_MESSAGE_LENGTH else f"{text[: _MAX_MESSAGE_LENGTH - 1]}…"
+
+    def output_or(self, error: Callable[[str], Exception]) -> bytes:
+        """Its standard output if it exited 0; else raises `error(error_message)`."""
+        if not self.ok:
+            raise error(self.error_message)
+        return self.stdout
 
 
 def git(
     *arguments: str,
     cwd: Path,
-    sealed: bool = True,
+    isolated: bool = True,
     env: Mapping[str, str] | None = None,
     stdin: Path | None = None,
     timeout: timedelta | None = None,
     cancel: Event | None = None,
 ) -> GitResult:
-    """Run git to its end, or to its deadline: then git and all that it started are killed.
+    """Run git until it ends or until its deadline, which kills git and all that it started.
 
-    `sealed` leaves the user's configuration out (a commit's hash must not depend on it); a fetch
-    needs it, for that is where credentials are.
+    Args:
+        *arguments: The command and its arguments.
+        cwd: The folder that it runs in.
+        isolated: Whether to ignore the user's configuration. A commit's hash must not depend on
+            it, but a fetch needs the user's credentials.
+        env: More environment variables.
+        stdin: A file to read from; None: nothing.
+        timeout: The time limit; None: none.
+        cancel: Cancels the command when it is set.
 
     Raises:
-        UnavailableError: there is no git.
+        UnavailableError: git is not installed.
         KeyboardInterrupt: `cancel` was set; git and all that it started are dead.
     """
-    settings = {**_COMMON_ENV, **(_ISOLATED_ENV if sealed else {}), **(env or {})}
+    settings = {**_COMMON_ENV, **(_ISOLATED_ENV if isolated else {}), **(env or {})}
     options = [part for setting in _SAFE_SETTINGS for part in ("-c", setting)]
     argv = ["git", *options, *arguments]
-    start = _start_isolated if sealed else _start_as_user
+    start = _start_isolated if isolated else _start_as_user
     with (stdin or Path(os.devnull)).open("rb") as source:
         process = start(argv, cwd, settings, source)
         try:
@@ -157,8 +170,8 @@ def git(
             _kill(process)
     if output is None:
         assert timeout is not None
-        said = f"still running after {timeout.total_seconds():g} s"
-        return GitResult(status=-signal.SIGKILL, stdout=b"", stderr=said, timed_out=True)
+        message = f"still running after {timeout.total_seconds():g} s"
+        return GitResult(status=-signal.SIGKILL, stdout=b"", stderr=message, timed_out=True)
     stdout, stderr = output
     return GitResult(
         status=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
@@ -187,7 +200,7 @@ def _start_as_user(
     argv: list[str], cwd: Path, settings: Mapping[str, str], source: BinaryIO
 ) -> subprocess.Popen[bytes]:
     try:
-        from git import Git  # here: it looks for git when it is imported, and takes its time
+        from git import Git  # its import is slow and looks for git
     except ImportError as error:
         raise UnavailableError(_NO_GIT) from error
     foreign = sorted(_REPOSITORY_VARIABLES & (os.environ.keys() - settings.keys()))
@@ -200,14 +213,14 @@ def _start_as_user(
         start_new_session=True,
     )
     process = cast("subprocess.Popen[bytes]", running.proc)
-    running.proc = None  # it would terminate the process as soon as nobody holds `running`
+    running.proc = None  # or it would terminate the process when `running` is collected
     return process
 
 
 def _output(
     process: subprocess.Popen[bytes], timeout: timedelta | None, cancel: Event | None
 ) -> tuple[bytes, bytes] | None:
-    """What git says until its end; `None` where the deadline comes first."""
+    """The output of git until it ends; `None` if the deadline comes first."""
     deadline = None if timeout is None else time.monotonic() + timeout.total_seconds()
     while True:
         if cancel is not None and cancel.is_set():
@@ -222,7 +235,7 @@ def _output(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left at the deadline or at Ctrl-C; an ended command is left alone."""
+    """Kill a command that still runs at its deadline or when it is cancelled."""
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGKILL)

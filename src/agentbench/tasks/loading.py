@@ -31,12 +31,12 @@ def read_suite(path: Path) -> list[Path]:
     """The folders that a suite file names, in its order.
 
     Raises:
-        InputError: it is no TOML, has other keys, or an entry matches nothing.
+        InputError: it is not TOML, has other keys, or an entry matches nothing.
     """
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: no suite file: {error}") from None
+        raise InputError(f"{path}: not a suite file: {error}") from None
     entries = table.get("tasks")
     if set(table) != {"tasks"} or not isinstance(entries, list):
         raise InputError(f"{path}: expected one key, tasks = [paths], found {sorted(table)}")
@@ -67,7 +67,7 @@ TASK_FILE: Final = "task.toml"
 """The file that makes a folder a task."""
 
 PROOF_FILE: Final = "proof.json"
-"""What was found out about a task by running it; beside its task.toml, and no part of the task."""
+"""The results of validating a task, next to its task.toml; it is not a part of the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class TaskDraft:
 
 
 def read_draft(folder: Path) -> TaskDraft:
-    """Read a task's folder; whatever is wrong with it is among the faults."""
+    """Read a task's folder; the result lists everything that is wrong with it."""
     faults: list[str] = []
     name = folder / TASK_FILE
     table, instruction = None, ""
@@ -113,7 +113,7 @@ def read_draft(folder: Path) -> TaskDraft:
 
 
 def is_git_bundle(url: str) -> bool:
-    """Whether a `repo.url` names a git bundle beside task.toml."""
+    """Whether a `repo.url` names a git bundle in the task's folder."""
     return url.endswith(".bundle") and "://" not in url
 
 
@@ -128,13 +128,13 @@ def _read_text(path: Path) -> str:
 
 def _instruction_faults(path: Path, instruction: str) -> Iterator[str]:
     if not instruction.strip():
-        yield f"{path}: is empty; it is what the agent is told"
+        yield f"{path}: is empty; it holds the instruction for the agent"
     if "\0" in instruction:
-        yield f"{path}: bears a NUL, which no command line can"
+        yield f"{path}: contains a NUL character, which no command line can hold"
 
 
 def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:
-    """What is no plain file: it would read on for ever, or show an agent what it must not see."""
+    """Entries that are not plain files: they could never end, or show an agent hidden files."""
     whole = Path(os.path.realpath(folder))
     within = table.repo.path if table is not None else None
     repo = whole / within if within is not None else None
@@ -145,7 +145,7 @@ def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:
             root = repo if repo is not None and repo in path.parents else whole
             if not _stays_inside(root, path):
                 what = "repo.path" if root == repo else "the task's folder"
-                yield f"{shown}: a symlink that leaves {what}"
+                yield f"{shown}: is a symlink that leaves {what}"
         elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             yield f"{shown}: is neither a file nor a folder"
 
@@ -194,34 +194,34 @@ def _repo_faults(folder: Path, path: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedTasks:
-    """The tasks that were found, and what looked odd on the way."""
+    """The tasks that were found, and warnings about their folders."""
 
     tasks: tuple[Task, ...]
     warnings: tuple[str, ...] = ()
 
 
 def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors) -> LoadedTasks:
-    """Read every task below some paths: task folders, folders of them, or suite files.
+    """Read the tasks in some paths: task folders, folders of them, or suite files.
 
     Raises:
-        InputError: a task is wrong, two bear one id, or there is none; all faults at once.
+        InputError: a task is wrong, two have the same id, or there is none; all faults at once.
     """
     faults: list[str] = []
     warnings: list[str] = []
     tasks: list[Task] = []
-    bearers: dict[TaskId, list[Path]] = {}
+    folders_by_id: dict[TaskId, list[Path]] = {}
     for folder in _distinct(_folders(paths, faults, warnings)):
         draft = read_draft(folder)
         if draft.task_id is not None:
-            bearers.setdefault(draft.task_id, []).append(folder)
+            folders_by_id.setdefault(draft.task_id, []).append(folder)
         try:
             tasks.append(_validated_task(draft, mirrors))
         except InputError as error:
             faults.extend(error.faults)
-    for task_id, folders in bearers.items():
+    for task_id, folders in folders_by_id.items():
         if len(folders) > 1:
             where = ", ".join(map(str, folders))
-            faults.append(f"{task_id}: the id of more than one task: {where}; give each its own")
+            faults.append(f"{task_id}: more than one task has this id: {where}; give each its own")
     if not faults and not tasks:
         shown = ", ".join(map(str, paths))
         faults.append(f"{shown}: no task here; a task is a folder with a {TASK_FILE}")
@@ -234,7 +234,7 @@ def load_task(folder: Path, *, mirrors: Mirrors) -> Task:
     """Read one task's folder.
 
     Raises:
-        InputError: a file of it is missing or wrong: all faults at once.
+        InputError: a file is missing or wrong; all faults at once.
     """
     return _validated_task(read_draft(folder), mirrors)
 
@@ -254,7 +254,7 @@ def _validated_task(draft: TaskDraft, mirrors: Mirrors) -> Task:
 
 def _task(draft: TaskDraft) -> Task:
     folder, table, task_id = draft.folder, draft.table, draft.task_id
-    assert table is not None  # a draft without faults is whole
+    assert table is not None  # a draft without faults has both
     assert task_id is not None
     tests, setup, environment = table.tests, table.setup, table.environment
     return Task(
@@ -303,7 +303,7 @@ def _source(folder: Path, table: TaskFile) -> RepoSource:
 
 
 def _patch_faults(task: Task, mirrors: Mirrors) -> Iterator[str]:
-    """Whether both patches fit; for a URL that is found out once the repository is fetched."""
+    """Whether both patches apply; for a URL this is checked after the repository is fetched."""
     if task.source.files is None:
         return
     try:
@@ -331,14 +331,14 @@ def _folders(paths: Sequence[Path], faults: list[str], warnings: list[str]) -> I
         elif path.is_dir():
             members = list(_members(path, warnings))
             if not members:
-                warnings.append(f"{path}: has no task, left out")
+                warnings.append(f"{path}: contains no task, skipped")
             yield from members
         else:
             faults.append(f"{path}: no such folder; expected a task, a folder of tasks or a suite")
 
 
 def _distinct(folders: Iterable[Path]) -> Iterator[Path]:
-    """Each folder once, however many paths lead to it."""
+    """Each folder once, even if several paths lead to it."""
     seen: set[Path] = set()
     for folder in folders:
         if folder.resolve() not in seen:
@@ -351,7 +351,7 @@ def _members(parent: Path, warnings: list[str]) -> Iterator[Path]:
         if (folder / TASK_FILE).is_file():
             yield folder
         elif not folder.name.startswith((".", "__")):
-            warnings.append(f"{folder}: has no {TASK_FILE}, left out")
+            warnings.append(f"{folder}: contains no {TASK_FILE}, skipped")
 
 
 def _read_if_present(path: Path) -> bytes:

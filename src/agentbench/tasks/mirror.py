@@ -1,8 +1,8 @@
 """Mirrors: bare repositories on the host, one per origin, that workspaces are checked out from.
 
-They are on the host because that is where a user's credentials are; they are cached, and changed
-under a file lock. Each has a checksum over all its files: one that was damaged on disk (git does
-not read every byte, nor check its own settings) is made again when a process first needs it.
+They are on the host because the user's credentials are there. They are cached, and changed under a
+file lock. Each has a checksum over all of its files, since git neither reads every byte nor checks
+its own settings. A mirror that was damaged on disk is created again when a process needs it.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event
@@ -18,7 +18,7 @@ from threading import Event
 from pydantic import ValidationError
 
 from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
-from agentbench.core.file_locks import FileLock, LockHeldError, SharedLock
+from agentbench.core.file_locks import LockHeldError, SharedLock, creation_lock
 from agentbench.core.files import write_atomically
 from agentbench.core.owned_folder import owned_folder
 from agentbench.core.redaction import without_credentials
@@ -26,7 +26,7 @@ from agentbench.errors import GitCloneError, GitCloneTimeoutError
 from agentbench.tasks.host_git import GitResult, git
 from agentbench.tasks.task import RepoSource
 
-# What running the tests by hand leaves behind; it must not change a commit's hash.
+# Running the tests by hand leaves these behind; they must not change a commit's hash.
 _DEBRIS = frozenset({"__pycache__", ".pytest_cache", ".hypothesis", ".git"})
 _INIT_COMMAND = ("init", "--quiet", "--bare", "--initial-branch=main", "--template=", ".")
 _COMMIT_COMMAND = (
@@ -46,9 +46,9 @@ CLONE_TIMEOUT = timedelta(minutes=30)
 
 
 class MirrorChecksum(ChecksummedDocument):
-    """What is written into a mirror beside git's own files."""
+    """The file in a mirror that holds the checksum of git's files."""
 
-    tree: str  # the digest of those
+    tree: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,16 @@ class Mirror:
     path: Path
     commit: str
     has_commit: bool = True  # false: the origin answered and has no such commit
-    use: SharedLock | None = field(default=None, compare=False, repr=False)  # against eviction
+    use: SharedLock | None = field(default=None, compare=False, repr=False)  # prevents eviction
+
+    @property
+    def git_env(self) -> dict[str, str]:
+        """The environment variables with which git uses it."""
+        return {"GIT_DIR": str(self.path)}
+
+    def git(self, *arguments: str, stdin: Path | None = None) -> GitResult:
+        """Run git in it, isolated from the user's configuration."""
+        return git(*arguments, cwd=self.path, env=self.git_env, stdin=stdin)
 
 
 class Mirrors:
@@ -76,10 +85,10 @@ class Mirrors:
         self._cancel = cancel
 
     def of(self, source: RepoSource) -> Mirror:
-        """The mirror of a source, made or refreshed only if it lacks the commit.
+        """The mirror of a source, cloned or fetched only if it lacks the commit.
 
         Raises:
-            GitCloneError: the origin does not answer or is no repository.
+            GitCloneError: the origin does not answer or is not a repository.
             KeyboardInterrupt: a clone or fetch was cancelled.
         """
         if source.files is not None:
@@ -89,13 +98,13 @@ class Mirrors:
         return self._of_url(source.url, source.commit)
 
     def find_complete(self, source: RepoSource) -> Mirror | None:
-        """The mirror of a URL, if it has the commit and nobody makes it; nothing is fetched."""
+        """The mirror of a URL if it has the commit and is not being created; fetches nothing."""
         assert source.url is not None
         assert source.commit is not None
         path = self._path_of(source.url)
         if not path.exists():
             return None
-        lock = FileLock(path.with_name(f"{path.name}.lock"))
+        lock = creation_lock(path)
         try:
             lock.acquire(timeout=0)
         except LockHeldError:
@@ -113,28 +122,27 @@ class Mirrors:
     def _of_files(self, files: Path) -> Mirror:
         path = self._folder / f"files-{tree_digest(files)[:32]}.git"
         self._folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_name(f"{path.name}.lock")):
+        with creation_lock(path):
             if not _is_usable(path):
                 _commit_files(files, path)
             use = SharedLock(path)
-        answer = git(
-            "rev-parse", "--verify", "refs/heads/main^{commit}", cwd=path, env=_git_env(path)
+        mirror = Mirror(path=path, commit="main", use=use)
+        commit = mirror.git("rev-parse", "--verify", "refs/heads/main^{commit}").output_or(
+            lambda message: GitCloneError(f"{path}: the mirror is damaged: {message}; remove it")
         )
-        if not answer.ok:
-            raise GitCloneError(f"{path}: the mirror is damaged: {answer.error_message}; remove it")
-        return Mirror(path=path, commit=answer.stdout.decode().strip(), use=use)
+        return replace(mirror, commit=commit.decode().strip())
 
     def _of_url(self, url: str, commit: str) -> Mirror:
         path = self._path_of(url)
         self._folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_name(f"{path.name}.lock")):
+        with creation_lock(path):
             if not _is_usable(path):
                 with owned_folder("clone-", self._folder) as scratch:
                     target = scratch / "mirror.git"
                     answer = git(
                         "clone", "--mirror", "--quiet", "--template=", "--origin=origin",
                         "--", url, str(target),
-                        cwd=scratch, sealed=False, timeout=self._timeout, cancel=self._cancel,
+                        cwd=scratch, isolated=False, timeout=self._timeout, cancel=self._cancel,
                     )  # fmt: skip
                     if not answer.ok:
                         raise _clone_error(url, answer)
@@ -145,7 +153,7 @@ class Mirrors:
                 try:
                     refresh = self._git_fetch(path, "--prune", "origin")
                     if not refresh.timed_out and not _has_commit(path, commit):
-                        # A commit that no branch bears any more can often still be had by its hash.
+                        # Many servers still give a commit that no branch has by its hash.
                         self._git_fetch(path, "origin", commit)
                     if not refresh.ok and not _has_commit(path, commit):
                         raise _clone_error(url, refresh)
@@ -156,7 +164,7 @@ class Mirrors:
     def _git_fetch(self, path: Path, *what: str) -> GitResult:
         return git(
             "fetch", "--quiet", *what,
-            cwd=path, env=_git_env(path), sealed=False,
+            cwd=path, env=Mirror(path=path, commit="").git_env, isolated=False,
             timeout=self._timeout, cancel=self._cancel,
         )  # fmt: skip
 
@@ -167,24 +175,19 @@ def tracked_files(mirror: Mirror) -> frozenset[PurePosixPath]:
     Raises:
         GitCloneError: the mirror is damaged.
     """
-    answer = git(
-        "ls-tree", "-r", "--name-only", "-z", mirror.commit,
-        cwd=mirror.path, env=_git_env(mirror.path),
-    )  # fmt: skip
-    if not answer.ok:
-        raise GitCloneError(
-            f"{mirror.path}: the mirror is damaged: {answer.error_message}; remove it"
-        )
-    names = answer.stdout.split(b"\0")
+    listing = mirror.git("ls-tree", "-r", "--name-only", "-z", mirror.commit).output_or(
+        lambda message: GitCloneError(f"{mirror.path}: the mirror is damaged: {message}; remove it")
+    )
+    names = listing.split(b"\0")
     return frozenset(PurePosixPath(os.fsdecode(name)) for name in names if name)
 
 
 def tree_digest(folder: Path, *, without: Set[str] = frozenset()) -> str:
-    """The sha256 over names, modes and contents of all files below a folder, debris left out.
+    """The sha256 of the names, modes and contents of all files in a folder, except debris.
 
     Args:
         folder: The folder.
-        without: Names right below it that are left out, too.
+        without: More names directly in the folder to leave out.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
@@ -211,10 +214,10 @@ def _is_debris(relative: Path) -> bool:
 
 
 def _commit_files(files: Path, path: Path) -> None:
-    """Make a bare repository of one commit whose hash depends on the files alone."""
+    """Create a bare repository with one commit, whose hash depends only on the files."""
     with owned_folder("clone-", path.parent) as scratch:
         target, tree = scratch / "mirror.git", scratch / "tree"
-        # A copy, for git would take a folder that bears a .git for a submodule.
+        # A copy, since git takes a folder with a .git for a submodule.
         shutil.copytree(files, tree, symlinks=True, ignore=shutil.ignore_patterns(*_DEBRIS))
         target.mkdir()
         where = {"GIT_DIR": str(target), "GIT_WORK_TREE": str(tree)}
@@ -223,9 +226,9 @@ def _commit_files(files: Path, path: Path) -> None:
             (("add", "--all", "--force", "--", "."), tree, where),
             (_COMMIT_COMMAND, tree, where),
         ):
-            answer = git(*arguments, cwd=cwd, env=env)
-            if not answer.ok:
-                raise GitCloneError(f"{files}: {answer.error_message}")
+            git(*arguments, cwd=cwd, env=env).output_or(
+                lambda message: GitCloneError(f"{files}: {message}")
+            )
         _write_checksum(target)
         target.rename(path)
 
@@ -237,7 +240,7 @@ def _write_checksum(path: Path) -> None:
 
 
 def _is_usable(path: Path) -> bool:
-    """Whether a mirror is there as it was made; what is left of a damaged one is removed."""
+    """Whether a mirror exists and is undamaged; a damaged one is removed."""
     if not path.exists():
         return False
     try:
@@ -246,9 +249,9 @@ def _is_usable(path: Path) -> bool:
     except (OSError, ValidationError):
         whole = False
     if whole:
-        os.utime(path / _CHECKSUM_FILE)  # by which the least recently used is told
+        os.utime(path / _CHECKSUM_FILE)  # marks it as recently used
         return True
-    _LOG.warning("%s was damaged on disk, or is of an older agentbench; it is made again", path)
+    _LOG.warning("%s was damaged on disk, or an older agentbench made it; it is made again", path)
     try:
         shutil.rmtree(path)
     except OSError as error:
@@ -258,9 +261,5 @@ def _is_usable(path: Path) -> bool:
     return False
 
 
-def _git_env(path: Path) -> dict[str, str]:
-    return {"GIT_DIR": str(path)}
-
-
 def _has_commit(path: Path, commit: str) -> bool:
-    return git("cat-file", "-e", f"{commit}^{{commit}}", cwd=path, env=_git_env(path)).ok
+    return Mirror(path=path, commit=commit).git("cat-file", "-e", f"{commit}^{{commit}}").ok

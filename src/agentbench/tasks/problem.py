@@ -1,4 +1,4 @@
-"""What an agent may know of a task: the bug report, its limits, and how the project's tests run."""
+"""The part of a task that an agent gets: the bug report, its limits, and how to run the tests."""
 
 import re
 import shlex
@@ -10,11 +10,11 @@ from pydantic import Field
 from agentbench.core.schema import Schema
 
 TaskId = NewType("TaskId", str)
-"""Names a task; `[a-z0-9._-]+`, unique in a run."""
+"""The id of a task: `[a-z0-9._-]+`, unique in a run."""
 
 
 class AgentLimits(Schema):
-    """How long and how far an agent may go."""
+    """The time, the steps and the cost that an agent may use."""
 
     timeout_s: float = 1800.0
     max_steps: int = 50
@@ -22,7 +22,7 @@ class AgentLimits(Schema):
 
 
 class Problem(Schema):
-    """What an agent is told: the bug report, how the visible tests run, and its limits."""
+    """The bug report, how the visible tests run, and the agent's limits."""
 
     id: TaskId
     title: str
@@ -31,7 +31,7 @@ class Problem(Schema):
     test_command: str
     test_paths: tuple[str, ...] = ()
     test_timeout_s: float
-    test_env: dict[str, str] = Field(default_factory=dict)  # what the tests run with
+    test_env: dict[str, str] = Field(default_factory=dict)  # variables of the test runs
     limits: AgentLimits = AgentLimits()
 
 
@@ -42,7 +42,7 @@ _EXPECTED_COMMAND = "expected `pytest …` or `python[3[.N]] -m pytest …`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestCommand:
-    """How a project runs pytest, without the tests that it is to run."""
+    """How a project runs pytest, without the names of tests."""
 
     as_module: bool  # `python -m pytest` puts the working folder on sys.path, `pytest` does not
     interpreter: str = "python"
@@ -50,10 +50,10 @@ class PytestCommand:
 
 
 def parse_pytest_command(text: str) -> PytestCommand:
-    """Take a command apart; no shell will ever see it.
+    """Parse a command. It is never run by a shell.
 
     Raises:
-        ValueError: it is not pytest, or it needs a shell; says what was expected and found.
+        ValueError: it does not run pytest, or needs a shell; says what was expected and found.
     """
     if _SHELL.search(_without_quoted(text)):
         raise ValueError(f"{_EXPECTED_COMMAND} without a shell's operators, found {text!r}")
@@ -69,7 +69,7 @@ def parse_pytest_command(text: str) -> PytestCommand:
 
 
 def _without_quoted(text: str) -> str:
-    """The text less what stands in quotes: `-k "a|b"` is an expression, not a pipe."""
+    """The text without its quoted parts: `-k "a|b"` is an expression, not a pipe."""
     return re.sub(r"'[^']*'|\"(?:[^\"\\`$]|\\.)*\"", "", text)
 
 

@@ -1,4 +1,4 @@
-"""Scripts of a task: the verifier in place of pytest, and a solution in place of a patch."""
+"""Scripts of a task: a verifier instead of pytest, a solution instead of a patch."""
 
 import stat
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from agentbench.core.schema import Schema
 from agentbench.errors import InputError
 
 VERIFIER_FOLDER: Final = "tests"
-"""The verifier's files, in the task's folder; in a sandbox that judges they are at /tests."""
+"""The folder of the verifier's files in a task; the sandbox that judges has them at /tests."""
 
 SOLUTION_FOLDER: Final = "solution"
 """The files of the reference solution, in the task's folder."""
@@ -23,20 +23,20 @@ SOLUTION_MOUNT: Final = PurePosixPath("/solution")
 
 
 class Verifier(Schema):
-    """How the script runs, and what its reward has to exceed."""
+    """How the verifier runs, and the threshold that its reward must exceed."""
 
     command: str = "/tests/test.sh"
     timeout_s: float = 600.0
     threshold: float = 0.0
     env: dict[str, str] = Field(default_factory=dict)
     network: bool = False
-    image: str | None = None  # its own; None: the task's
-    dockerfile: str | None = None  # of its own image, relative to the task's folder
-    takes: tuple[str, ...] | None = None  # of the work; None: all of it
+    image: str | None = None  # None: the task's
+    dockerfile: str | None = None  # of an own image, relative to the task's folder
+    takes: tuple[str, ...] | None = None  # the paths that it judges; None: the whole workspace
 
 
 class SolutionScript(Schema):
-    """How the reference solution runs, where it is a script and no patch."""
+    """How the reference solution runs if it is a script."""
 
     command: str = "/solution/solve.sh"
     env: dict[str, str] = Field(default_factory=dict)
@@ -53,10 +53,10 @@ class ScriptedSolution:
 
 
 def script_files(folder: Path) -> Mapping[PurePosixPath, FileContent]:
-    """All files below a folder, shell scripts executable; what a link leads to takes its place.
+    """All files in a folder. Shell scripts are executable, and links are followed.
 
     Raises:
-        InputError: one of them cannot be read.
+        InputError: a file cannot be read.
     """
     files = {}
     for path in sorted(folder.rglob("*")):

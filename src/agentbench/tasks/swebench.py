@@ -1,7 +1,7 @@
-"""What a task remembers of the SWE-bench instance that it was made of.
+"""The SWE-bench instance that a task was imported from.
 
-It is in `swebench.json` beside task.toml, where no agent ever sees it. Reports need it: SWE-bench's
-ids have capital letters, and its names of tests are what its log parsers made of node ids.
+`swebench.json` in the task's folder holds it, where no agent sees it. Reports need it: SWE-bench's
+ids have capital letters, and its log parsers change the names of tests.
 """
 
 import re
@@ -19,7 +19,7 @@ _NOT_IN_IDS = re.compile(r"[^a-z0-9._-]")
 
 
 def task_id_of(instance_id: str) -> TaskId:
-    """The id of an instance's task: in lower case, with `-` for what no id may hold."""
+    """The id of an instance's task: in lower case, with `-` for invalid characters."""
     return TaskId(_NOT_IN_IDS.sub("-", instance_id.lower()))
 
 
@@ -28,7 +28,7 @@ ORIGIN_FILE: Final = "swebench.json"
 
 
 class SwebenchOrigin(Schema):
-    """An instance, less its patches and its problem."""
+    """An instance without its patches and its problem statement."""
 
     schema_version: Literal[1] = 1
     instance_id: str
@@ -38,9 +38,9 @@ class SwebenchOrigin(Schema):
     fail_to_pass: tuple[str, ...]
     pass_to_pass: tuple[str, ...] = ()
     test_files: tuple[str, ...] = ()
-    """Those of its test patch, which SWE-bench runs."""
+    """The files of its test patch, which SWE-bench runs."""
     node_ids: dict[str, tuple[NodeId, ...]] = Field(default_factory=dict)
-    """What names mean that are no whole node ids; none: nothing that pytest ran."""
+    """The node ids of shortened test names; an empty tuple: pytest ran no such test."""
 
     def ids_of(self, name: str) -> tuple[NodeId, ...]:
         """The tests that a name of fail_to_pass or pass_to_pass stands for."""
@@ -48,10 +48,10 @@ class SwebenchOrigin(Schema):
 
 
 def read_origin(folder: Path) -> SwebenchOrigin | None:
-    """What a task's folder tells of its instance; None where it was not made of one.
+    """The instance that a task was imported from; None if there is none.
 
     Raises:
-        InputError: it cannot be read, or tells something else.
+        InputError: the file cannot be read or is invalid.
     """
     path = folder / ORIGIN_FILE
     try:
@@ -75,5 +75,5 @@ def origin_json(origin: SwebenchOrigin) -> bytes:
 
 
 def patch_bytes(patch: str) -> bytes:
-    """A patch with a line end at its end: git takes one without for cut off, and GNU patch not."""
+    """A patch that ends in a line feed; git takes a patch without one for truncated."""
     return (patch if patch.endswith("\n") else f"{patch}\n").encode()

@@ -12,22 +12,19 @@ from agentbench.tasks.scripts import SOLUTION_FOLDER, ScriptedSolution
 
 
 class RepoSource(Schema):
-    """Where the repository comes from: plain files, or a git URL (or bundle) and a commit.
-
-    Or there is none, and the work begins with what the image holds in a folder of its own.
-    """
+    """The source of the code: plain files, a git URL (or bundle) and a commit, or an image."""
 
     files: Path | None = None
     url: str | None = None
-    commit: str | None = None  # derived for files
-    workdir: str | None = None  # the image's folder
+    commit: str | None = None  # of the URL
+    workdir: str | None = None  # a folder in the image
 
 
 _USUAL_WORKDIR = PurePosixPath("/workspace")
 
 
 class TaskEnvironment(Schema):
-    """What the task's sandboxes start from and may use."""
+    """The image and the resource limits of the task's sandboxes."""
 
     image: str | None = None
     dockerfile: Path | None = None
@@ -40,7 +37,7 @@ class TaskEnvironment(Schema):
 
 
 class TaskSetup(Schema):
-    """The commands that make the environment; only they may have a network."""
+    """The commands that install what the task needs; only they may use a network."""
 
     commands: tuple[str, ...] = ()
     timeout_s: float = 600.0
@@ -48,7 +45,7 @@ class TaskSetup(Schema):
 
 
 class Task(Schema):
-    """One bug to fix, with everything that is needed to judge an attempt at it."""
+    """One bug to fix, with everything that judging an attempt needs."""
 
     problem: Problem
     answer_key: AnswerKey
@@ -57,7 +54,7 @@ class Task(Schema):
     environment: TaskEnvironment = TaskEnvironment()
     setup: TaskSetup = TaskSetup()
     controls: ControlLevel = ControlLevel.FULL
-    digest: str  # sha256 over every file of the task
+    digest: str  # sha256 of all files of the task
 
     @property
     def id(self) -> TaskId:
@@ -66,7 +63,7 @@ class Task(Schema):
 
     @property
     def scripted_solution(self) -> ScriptedSolution | None:
-        """The script that solves it, where that is no patch."""
+        """The script that solves the task, if its solution is not a patch."""
         script = self.answer_key.solution
         if script is None:
             return None
@@ -76,7 +73,7 @@ class Task(Schema):
 
     @property
     def workdir(self) -> PurePosixPath | None:
-        """Where the workspace has to be in a sandbox; None: wherever that has it."""
+        """The workspace's path in a sandbox; None: the sandbox's default."""
         if self.source.workdir is not None:
             return PurePosixPath(self.source.workdir)
         return None if self.answer_key.verifier is None else _USUAL_WORKDIR

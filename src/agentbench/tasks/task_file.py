@@ -96,7 +96,7 @@ def _node_id(node_id: NodeId) -> NodeId:
 
 def _argument(text: str) -> str:
     if "\0" in text:
-        raise ValueError("bears a NUL, which no command line can")
+        raise ValueError("contains a NUL character, which no command line can hold")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Writes task folders, whole or not at all, and the lists of tests in a task.toml."""
+"""Writes task folders atomically, and the lists of tests in a task.toml."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ _TABLE_ORDER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask:
-    """All that a task's folder is to hold."""
+    """The content of a task's folder that is to be written."""
 
     id: TaskId
     table: TaskFile
@@ -32,7 +32,7 @@ class NewTask:
     tests_patch: bytes = b""
     solution_patch: bytes = b""
     folders: Mapping[str, Path] = field(default_factory=dict)
-    """Folders to copy, by the name that they get: `repo`, `environment`. Links stay links."""
+    """Folders to copy, by their new names, such as `repo`. Links stay links."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """More files, by their path in the task's folder."""
     copies: Mapping[str, Path] = field(default_factory=dict)
@@ -40,17 +40,17 @@ class NewTask:
 
 
 def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
-    """Write a task's folder below `parent`, and give its path.
+    """Write a task's folder into `parent`, and return its path.
 
-    It is made beside its place, read as any task's folder is, and moved there once it is whole.
+    The task is written to a temporary folder, read as any task is, and then moved into place.
 
     Raises:
-        InputError: it would be no right task: all its faults.
-        UsageError: the folder is there already (`replace` replaces it), or cannot be written.
+        InputError: the result is not a valid task; all its faults.
+        UsageError: the folder exists and `replace` is not set, or it cannot be written.
     """
     place = parent / new.id
     if os.path.lexists(place) and not replace:
-        raise UsageError(f"{place}: is there already; give another --out, or --replace")
+        raise UsageError(f"{place}: already exists; give another --out, or --replace")
     try:
         parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(mkdtemp(prefix=".new-", dir=parent))
@@ -91,7 +91,7 @@ def _write_files(made: Path, new: NewTask) -> None:
 
 
 def task_toml(table: TaskFile) -> str:
-    """The text of a `task.toml`: what differs from the defaults, tables in the usual order."""
+    """The text of a `task.toml`: the values that are not defaults, tables in the usual order."""
     values = table.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
     document = tomlkit.document()
     document["schema_version"] = values.pop("schema_version", table.schema_version)
@@ -115,7 +115,7 @@ def _table(values: Mapping[str, object]) -> tomlkit.items.Table:
     return table
 
 
-_RATE_DIGITS = 3  # of a rate; a task is run some times, not thousands
+_RATE_DIGITS = 3  # decimals of a rate
 
 
 def write_test_lists(
@@ -125,17 +125,17 @@ def write_test_lists(
     pass_to_pass: Sequence[NodeId] | None,
     quarantined: Mapping[NodeId, float] = MappingProxyType({}),
 ) -> None:
-    """Rewrite the two lists, and add to the tests that are quarantined as flaky.
+    """Replace both lists of tests, and add tests to those that are quarantined as flaky.
 
     Args:
         task_file: The task.toml.
         fail_to_pass: The tests to fix.
-        pass_to_pass: The tests to keep; None: that list stays as it is.
-        quarantined: By test, in what share of its runs it did not end as in most.
+        pass_to_pass: The tests to keep passing; None: that list stays as it is.
+        quarantined: For each flaky test, the share of its runs with a minority outcome.
     """
     document = tomlkit.parse(task_file.read_bytes())  # as bytes: its line ends stay as they are
     tests = document.setdefault("tests", tomlkit.table())
-    assert isinstance(tests, AbstractTable)  # the file was read as a task's
+    assert isinstance(tests, AbstractTable)  # the file is a valid task.toml
     tests["fail_to_pass"] = _array(fail_to_pass)
     if pass_to_pass is not None:
         tests["pass_to_pass"] = _array(pass_to_pass)

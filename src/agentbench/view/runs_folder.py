@@ -58,7 +58,7 @@ class RunsFolder:
         """A regular file below the folder, opened to be read.
 
         Raises:
-            PageNotFoundError: it is no regular file, or lies elsewhere.
+            PageNotFoundError: it is not a regular file, or lies elsewhere.
         """
         refusal = PageNotFoundError(f"There is no file {path.name!r} in this place.")
         try:

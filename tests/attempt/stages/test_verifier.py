@@ -53,7 +53,7 @@ def test_json_is_numbers_by_name_and_outranks_the_text():
         ("reward.txt", b"1e999", "reward.txt gives inf, which is no finite number"),
         ("reward.txt", b"\xff\xfe", "reward.txt is no text"),
         ("reward.txt", b"1" * 70_000, "reward.txt has 70000 bytes, more than 65536"),
-        ("reward.txt", None, "reward.txt is no regular file"),
+        ("reward.txt", None, "reward.txt is not a regular file"),
         ("reward.json", b"{", "reward.json is '{', which is no JSON"),
         ("reward.json", b"1", "reward.json is no object of numbers"),
         ("reward.json", b"{}", "reward.json is no object of numbers"),

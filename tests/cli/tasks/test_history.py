@@ -76,7 +76,7 @@ def test_a_task_that_is_there_is_left_alone(new, tmp_path):
     (tmp_path / "basket").mkdir()
     said = new(tmp_path / "basket", "--no-prove")
     assert said.code == 2
-    assert "is there already" in said.stderr
+    assert "already exists" in said.stderr
     assert new(tmp_path / "basket", "--no-prove", "--replace").code == 0
 
 

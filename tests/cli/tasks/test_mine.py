@@ -25,7 +25,7 @@ def test_every_commit_is_told_with_what_became_of_it(mine, tmp_path, pocket):
     assert said.code == 0, said.stderr
     fix = pocket.commits["fix"][:12]
     assert f"{fix}  kept       Count every price (#12)  (pocket-{fix})\n" in said.stdout
-    assert "rejected   Test more  (it changes no Python source beside tests)\n" in said.stdout
+    assert "rejected   Test more  (it changes no Python source except tests)\n" in said.stdout
     assert len(said.stdout.splitlines()) == 7
     ledger = tmp_path / "out/mined.jsonl"
     assert said.stderr.endswith(f"7 commits, 2 candidates, 2 kept: {ledger}\n")

@@ -95,7 +95,7 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path, mirrors, small):
     out = tmp_path / "out"
     (made,) = export_tasks([small], out, mirrors, image="a").written
     (made / "instruction.md").write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         export_tasks([small], out, mirrors, image="a")
     assert (made / "instruction.md").read_text() == "mine"
     export_tasks([small], out, mirrors, image="a", replace=True)

@@ -46,7 +46,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(folders, tmp_path):
     (out / "hello" / "instruction.md").write_text("mine\n")
     again = import_folders([folders / "hello"], out)
     assert again.written == []
-    assert "is there already" in again.rejections[0].what
+    assert "already exists" in again.rejections[0].what
     assert (out / "hello" / "instruction.md").read_text() == "mine\n"
     assert import_folders([folders / "hello"], out, replace=True).written == [out / "hello"]
     assert read_draft(out / "hello").instruction == "Write `hello` into hello.txt.\n"

@@ -69,7 +69,7 @@ def test_a_task_that_is_there_is_replaced_only_when_told_so(index, tmp_path):
     there.mkdir(parents=True)
     told = ReleaseImportSettings(index=index.client, out=out, gate=None)
     (entry,) = import_releases(wanted("demo"), told, QUIETLY)
-    assert "is there already" in entry.reasons[0]
+    assert "already exists" in entry.reasons[0]
     assert there.is_dir()
     again = ReleaseImportSettings(index=index.client, out=out, gate=None, replace=True)
     (entry,) = import_releases(wanted("demo"), again, QUIETLY)

@@ -96,12 +96,12 @@ BROKEN = [
     ({"patch": 3}, "patch", "3 is no string"),
     ({"patch": "mend it"}, "patch", "is no git patch"),
     ({"patch": GIT.format("counting.py")}, "patch", "does not apply to the base commit"),
-    ({"patch": f"{GIT.format('x')}\0"}, "patch", "bears a NUL"),
+    ({"patch": f"{GIT.format('x')}\0"}, "patch", "contains a NUL"),
     ({"patch": "diff --git \ud800"}, "patch", "unable to parse raw data as a unicode string"),
     ({"test_patch": ...}, "test_patch", "is missing"),
     ({"test_patch": GIT.format("gone.py")}, "test_patch", "does not apply to the base commit"),
     ({"problem_statement": " \n"}, "problem_statement", "is missing"),
-    ({"problem_statement": NUL}, "problem_statement", "bears a NUL"),
+    ({"problem_statement": NUL}, "problem_statement", "contains a NUL"),
     ({"problem_statement": "\ud800"}, "problem_statement", "half of a surrogate pair"),
     ({"FAIL_TO_PASS": ...}, "FAIL_TO_PASS", "is missing"),
     ({"FAIL_TO_PASS": "['tests/a.py::a']"}, "FAIL_TO_PASS", "is no JSON"),
@@ -205,7 +205,7 @@ def test_no_more_are_written_than_asked_for(take, project):
 def test_a_task_that_is_there_is_replaced_only_when_asked(take, project):
     (folder,) = take(project.instance()).written
     (refusal,) = take(project.instance()).rejections
-    assert refusal.what == f"{folder} is there already; give another --out, or --replace"
+    assert refusal.what == f"{folder} already exists; give another --out, or --replace"
     (again,) = take(project.instance(version="2.0"), replace=True).written
     assert read_origin(again).version == "2.0"
 

@@ -47,4 +47,4 @@ def test_what_is_not_to_be_relied_on_is_said(store):
     path.unlink()
     assert read_copy(path) == "cannot be read (No such file or directory)"
     path.mkdir()
-    assert read_copy(path) == "is no regular file"
+    assert read_copy(path) == "is not a regular file"

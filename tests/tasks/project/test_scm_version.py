@@ -111,7 +111,7 @@ class Histories:
 
 
 @pytest.fixture(scope="module")
-def histories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
+def histories(tmp_path_factory: pytest.TempPathFactory) -> Histories:
     folder = tmp_path_factory.mktemp("histories")
     origin, commits = Origin(folder / "origin"), {}
     rows = [(tag, distance) for tag, distance, _version in (*FORMS, *REFUSED)]

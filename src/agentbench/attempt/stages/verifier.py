@@ -99,7 +99,7 @@ def _take(
         return
     most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
     if not member.isreg():
-        faults[path.name] = f"{path.name} is no regular file"
+        faults[path.name] = f"{path.name} is not a regular file"
     elif member.size > most:
         faults[path.name] = f"{path.name} has {member.size} bytes, more than {most}"
     else:

@@ -52,13 +52,13 @@ def export_tasks(
         replace: Whether folders that are there are replaced.
 
     Raises:
-        UsageError: a folder is there already, or cannot be written.
+        UsageError: a folder already exists, or cannot be written.
     """
     exported = ExportResult()
     for task in tasks:
         place = out / task.id
         if os.path.lexists(place) and not replace:
-            raise UsageError(f"{place}: is there already; give another --out, or --replace")
+            raise UsageError(f"{place}: already exists; give another --out, or --replace")
         try:
             _write_folder(task, place, mirrors, image)
         except (_UnsupportedTaskError, GitCloneError, PatchDoesNotApplyError) as error:

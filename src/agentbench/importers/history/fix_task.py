@@ -63,7 +63,7 @@ def write_fix_task(
 
     Raises:
         InputError: they do not run in any way that was thought of, or the task would be wrong.
-        UsageError: the folder is there already, or cannot be written.
+        UsageError: the folder already exists, or cannot be written.
         GitCloneError: the repository does not answer.
         UnavailableError: there is no sandbox to try the tests in.
     """

@@ -141,7 +141,7 @@ class _ReleaseImporter:
     def _refuse_present(self, pair: PackageReleases) -> None:
         place = self._told.out / task_id_of(pair)
         if os.path.lexists(place) and not self._told.replace:
-            raise InputError(f"{place}: is there already; give another --out, or --replace")
+            raise InputError(f"{place}: already exists; give another --out, or --replace")
 
     def _settle(
         self, wanted: RequestedReleases, pair: PackageReleases, proven: ValidationResult

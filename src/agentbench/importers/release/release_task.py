@@ -73,12 +73,12 @@ def write_release_task(
         index: Where they are downloaded from.
         parent: The folder that the task's folder is made in.
         options: How to try the environment; None: the first proposal is taken as it is.
-        replace: Whether a folder that is there already is replaced.
+        replace: Whether a folder that already exists is replaced.
 
     Raises:
         InputError: they make no task, and why.
         UnavailableError: the index does not answer, or there is no sandbox.
-        UsageError: the folder is there already, or cannot be written.
+        UsageError: the folder already exists, or cannot be written.
     """
     with owned_folder("agentbench-release-") as scratch:
         trees = unpack_releases(pair, index, scratch)

@@ -44,7 +44,7 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
         UnsupportedPatchError: it is no git patch, makes a symlink, or leaves the repository.
     """
     if b"\0" in patch:
-        raise UnsupportedPatchError("bears a NUL, which no text patch can")
+        raise UnsupportedPatchError("contains a NUL character, which no text patch can hold")
     if _CRLF_HEADER.search(patch):
         raise UnsupportedPatchError("its lines end in CRLF; give it the line ends that git wrote")
     if _LINK_OR_SUBMODULE.search(patch):

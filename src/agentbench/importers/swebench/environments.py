@@ -126,7 +126,7 @@ RUN rm -rf /testbed/.git && mv /testbed /testbed-made && chmod -R a+rX /testbed-
     && ln -s /workspace /testbed
 ENV PATH="/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:$PATH"
 """
-# Not `cp -n`: some versions of it fail where a file is there already.
+# Not `cp -n`: some versions of it fail where a file already exists.
 _COPY_INSTALLED_FILES = "tar -C /testbed-made -cf - . | tar -xf - --skip-old-files"
 
 _APT_DOCKERFILE = """\

@@ -184,7 +184,7 @@ class _InstanceImporter:
                 raise _RejectedError("FAIL_TO_PASS", what)
         place = self._choice.out / task_id_of(instance.instance_id)
         if os.path.lexists(place) and not self._choice.replace:
-            said = f"{place} is there already; give another --out, or --replace"
+            said = f"{place} already exists; give another --out, or --replace"
             raise _RejectedError("instance_id", said)
         try:
             surroundings = environment_of(instance, self._choice.sources)
@@ -250,7 +250,7 @@ def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
 
 def _head_of(url: str) -> str:
     """The commit that a clone begins with."""
-    answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), sealed=is_local(url))
+    answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
     commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
     if not answer.ok or not commit:
         raise _RejectedError("repo", f"cannot be cloned: {answer.error_message}")

@@ -102,7 +102,7 @@ _MAX_ID_LENGTH = 100
 
 def _check_text(text: str) -> str:
     if "\0" in text:
-        raise ValueError("bears a NUL, which no file of a task may")
+        raise ValueError("contains a NUL character, which no file of a task may hold")
     try:
         text.encode()
     except UnicodeEncodeError:

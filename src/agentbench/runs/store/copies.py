@@ -66,7 +66,7 @@ def read_copy(path: Path) -> RecordCopy | str:
     """A record.json, or why it is not to be relied on."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            return "is no regular file"
+            return "is not a regular file"
         content = path.read_bytes()
         headline = AttemptSummary.of(AttemptRecord.model_validate_json(content))
     except OSError as error:

@@ -6,7 +6,7 @@ The engine would start a process of its own to pack them, a tenth of a second ea
 root's rights and an engine whose volumes are folders of this machine; their names are random, so
 one that is there is the right one.
 
-What is there already was laid out by strangers, and may be changed by them meanwhile: every name is
+What already exists was laid out by strangers, and may be changed by them meanwhile: every name is
 opened below an open folder and no link is followed. Whatever is not a matter of course is left to
 the engine, which knows the container's own root: a link or a file in the place of a folder, a
 folder in the place of a file, an owner that is another number on this machine.

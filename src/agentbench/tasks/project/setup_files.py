@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from configparser import ConfigParser, Error
 
-from agentbench.core.python_syntax import parse
+from agentbench.core.python_syntax import UNPARSABLE, parse
 from agentbench.tasks.project.declaration import (
     ProjectDeclaration,
     RequirementGroup,
@@ -68,7 +68,7 @@ def parse_python(text: str | None) -> ast.Module:
     """A module's syntax; an empty one where it is not this Python's."""
     try:
         return parse(text or "")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         return ast.Module(body=[], type_ignores=[])
 
 

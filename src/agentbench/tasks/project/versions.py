@@ -5,13 +5,13 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from agentbench.tasks.host_git import git
+from agentbench.tasks.git_history import content_at
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.project.declaration import ProjectDeclaration
 from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
@@ -28,29 +28,29 @@ _LAST_PATCH = 99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedPython:
-    """A version as "3.11", and why it."""
+    """A version such as "3.11", and why it was chosen."""
 
     version: str
     why: str
 
 
 class UnsupportedPythonError(ValueError):
-    """A project admits none of the versions that there are; the text says what it admits."""
+    """A project allows none of the supported versions; the text says which ones it allows."""
 
 
 def requested_python(read: ReadText, *, supported: Sequence[str], default: str) -> RequestedPython:
-    """The version that a project asks for.
+    """The Python version that a project asks for.
 
-    `.python-version` decides if Requires-Python admits it. Else the version is the default one if
-    the project admits that, or the nearest to it, so that a new version of Python changes nothing.
+    `.python-version` decides if Requires-Python allows it. Otherwise it is the default version if
+    the project allows that, else the nearest one, so that a new Python release changes nothing.
 
     Args:
         read: Reads the project's files.
-        supported: The versions to choose from, oldest first; the default is one of them.
-        default: The version of a project that does not ask.
+        supported: The versions to choose from, oldest first, with the default among them.
+        default: The version for a project that asks for none.
 
     Raises:
-        UnsupportedPythonError: Requires-Python admits none of the supported versions.
+        UnsupportedPythonError: Requires-Python allows none of the supported versions.
     """
     declared = _declaration(read)
     specifiers = _specifiers(declared.requires_python)
@@ -79,14 +79,8 @@ def mirror_reader(mirror: Mirror) -> ReadText:
     """Reads the files of a mirror's commit."""
 
     def read(name: str) -> str | None:
-        answer = git(
-            "cat-file",
-            "blob",
-            f"{mirror.commit}:{name}",
-            cwd=mirror.path,
-            env={"GIT_DIR": str(mirror.path)},
-        )
-        return decode_text(answer.stdout) if answer.ok else None
+        content = content_at(mirror, mirror.commit, PurePosixPath(name))
+        return None if content is None else decode_text(content)
 
     return read
 
@@ -108,7 +102,7 @@ def _specifiers(texts: Iterable[str]) -> list[SpecifierSet]:
 
 
 def _admitted(supported: Sequence[str], specifiers: Sequence[SpecifierSet]) -> list[str]:
-    """Versions whose newest release is admitted; if there are none, those whose first one is."""
+    """The versions whose newest release is allowed; if none is, those whose first one is."""
     for patch in (_LAST_PATCH, 0):
         found = [
             version
@@ -121,7 +115,7 @@ def _admitted(supported: Sequence[str], specifiers: Sequence[SpecifierSet]) -> l
 
 
 def _nearest(versions: Sequence[str], default: str) -> str:
-    """The default, else the newest before it, else the oldest after it; `versions` are in order."""
+    """The default, else the newest before it, else the oldest after it; `versions` is sorted."""
     number = _number(default)
     older = [version for version in versions if _number(version) <= number]
     return older[-1] if older else versions[0]
@@ -131,7 +125,7 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-# What setuptools-scm itself asks git; `--dirty` has no meaning in a mirror.
+# The options of setuptools-scm, except `--dirty`, which has no meaning in a mirror.
 _DESCRIBE = ("describe", "--tags", "--long", "--abbrev=40", "--match", "*[0-9]*")
 _DESCRIBED = re.compile(r"(?P<tag>.+)-(?P<distance>\d+)-(?P<node>g[0-9a-f]+)", re.DOTALL)
 _PLAIN_SCHEMES = {"version_scheme": "only-version", "local_scheme": "no-local-version"}
@@ -139,13 +133,13 @@ _WARNINGS_LOCK = Lock()  # filters of warnings belong to the whole process
 
 
 def scm_version(mirror: Mirror) -> str | None:
-    """The version of a mirror's commit; None if there is no tag before it, or that is no version.
+    """The version of a mirror's commit; None if no earlier tag names a version.
 
-    Without a tag setuptools-scm calls any repository 0.1.dev, also the one in a sandbox. A tag that
-    names no version is tried without its path (`shop/v3`). A version that cannot be
-    counted up (`1.2.dev5`) is taken as it is.
+    Without a tag setuptools-scm calls every repository 0.1.dev, also the one in a sandbox. A tag
+    with a path (`shop/v3`) is also tried without it. A version that cannot be incremented
+    (`1.2.dev5`) is used as it is.
     """
-    answer = git(*_DESCRIBE, mirror.commit, cwd=mirror.path, env={"GIT_DIR": str(mirror.path)})
+    answer = mirror.git(*_DESCRIBE, mirror.commit)
     described = _DESCRIBED.fullmatch(answer.stdout.decode("utf-8", "replace").strip())
     if described is None:
         return None
@@ -163,7 +157,7 @@ def _formatted(tag: str, distance: int, node: str, schemes: dict[str, str]) -> s
     from setuptools_scm.version import meta  # takes a quarter of a second
     from vcs_versioning import VcsEnvironment
 
-    # Neither this machine's environment nor a pyproject.toml in the working folder has a say.
+    # Independent of this machine's environment and of a pyproject.toml in the working folder.
     config = VcsEnvironment.from_env(env={}).build_config_from_data(
         relative_to=Path("/pyproject.toml"), data={**schemes}
     )

@@ -190,7 +190,7 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> _Mutants
 def _compiled(text: str) -> CodeType | None:
     try:
         return comparable_code(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except python_syntax.UNPARSABLE:
         return None
 
 

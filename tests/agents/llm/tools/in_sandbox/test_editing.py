@@ -114,7 +114,7 @@ def test_no_old_text_makes_a_new_file_with_its_folders(tmp_path):
 def test_no_old_text_fills_an_empty_file_and_spares_a_full_one(tmp_path):
     (tmp_path / "f").touch()
     edit(str(tmp_path), "f", "", "a\n")
-    with pytest.raises(RefusedError, match="is there already"):
+    with pytest.raises(RefusedError, match="already exists"):
         edit(str(tmp_path), "f", "", "b\n")
     assert (tmp_path / "f").read_text() == "a\n"
 

@@ -93,7 +93,7 @@ def test_what_is_no_text_file_is_named(root):
     with pytest.raises(RefusedError, match="a is a folder; list_files"):
         read_text_file(root, "a")
     os.mkfifo(f"{root}/pipe")
-    with pytest.raises(RefusedError, match="pipe is no regular file"):
+    with pytest.raises(RefusedError, match="pipe is not a regular file"):
         read_text_file(root, "pipe")
     write_file(root, "image", b"\x89PNG\0\0")
     with pytest.raises(RefusedError, match="image is a binary file of 6 bytes"):

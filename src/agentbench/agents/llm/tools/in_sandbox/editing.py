@@ -100,7 +100,7 @@ def _write_new_file(root: str, path: str, text: str) -> str:
         known = b""
     if known:
         raise RefusedError(
-            f"{printable(path)} is there already; an empty old_text makes a new file"
+            f"{printable(path)} already exists; an empty old_text makes a new file"
         )
     write_file(root, path, text.encode())
     return f"{printable(path)}: written, {len(text.encode())} bytes"

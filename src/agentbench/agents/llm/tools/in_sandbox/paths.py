@@ -123,7 +123,7 @@ def _refuse_if_no_text(status: os.stat_result, path: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise RefusedError(f"{printable(path)} is a folder; list_files shows what is in it")
     if not stat.S_ISREG(status.st_mode):
-        raise RefusedError(f"{printable(path)} is no regular file")
+        raise RefusedError(f"{printable(path)} is not a regular file")
     if status.st_size > SIZE_LIMIT:
         size = f"{status.st_size} bytes, more than {SIZE_LIMIT}"
         raise RefusedError(f"{printable(path)} has {size}; use run with head, tail, grep or sed")
