@@ -58,7 +58,7 @@ def test_a_document_from_before_there_were_digests_is_read():
 
 def test_the_complaint_says_what_is_there_and_what_should_be():
     changed = NOTE.json_with_checksum().replace("[1,2]", "[1,3]")
-    said = r"says sha256:\w{12}…, and what is before it has sha256:\w{12}…: it was damaged or ch"
+    said = r"says sha256:\w{12}…, but the content has sha256:\w{12}…: the file was damaged"
     with pytest.raises(ValidationError, match=said) as caught:
         Note.model_validate_json(changed)
     assert caught.value.errors()[0]["type"] == "digest"
@@ -67,7 +67,8 @@ def test_the_complaint_says_what_is_there_and_what_should_be():
 def test_a_document_that_somebody_formatted_anew_says_so():
     text = json.dumps(json.loads(NOTE.json_with_checksum()))
     with pytest.raises(
-        ValidationError, match="is not written as agentbench writes it: damaged, or formatted anew"
+        ValidationError,
+        match="is not written the way agentbench writes it: damaged, or reformatted",
     ):
         Note.model_validate_json(text)
 

@@ -47,7 +47,7 @@ def test_a_killed_process_lets_go(tmp_path):
     )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    with pytest.raises(LockHeldError, match="lock: held by somebody else"):
+    with pytest.raises(LockHeldError, match="lock: held by another process"):
         FileLock(tmp_path / "lock").acquire(timeout=0.1)
     holder.send_signal(signal.SIGKILL)
     holder.communicate()

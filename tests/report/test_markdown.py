@@ -73,7 +73,7 @@ def test_attempts_come_below_both_rates_reasons_and_faults():
     made = [resolved(), failed(task_id="two"), lost(task_id="three")]
     text = render(made, Format.MARKDOWN)
     assert text.startswith("resolved 1/3 (33.3 %")
-    assert "judged: without 1 lost to task or infrastructure" in text
+    assert "excluding task and infrastructure errors (1)" in text
     assert "| faults | 1 infrastructure, 1 agent |" in text
     _, summary, attempts = rendered(text).split("<table>")
     assert "1/2 (50.0 %" in summary

@@ -25,7 +25,7 @@ def test_attempts_lost_to_the_infrastructure_leave_the_second_rate_and_not_the_f
     assert summary.infrastructure == 2
     line = summary_line(summary, seconds=0, folder="x")
     assert "resolved 1/4 (25.0 %" in line
-    assert "1/2 (50.0 %, 95 % CI 9.5\u201390.5) without 2 lost to task or infrastructure" in line
+    assert "1/2 (50.0 %, 95 % CI 9.5\u201390.5) with 2 attempts excluded (task or inf" in line
     assert "1 TESTS_FAILED · 1 INTERRUPTED · " in line or "1 INTERRUPTED · 1 TESTS_FAILED" in line
 
 

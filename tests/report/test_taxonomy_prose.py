@@ -31,10 +31,10 @@ def test_each_function_named_in_the_overview_is_public():
     assert called <= set(scoring.__all__)
 
 
-def test_there_are_six_decisions_each_with_its_why():
+def test_there_are_six_decisions_each_with_its_reason():
     numbered = re.findall(r"^(\d)\. \*\*", prose.DECISIONS, re.MULTILINE)
     assert numbered == list("123456")
-    assert prose.DECISIONS.count("*Why:*") == 6
+    assert prose.DECISIONS.count("*Reason:*") == 6
 
 
 def test_the_prose_names_no_machine_and_no_host():

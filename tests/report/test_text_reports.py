@@ -15,7 +15,7 @@ def test_both_denominators_stand_side_by_side_at_a_terminal():
     (line,) = [line for line in text.splitlines() if line.strip().startswith("resolved")]
     assert "1/3 (33.3 %" in line
     assert "1/2 (50.0 %" in line
-    assert "judged: without 1 lost to task or infrastructure" in text
+    assert "excluding task and infrastructure errors (1)" in text
 
 
 def test_a_narrow_terminal_folds_it_and_loses_nothing():

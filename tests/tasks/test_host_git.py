@@ -20,7 +20,7 @@ from tests.tasks.conditions import (
 
 
 def clone(url, tmp_path, **options):
-    return git("clone", "--quiet", "--", url, "copy", cwd=tmp_path, sealed=False, **options)
+    return git("clone", "--quiet", "--", url, "copy", cwd=tmp_path, isolated=False, **options)
 
 
 def test_an_answer_has_what_git_printed_byte_for_byte(origin):
@@ -72,17 +72,17 @@ def test_credentials_are_taken_out_of_urls_and_nothing_else_is(text, clean):
     assert without_credentials(text) == clean
 
 
-def test_a_sealed_git_does_not_know_the_user(tmp_path, monkeypatch):
+def test_an_isolated_git_does_not_know_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(odd_user(tmp_path / "home", tmp_path / "marker")))
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "From The Environment")
     ask = ("config", "--get", "user.name")
     assert git(*ask, cwd=tmp_path).stdout == b""
-    assert git(*ask, cwd=tmp_path, sealed=False).stdout == b"From The Environment\n"
+    assert git(*ask, cwd=tmp_path, isolated=False).stdout == b"From The Environment\n"
 
 
-@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("isolated", [True, False])
 def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, monkeypatch, sealed):
     origin.commit()
     for name, path in {
@@ -93,11 +93,11 @@ def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, mon
     }.items():
         monkeypatch.setenv(name, str(path))
     (tmp_path / "new").mkdir()
-    assert git("init", "--quiet", ".", cwd=tmp_path / "new", sealed=sealed).ok
-    asked = git("rev-parse", "--absolute-git-dir", cwd=tmp_path / "new", sealed=sealed)
+    assert git("init", "--quiet", ".", cwd=tmp_path / "new", isolated=sealed).ok
+    asked = git("rev-parse", "--absolute-git-dir", cwd=tmp_path / "new", isolated=sealed)
     assert asked.stdout.decode().strip() == str(tmp_path / "new" / ".git")
     (tmp_path / "new" / "a").write_text("a")
-    assert git("add", "a", cwd=tmp_path / "new", sealed=sealed).ok
+    assert git("add", "a", cwd=tmp_path / "new", isolated=sealed).ok
     assert not (tmp_path / "index").exists()
     assert not (tmp_path / "objects").exists()
 

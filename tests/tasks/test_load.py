@@ -176,7 +176,9 @@ def test_a_file_that_is_no_utf_8_is_refused(task_folder, mirrors, name):
 
 def test_an_instruction_that_no_command_line_can_bear_is_refused(task_folder, mirrors):
     (fault,) = faults(task_folder(instruction="a\0b"), mirrors=mirrors)
-    assert fault.endswith("instruction.md: contains a NUL character, which no command line can hold")
+    assert fault.endswith(
+        "instruction.md: contains a NUL character, which no command line can hold"
+    )
 
 
 @pytest.mark.parametrize(

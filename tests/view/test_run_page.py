@@ -24,7 +24,7 @@ def test_a_run_is_told_with_both_denominators_reasons_and_faults(client, shown):
     for rate in (summary.overall, summary.judged):
         assert f"{rate.resolved}/{rate.total}" in text
         assert f"{100 * rate.interval.low:.1f}\u2013{100 * rate.interval.high:.1f}" in text
-    assert f"Without {summary.lost} lost" in text
+    assert f"Excluding task and infrastructure errors ({summary.excluded})" in text
     for reason, count in summary.reasons:
         assert re.search(
             rf'reason={reason}"[^>]*>{reason}</a></th><td class="number">{count}<', text

@@ -45,8 +45,8 @@ def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
 
 
 def judged_title(summary: ResultSummary) -> str:
-    """What the second denominator is."""
-    return f"judged: without {summary.excluded} lost to task or infrastructure"
+    """The title of the rate that excludes failures which are not the agent's."""
+    return f"excluding task and infrastructure errors ({summary.excluded})"
 
 
 def counts_text(counts: Sequence[tuple[object, int]]) -> str:

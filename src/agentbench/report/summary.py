@@ -253,7 +253,8 @@ def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     """The line that a run ends with."""
     parts = [f"resolved {summary.overall}"]
     if summary.excluded:
-        parts.append(f"{summary.judged} without {summary.excluded} lost to task or infrastructure")
+        count = f"{summary.excluded} attempt{'s' * (summary.excluded != 1)}"
+        parts.append(f"{summary.judged} with {count} excluded (task or infrastructure error)")
     parts += [f"{count} {reason}" for reason, count in summary.reasons]
     if summary.quarantined:
         parts.append(f"{summary.quarantined} quarantined")

@@ -227,7 +227,7 @@ def test_a_damaged_version_is_damage_and_not_a_newer_agentbench(store):
         content = path.read_bytes()
         at = content.index(b"1", content.index(b"schema_version"))
         path.write_bytes(content[:at] + b"9" + content[at + 1 :])
-    with pytest.raises(InputError, match="it was damaged or changed"):
+    with pytest.raises(InputError, match="the file was damaged or changed"):
         store.configuration()
     assert "set aside: digest: says sha256:" in store.read().warnings[0]
 

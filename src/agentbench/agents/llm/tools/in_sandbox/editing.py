@@ -99,9 +99,7 @@ def _write_new_file(root: str, path: str, text: str) -> str:
     except FileNotFoundError:
         known = b""
     if known:
-        raise RefusedError(
-            f"{printable(path)} already exists; an empty old_text makes a new file"
-        )
+        raise RefusedError(f"{printable(path)} already exists; an empty old_text makes a new file")
     write_file(root, path, text.encode())
     return f"{printable(path)}: written, {len(text.encode())} bytes"
 
