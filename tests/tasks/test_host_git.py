@@ -83,7 +83,7 @@ def test_an_isolated_git_does_not_know_the_user(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("isolated", [True, False])
-def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, monkeypatch, sealed):
+def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, monkeypatch, isolated):
     origin.commit()
     for name, path in {
         "GIT_DIR": origin.path / ".git",
@@ -93,11 +93,11 @@ def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, mon
     }.items():
         monkeypatch.setenv(name, str(path))
     (tmp_path / "new").mkdir()
-    assert git("init", "--quiet", ".", cwd=tmp_path / "new", isolated=sealed).ok
-    asked = git("rev-parse", "--absolute-git-dir", cwd=tmp_path / "new", isolated=sealed)
+    assert git("init", "--quiet", ".", cwd=tmp_path / "new", isolated=isolated).ok
+    asked = git("rev-parse", "--absolute-git-dir", cwd=tmp_path / "new", isolated=isolated)
     assert asked.stdout.decode().strip() == str(tmp_path / "new" / ".git")
     (tmp_path / "new" / "a").write_text("a")
-    assert git("add", "a", cwd=tmp_path / "new", isolated=sealed).ok
+    assert git("add", "a", cwd=tmp_path / "new", isolated=isolated).ok
     assert not (tmp_path / "index").exists()
     assert not (tmp_path / "objects").exists()
 
