@@ -33,6 +33,7 @@ from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.errors import (
     AttemptTimeoutError,
     GitCloneError,
+    RunCancelled,
     SandboxError,
     StorageError,
     UnavailableError,
@@ -104,7 +105,7 @@ def prepare_task(task: Task, agent: Agent, workshop: RunResources, folder: Path)
 
     Raises:
         UnavailableError: a stage failed; says which, and why.
-        KeyboardInterrupt: the run was cancelled.
+        RunCancelled: the run was cancelled.
     """
     walker = _AttemptRunner(
         task, agent, workshop, AttemptSlot(folder=folder, run_id=RunId("prepare"), attempt=1)
@@ -114,7 +115,7 @@ def prepare_task(task: Task, agent: Agent, workshop: RunResources, folder: Path)
     if not ready or prepared is None:
         failure = walker.last_failure()
         if failure is not None and failure.reason is FailureReason.INTERRUPTED:
-            raise KeyboardInterrupt
+            raise RunCancelled
         why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
         raise UnavailableError(f"{task.id} cannot be prepared: {why}")
     return prepared
@@ -209,12 +210,12 @@ class _AttemptRunner:
             self.context.sink = log.write
             try:
                 if self._cutoff.is_set():
-                    raise KeyboardInterrupt  # noqa: TRY301 - the same way as from a sandbox
+                    raise RunCancelled  # noqa: TRY301 - the same way as from a sandbox
                 self._resolve_image()
                 evidence = stage.run(self.context)
             except StorageError:
                 raise  # there is no place for this evidence, or for any other
-            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - see below
+            except (Exception, RunCancelled) as error:  # noqa: BLE001 - see below
                 # The one place where an exception becomes a reason: a lost sandbox, our own
                 # Ctrl-C, or a fault of ours. Every one is kept as evidence of its stage.
                 cause = self._cause(stage.name, error)
@@ -240,14 +241,14 @@ class _AttemptRunner:
     def _cause(self, stage: StageName, error: BaseException) -> BaseException:
         """What cut a stage off, where it was not Ctrl-C but the end of the attempt's time."""
         limit = self._cutoff.limit
-        if not isinstance(error, KeyboardInterrupt) or limit is None or not self._cutoff.is_late:
+        if not isinstance(error, RunCancelled) or limit is None or not self._cutoff.is_late:
             return error
-        late = AttemptTimeoutError(
-            f"the attempt as a whole was still under way after {limit.total_seconds():.0f} s"
-        )
         # What an agent left may be slow to read and to run: never an infrastructure failure.
-        late.fault = Fault.AGENT if stage in _AGENTS_OWN else Fault.INFRASTRUCTURE
-        return late
+        fault = Fault.AGENT if stage in _AGENTS_OWN else Fault.INFRASTRUCTURE
+        return AttemptTimeoutError(
+            f"the attempt as a whole was still under way after {limit.total_seconds():.0f} s",
+            fault=fault.value,
+        )
 
     def _resolve_image(self) -> None:
         if self.context.image is None:
@@ -263,7 +264,7 @@ class _AttemptRunner:
             with suppress(UnavailableError, SandboxError, GitCloneError, OSError):
                 try:
                     self._recall_preparation(held)
-                except KeyboardInterrupt:
+                except RunCancelled:
                     if not self._cutoff.is_set():
                         raise
             yield

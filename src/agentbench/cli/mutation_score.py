@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli.process_setup import ExitCode
+from agentbench.errors import RunCancelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ def _cancel_on_signals(cancel: Event) -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
-    except KeyboardInterrupt:
+    except RunCancelled:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         for number, handler in before.items():

@@ -173,7 +173,7 @@ _AGENT_ENDINGS = {
     AgentEnding.CRASHED: FailureReason.UNKNOWN,
     AgentEnding.INTERRUPTED: FailureReason.INTERRUPTED,
 }
-# Our own SIGINT reaches a stage as KeyboardInterrupt; an agent that merely says it was
+# A cancelled run reaches a stage as RunCancelled; an agent that merely says it was
 # interrupted may not have its failure retried for that.
 _NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
 # What an agent said last counts for less than our own deadline, unless it says more.

@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO, cast
 
-from agentbench.errors import UnavailableError
+from agentbench.errors import RunCancelled, UnavailableError
 from agentbench.core.redaction import without_credentials
 
 _ACCEPTED_FSCK_FAULTS = (
@@ -144,7 +144,7 @@ def git(
 
     Raises:
         UnavailableError: there is no git.
-        KeyboardInterrupt: `cancel` was set; git and all that it started are dead.
+        RunCancelled: `cancel` was set; git and all that it started are dead.
     """
     settings = {**_COMMON_ENV, **(_ISOLATED_ENV if sealed else {}), **(env or {})}
     options = [part for setting in _SAFE_SETTINGS for part in ("-c", setting)]
@@ -214,7 +214,7 @@ def _output(
     deadline = None if timeout is None else time.monotonic() + timeout.total_seconds()
     while True:
         if cancel is not None and cancel.is_set():
-            raise KeyboardInterrupt
+            raise RunCancelled
         left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
         if left <= 0:
             return None

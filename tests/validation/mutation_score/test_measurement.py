@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.tasks.loading import load_task
@@ -216,7 +216,7 @@ def test_what_is_cancelled_ends_with_the_interruption(tmp_path):
 
     provider.open = stopping
     options = replace(how.options, sandbox=provider)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(RunCancelled):
         measured(task, replace(how, options=options))
 
 

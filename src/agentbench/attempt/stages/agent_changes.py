@@ -42,7 +42,7 @@ def extract_change(context: StageContext, sandbox: Sandbox) -> WorkspaceChange:
             return read_change(chunks, prepared.base, prepared.content, _extraction_limits(context))
     except SandboxError as error:
         if _back_end_works(context):
-            error.fault = Fault.AGENT.value
+            raise error.blamed_on(Fault.AGENT.value) from error
         raise
 
 

@@ -19,6 +19,7 @@ from agentbench.attempt.stages.agent_outcome import checked_outcome, with_model
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
 from agentbench.attempt.stages.fresh_sandboxes import PreopenedSandbox, preopen_sandbox
 from agentbench.attempt.stages.judged_tests import hidden_files
+from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.command import reporter_mounts
 from agentbench.sandbox.interface import Sandbox, Stream
@@ -38,7 +39,7 @@ def agent_run(context: StageContext) -> Evidence:
 
     Raises:
         SandboxError: the sandbox could not be made or is lost.
-        KeyboardInterrupt: the run was cancelled.
+        RunCancelled: the run was cancelled.
     """
     hidden = hidden_files(context)
     with _model_endpoint(context) as door, _agent_sandbox(context, door) as begun:
@@ -144,7 +145,7 @@ def _in_thread(
     while time.monotonic() < deadline:
         wait([future], timeout=_POLL)
         if context.cancel.is_set():
-            raise KeyboardInterrupt  # also where the agent swallowed it
+            raise RunCancelled  # also where the agent swallowed it
         if future.done():
             return future.result()
     detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"

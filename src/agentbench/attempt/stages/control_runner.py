@@ -18,7 +18,7 @@ from agentbench.attempt.stages.fresh_sandboxes import (
 )
 from agentbench.attempt.stages.judged_tests import judged_request, unchanged_tests
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCloneError
+from agentbench.errors import GitCloneError, RunCancelled
 from agentbench.integrity.control_plan import PlannedControlRun
 from agentbench.pytest_results.command import PytestRequest
 from agentbench.pytest_results.execution import PytestRun, execute_tests
@@ -69,7 +69,7 @@ class ControlRunner:
 
         Raises:
             SandboxError: the sandbox could not be made or is lost.
-            KeyboardInterrupt: the run was cancelled, or the controls given up.
+            RunCancelled: the run was cancelled, or the controls given up.
         """
         unchanged = unchanged_tests(self.context)
         written = {**unchanged, **change.files, **self.hidden}
@@ -132,7 +132,7 @@ class ControlRunner:
 
     def _check(self) -> None:
         if self.given_up.is_set() or self.context.cancel.is_set():
-            raise KeyboardInterrupt
+            raise RunCancelled
 
 
 def _rewritten_files(half: PlannedControlRun, written: Files) -> Files:

@@ -63,7 +63,7 @@ class ControlCalibration:
 
         Raises:
             SandboxError: a sandbox could not be made or is lost.
-            KeyboardInterrupt: the run was cancelled.
+            RunCancelled: the run was cancelled.
         """
         shown = self._shown(half, run)
         if shown.deviations and not any(test.passed_blindly for test in shown.deviations):
@@ -208,7 +208,7 @@ class ControlRuns:
 
         Raises:
             SandboxError: a sandbox could not be made or is lost.
-            KeyboardInterrupt: the run was cancelled.
+            RunCancelled: the run was cancelled.
         """
         if self._context.control_level is ControlLevel.OFF:
             return self.skip("turned off")

@@ -93,7 +93,7 @@ class PreopenedSandbox:
 
         Raises:
             SandboxError: it could not be made.
-            KeyboardInterrupt: the run was cancelled meanwhile.
+            RunCancelled: the run was cancelled meanwhile.
         """
         self._is_taken = True
         keep, sandbox = self._made.result()

@@ -105,7 +105,7 @@ def _write(sandbox: Sandbox, unchanged: Files, change: JudgedChange | None, hidd
         write_files(sandbox, {**unchanged, **changed, **hidden}, emptied=emptied)
     except DoesNotFitError as error:
         if changed:
-            error.fault = Fault.AGENT.value
+            raise error.blamed_on(Fault.AGENT.value) from error
         raise
 
 

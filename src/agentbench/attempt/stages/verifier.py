@@ -254,8 +254,7 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) ->
     try:
         write_files(sandbox, files, emptied=emptied)
     except DoesNotFitError as error:
-        error.fault = Fault.AGENT.value
-        raise
+        raise error.blamed_on(Fault.AGENT.value) from error
 
 
 def _run(context: StageContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:

@@ -23,7 +23,7 @@ from agentbench.attempt.outages import storage_errors
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
-from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
+from agentbench.errors import AgentbenchError, RunCancelled, SandboxError, UnavailableError
 from agentbench.runs.executors.attempt_archive import pack_task, unpack
 from agentbench.runs.executors.interface import FinishedAttempt
 from agentbench.runs.executors.remote_attempt import (
@@ -192,7 +192,7 @@ class RayExecutor:
         try:
             record = self._unpacked(away, future.result())
         except TaskCancelledError:
-            record = self._lost(away, KeyboardInterrupt("stopped before it began"))
+            record = self._lost(away, RunCancelled("stopped before it began"))
         except RayTaskError as error:
             if not isinstance(error.cause, AgentbenchError):
                 raise  # a bug of ours
@@ -200,7 +200,7 @@ class RayExecutor:
         except RayError as error:
             cancelled = self._cut_off_at is not None
             said = str(error).strip().partition("\n")[0]
-            fault = KeyboardInterrupt(said) if cancelled else SandboxError(f"node lost: {said}")
+            fault = RunCancelled(said) if cancelled else SandboxError(f"node lost: {said}")
             record = self._lost(away, fault)
         breaker, folder = self._workshop.breaker, away.place.folder
         breaker.written(lambda: self._store.append(record, folder))

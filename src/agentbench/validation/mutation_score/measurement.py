@@ -15,7 +15,7 @@ from agentbench.attempt.runner import prepare_task, resolve_image
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.files import FileContent
 from agentbench.core.owned_folder import owned_folder
-from agentbench.errors import AttemptError, InputError, UnavailableError
+from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.components import select_sandbox
@@ -56,7 +56,7 @@ def measure(
     """Measure the strength of some tasks' tests, one task after the other.
 
     Raises:
-        KeyboardInterrupt: `settings.cancel` was set.
+        RunCancelled: `settings.cancel` was set.
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
@@ -65,7 +65,7 @@ def measure(
     for task in tasks:
         strength = _measure_task(task, settings, provider)
         if settings.cancel.is_set():
-            raise KeyboardInterrupt  # where nothing ran that could have been cut off
+            raise RunCancelled  # where nothing ran that could have been cut off
         told(task, strength)
         measured.append(strength)
     return measured

@@ -70,7 +70,7 @@ class MutantRunner:
         """Judge a change; again where the infrastructure failed.
 
         Raises:
-            KeyboardInterrupt: it was cancelled.
+            RunCancelled: it was cancelled.
         """
         judged = self._judged(change)
         for _ in range(_MAX_RUNS - 1):
