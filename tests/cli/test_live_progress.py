@@ -21,7 +21,7 @@ def lines(text):
 def test_an_attempt_is_told_with_its_stage_time_and_cost():
     board = LiveStatus(clock=lambda: 0.0)
     entry = board.begin(TaskId("lru-expiry"), 2, retry_of=1)
-    entry.at(StageName.AGENT_RUN)
+    entry.stage = StageName.AGENT_RUN
     entry.spent_usd = lambda: 0.125
     entry.began -= 3_725.9
     told = ["lru-expiry", "attempt", "2,", "retry", "1", "agent_run", "1:02:05", "$0.12"]
@@ -53,7 +53,7 @@ def test_in_a_narrow_terminal_an_attempt_takes_two_lines_and_nothing_is_cut():
     board = LiveStatus(clock=lambda: 0.0)
     for name in ("lru-expiry", "a" * 100):
         entry = board.begin(TaskId(name), 12, retry_of=1)
-        entry.at(StageName.AGENT_RUN)
+        entry.stage = StageName.AGENT_RUN
         entry.spent_usd = lambda: 10.125
     for width in (40, 60):
         task, others, long_task, _ = drawn(board, width=width).splitlines()

@@ -1,5 +1,4 @@
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
@@ -25,7 +24,7 @@ def made(run) -> list[tuple[str, int]]:
 
 
 def test_resuming_makes_what_was_not_finished(task, options):
-    run = start_run([task], replace(options, attempts=3))
+    run = start_run([task], options.replace(attempts=3))
     with closing(run.attempts()) as records:
         first = next(records)
     resumed = resume_run(run.store.folder)
@@ -39,7 +38,7 @@ def test_resuming_makes_what_was_not_finished(task, options):
 
 def test_an_attempt_that_ctrl_c_cut_off_is_made_again_and_kept(task, options):
     agent = ScriptedAgent(lambda _given: run.cancel(), name="noop")
-    run = start_run([task], replace(options, agent=agent))
+    run = start_run([task], options.replace(agent=agent))
     list(run.attempts())
     resumed = resume_run(run.store.folder)
     (record,) = resumed.attempts()
@@ -60,7 +59,7 @@ def test_a_run_that_goes_on_says_so_until_it_ends(task, options):
 def test_an_agent_that_was_handed_in_is_handed_in_again(task, options):
     done = AgentOutcome(ending=AgentEnding.SUBMITTED)
     agent = ScriptedAgent(lambda _given: done, name="mine")
-    run = start_run([task], replace(options, agent=agent))
+    run = start_run([task], options.replace(agent=agent))
     with pytest.raises(UsageError, match="no such agent"):
         resume_run(run.store.folder)
     with pytest.raises(UsageError, match="is a run of mine, not of noop"):
@@ -88,7 +87,7 @@ def test_a_torn_record_is_told_when_a_run_is_resumed(task, options):
 def test_what_the_infrastructure_failed_to_the_last_retry_is_made_again_when_asked(task, options):
     outcomes = [AgentEnding.LLM_ERROR, AgentEnding.SUBMITTED]
     agent = ScriptedAgent(lambda _given: AgentOutcome(ending=outcomes.pop(0)), name="mine")
-    run = start_run([task], replace(options, agent=agent, retries=0))
+    run = start_run([task], options.replace(agent=agent, retries=0))
     (lost,) = run.attempts()
     assert lost.fault is Fault.INFRASTRUCTURE
 

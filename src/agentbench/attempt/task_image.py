@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
 from agentbench.sandbox.docker.images import name_of, python_in
-from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.project.versions import (
     ReadText,
@@ -57,6 +57,18 @@ def with_images(tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirro
         with_image(task, provider, mirrors) if _is_readable(task, mirrors) else task
         for task in tasks
     ]
+
+
+def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
+    """The image that a task's sandboxes start from.
+
+    Raises:
+        UnavailableError: there is no such image, and it cannot be pulled or built.
+    """
+    environment = task.environment
+    return provider.resolve_image(
+        environment.image, dockerfile=environment.dockerfile, workdir=task.workdir
+    )
 
 
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+    from typer._click import Command, Context, HelpFormatter, Parameter
     from typer._click.shell_completion import CompletionItem
 
 
@@ -119,7 +119,33 @@ def _command(name: str) -> "Command":
         )
         alone.command(name)(found)
         found = alone
-    return typer.main.get_command(found)
+    command = typer.main.get_command(found)
+    _add_debug_option(command)
+    return command
+
+
+def _add_debug_option(command: "Command") -> None:
+    """Give `--debug` to a command, or to each command of a group; `__main__.main` reads it."""
+    if isinstance(command, TyperGroup):
+        for each in command.commands.values():
+            _add_debug_option(each)
+    else:
+        command.params.append(_debug_option())
+
+
+def _debug_option() -> "Parameter":
+    holder = typer.Typer(add_completion=False)
+
+    @holder.command()
+    def _(
+        debug: Annotated[
+            bool,
+            typer.Option("--debug", help="Show tracebacks of errors.", expose_value=False),
+        ] = False,
+    ) -> None:
+        del debug
+
+    return typer.main.get_command(holder).params[0]
 
 
 _EPILOG = (

@@ -76,7 +76,6 @@ def audit(
     runs_dir: options.RunsDir = Path("runs"),
     filter_glob: options.Filter = None,
     as_json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Look through tasks and runs for known leaks.
 
@@ -87,7 +86,6 @@ def audit(
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
     comparing = DifferentialOptions.asked(sandbox, seconds) if wrong_fixes else None
     audited = _audit_all(paths, runs_dir, mirrors, filter_glob, comparing)
@@ -125,7 +123,7 @@ def _audit_all(
     audited: list[AuditResult] = []
     for folder in runs:
         run = open_run(folder)
-        further = comparing.of(run, mirrors, glob) if comparing is not None else None
+        further = comparing.of(run, glob) if comparing is not None else None
         audited.extend(audit_run(run, mirrors, glob=glob, further=further))
     if tasks:
         audited = [*_audit_tasks(tasks, mirrors, glob), *audited]
@@ -261,9 +259,7 @@ class DifferentialOptions:
         extras.require("audit --wrong-fixes", extras.SYMBOLIC)
         return cls(sandbox=sandbox, seconds=seconds, cache_dir=usable_cache_dir())
 
-    def of(
-        self, run: "RunFolder", mirrors: "Mirrors", glob: str | None
-    ) -> "FurtherFindings | None":
+    def of(self, run: "RunFolder", glob: str | None) -> "FurtherFindings | None":
         """What compares the attempts of a run; `None` where none was resolved.
 
         Raises:
@@ -276,33 +272,26 @@ class DifferentialOptions:
         if number == 0:
             _say(f"{name}: no attempt was resolved: there is nothing to compare")
             return None
-        workshop = self._workshop(run, mirrors)
+        resources = self._resources(run)
         attempts = f"{number} resolved attempt{'s' * (number != 1)}"
         _say(
-            f"{name}: comparing {attempts} in {workshop.provider.name}, "
+            f"{name}: comparing {attempts} in {resources.provider.name}, "
             f"{self.seconds:g} s each at most for the search"
         )
         return DifferentialAudit(
-            workshop=workshop, cache_dir=self.cache_dir, seconds=self.seconds, say=_say
+            resources=resources, cache_dir=self.cache_dir, seconds=self.seconds, say=_say
         ).findings
 
-    def _workshop(self, run: "RunFolder", mirrors: "Mirrors") -> "RunResources":
-        from threading import Event
-
-        from agentbench.attempt.preparation_cache import PreparationCache
+    def _resources(self, run: "RunFolder") -> "RunResources":
         from agentbench.attempt.resources import RunResources
+        from agentbench.attempt.settings import RunSettings
         from agentbench.sandbox.registry import select_back_end
 
         name = run.configuration.sandbox if self.sandbox is None else self.sandbox.value
         chosen = select_back_end(name, cache_dir=self.cache_dir)
         for warning in chosen.warnings:
             _say(f"warning: {warning}")
-        return RunResources(
-            provider=chosen.provider,
-            mirrors=mirrors,
-            cache=PreparationCache(self.cache_dir / "prepared", chosen.provider),
-            cancel=Event(),
-        )
+        return RunResources.of(chosen.provider, RunSettings(), cache_dir=self.cache_dir)
 
 
 def _count_resolved(run: "RunFolder", glob: str | None) -> int:

@@ -40,7 +40,7 @@ class RunningAttemptsTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As many lines as the terminal has room for; the others are counted."""
-        under_way = self._board.under_way()
+        under_way = self._board.running()
         if not under_way:
             return
         is_narrow = options.max_width < _LEAST_WIDTH
@@ -115,7 +115,7 @@ class RunDisplay:
         self._live: Live | None = None
         is_terminal = console.file.isatty()  # rich takes a log for one if FORCE_COLOR is set
         if is_terminal and not quiet:
-            drawn = Group(RunningAttemptsTable(run.workshop.board), self._bar)
+            drawn = Group(RunningAttemptsTable(run.resources.live_status), self._bar)
             self._live = Live(drawn, console=console, refresh_per_second=_REFRESHES_PER_SECOND)
         self._console = console
         self._lines = verbose or not (quiet or is_terminal)

@@ -61,7 +61,6 @@ GithubSummary = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the last line.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="A line for every attempt.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")]
 Jobs = Annotated[
     str, typer.Option("-j", "--jobs", help="Attempts at a time; auto fits cores and memory.")
 ]

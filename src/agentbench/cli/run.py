@@ -50,7 +50,6 @@ def run(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Run every task under TASKS with one agent, and judge what it did.
 
@@ -62,7 +61,6 @@ def run(
     from agentbench.runs.options import RunOptions
     from agentbench.runs.start import start_run
 
-    del debug  # read by the program itself
     cache_dir = usable_cache_dir()
     chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
     # fmt: off
@@ -135,7 +133,6 @@ def resume(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Go on with an interrupted run: finished attempts are kept, the others are made again.
 
@@ -146,7 +143,6 @@ def resume(
     from agentbench.runs.resume import resume_run
     from agentbench.runs.store.store import find_run
 
-    del debug  # read by the program itself
     resumed = resume_run(
         find_run(run, runs_dir),
         cache_dir=usable_cache_dir(),
@@ -166,7 +162,6 @@ def rescore(
     ] = False,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Judge a run's records again with today's rules, and show what changed.
 
@@ -175,7 +170,6 @@ def rescore(
     from agentbench.attempt.record import rescore as judged_again
     from agentbench.runs.store.store import RunStore, find_run
 
-    del debug  # read by the program itself
     store = RunStore.open(find_run(run, runs_dir))
     reading = store.reading(whole=True)
     for warning in reading.warnings():

@@ -94,7 +94,7 @@ def execute_run(
         print_table(attempts, console_of(sys.stdout))
     folder = str(run.store.folder)
     typer.echo(summary_line(summary, seconds=seconds, folder=folder), err=True)
-    if run.workshop.cancel.is_set():
+    if run.resources.cancel.is_set():
         typer.echo(f"go on with: agentbench resume {folder}", err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
     _check_complete(run, len(attempts))

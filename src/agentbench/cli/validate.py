@@ -51,7 +51,6 @@ def validate(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
@@ -67,7 +66,6 @@ def validate(
     from agentbench.runs.options import RunOptions
     from agentbench.validation.task_validation import ValidationSettings
 
-    del debug  # read by the program itself
     cache_dir = usable_cache_dir()
     run_options = RunOptions(
         attempts=repeat,

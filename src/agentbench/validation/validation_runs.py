@@ -4,7 +4,7 @@ They also show which tests decide: those that fail before the reference solution
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def run_proofs(
     run_id = f"validate-{new_run_id(datetime.now(UTC))}"
     oracle, noop = (
         run_to_end(
-            tuple(tasks.values()), replace(options, agent=agent, run_id=f"{run_id}-{agent}"), follow
+            tuple(tasks.values()), options.replace(agent=agent, run_id=f"{run_id}-{agent}"), follow
         )
         for agent in ("oracle", "noop")
     )
@@ -76,7 +76,7 @@ def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) ->
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    run = start_run(tasks, replace(options, runs_dir=options.runs_dir / VALIDATION))
+    run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
     follow(run)
     return FinishedRun(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
 
@@ -116,7 +116,7 @@ def _find_and_write(
     if not tasks:
         return {}
     run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
-    told = replace(options, agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
+    told = options.replace(agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
     made = run_to_end([_without_listed_tests(task) for task in tasks.values()], told, follow)
     faults: dict[Path, str] = {}
     for folder, task in tasks.items():

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.fresh_sandboxes import write_files
 from agentbench.attempt.stages.judged_tests import judged_timeout
@@ -167,7 +167,7 @@ _TESTS_FOLDER = PurePosixPath("/tests")
 _VERIFIER_LOGS = PurePosixPath("/logs/verifier")
 
 
-def run_verifier(context: StageContext, change: JudgedChange | None, *, name: str) -> Evidence:
+def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name: str) -> Evidence:
     """Run the task's verifier on the prepared state, with an agent's change if there is one.
 
     Args:
@@ -201,10 +201,9 @@ def run_verifier(context: StageContext, change: JudgedChange | None, *, name: st
 
 
 @contextmanager
-def _opened(context: StageContext, verifier: Verifier) -> Iterator[Sandbox]:
+def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
-    assert prepared is not None  # made by setup
     own = verifier.image is not None or verifier.dockerfile is not None
     source: ImageId | SnapshotId = prepared.snapshot
     if own:
@@ -232,7 +231,7 @@ def _is_taken(path: PurePosixPath, verifier: Verifier) -> bool:
     return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
 
 
-def _own_image(context: StageContext, verifier: Verifier) -> ImageId:
+def _own_image(context: PreparedContext, verifier: Verifier) -> ImageId:
     task = context.task
     dockerfile = None if verifier.dockerfile is None else task.folder / verifier.dockerfile
     return context.provider.resolve_image(
@@ -257,7 +256,7 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) ->
         raise error.blamed_on(Fault.AGENT.value) from error
 
 
-def _run(context: StageContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:
+def _run(context: PreparedContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:
     return sandbox.run(
         Command(
             argv=("sh", "-c", verifier.command),
@@ -268,7 +267,7 @@ def _run(context: StageContext, sandbox: Sandbox, verifier: Verifier) -> Command
     )
 
 
-def _verifier_output(context: StageContext, sandbox: Sandbox) -> VerifierOutput:
+def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:
     """What is in /logs/verifier; nothing, where the script took that folder away.
 
     Raises:

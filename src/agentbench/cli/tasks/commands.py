@@ -64,7 +64,6 @@ def list_tasks(
     filter_glob: options.Filter = None,
     tag: options.Tag = None,
     as_json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """List tasks: id, title, tags, and how many tests decide.
 
@@ -73,7 +72,6 @@ def list_tasks(
     from agentbench.cli.options import select_tasks
     from agentbench.runs.environment import usable_cache_dir
 
-    del debug  # read by the program itself
     found = select_tasks(
         paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag
     )

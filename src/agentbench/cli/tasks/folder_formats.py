@@ -62,7 +62,6 @@ def import_harbor(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
 
@@ -70,7 +69,6 @@ def import_harbor(
     """
     from agentbench.importers.harbor.importing import import_folders
 
-    del debug  # read by the program itself
     validate_and_report(
         import_folders(sources, out, replace=replace),
         prove=not no_prove,
@@ -99,7 +97,6 @@ def import_terminal_bench(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make tasks of Terminal-Bench's folders, where they are a single container.
 
@@ -110,7 +107,6 @@ def import_terminal_bench(
     require("tasks import terminal-bench", YAML)
     from agentbench.importers.terminal_bench.importing import import_terminal_bench_folders
 
-    del debug  # read by the program itself
     validate_and_report(
         import_terminal_bench_folders(sources, out, replace=replace),
         prove=not no_prove,
@@ -135,7 +131,6 @@ def export_harbor(
     tag: options.Tag = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
     """Write tasks as Harbor's folders; what was imported from there goes back as it was.
 
@@ -146,7 +141,6 @@ def export_harbor(
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
     cache_dir = usable_cache_dir()
     chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag)
     exported = export_tasks(

@@ -38,7 +38,6 @@ def new_task(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make a task of a real fix: its tests become hidden, the rest the reference solution.
 
@@ -54,7 +53,6 @@ def new_task(
     from agentbench.tasks.fix_commit import FixCommit, split_fix
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
     gate = validation_settings(
         repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
     )
@@ -103,7 +101,6 @@ def mine(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make tasks of a repository's own fixes: commits that change source and tests.
 
@@ -120,7 +117,6 @@ def mine(
     from agentbench.tasks.git_history import mirror_of_head
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
     gate = validation_settings(
         repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
     )

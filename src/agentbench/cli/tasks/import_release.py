@@ -44,7 +44,6 @@ def import_release(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make a task of two releases of a package: from OLD's sources to what NEW's tests want.
 
@@ -56,7 +55,6 @@ def import_release(
     from agentbench.cli.tasks.validation import follow_validation, validation_settings
     from agentbench.core.extras import RELEASES, require
 
-    del debug  # read by the program itself
     require("tasks import release", RELEASES)
     from agentbench.importers.release.release_import import import_releases, ReleaseImportSettings
     from agentbench.importers.release.package_index import PackageIndex
@@ -67,7 +65,7 @@ def import_release(
         repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
     )
     say = (lambda _line: None) if quiet else _say
-    gate = replace_in(gate, options=replace_in(gate.options, say=say))
+    gate = replace_in(gate, options=gate.options.replace(say=say))
     with PackageIndex(read_pip_settings()) as index:
         told = ReleaseImportSettings(
             index=index,

@@ -54,7 +54,6 @@ def import_swebench(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
@@ -66,7 +65,6 @@ def import_swebench(
     from agentbench.importers.swebench.importing import import_file, ImportSelection
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
     settings = validation_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
     choice = ImportSelection(

@@ -70,7 +70,7 @@ def follow_validation(*, quiet: bool, verbose: bool) -> "FollowRun":
         for warning in run.warnings:
             typer.echo(f"warning: {warning}", err=True)
         follow_run(run, quiet=quiet, verbose=verbose)
-        if run.workshop.cancel.is_set():
+        if run.resources.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)
 
     return shown

@@ -82,9 +82,9 @@ class _RemoteTask:
     """A try that a node makes."""
 
     planned: PlannedAttempt
-    place: AttemptSlot
+    slot: AttemptSlot
     ref: Any  # an ObjectRef; ray is typed nowhere
-    entry: AttemptStatus
+    status: AttemptStatus
 
 
 class RayExecutor:
@@ -92,16 +92,16 @@ class RayExecutor:
 
     def __init__(
         self,
-        orders: WorkerConfig,
+        worker: WorkerConfig,
         agent: Agent,
-        workshop: RunResources,
+        resources: RunResources,
         store: RunStore,
         make: Callable[[RemoteAttempt], RemoteResult] = run_on_node,
     ) -> None:
         """Make tries for the run in a store; `make` is what a node does."""
-        self._orders = orders
+        self._worker = worker
         self._agent = agent
-        self._workshop = workshop
+        self._resources = resources
         self._store = store
         self._remote = ray.remote(make)
         self._away: dict[Any, _RemoteTask] = {}
@@ -123,14 +123,14 @@ class RayExecutor:
 
     def start(self, planned: PlannedAttempt) -> None:
         """Send one try to whichever node has room for it."""
-        breaker, task = self._workshop.breaker, planned.task
+        breaker, task = self._resources.breaker, planned.task
         files = self._files_of(task)
         breaker.require()
         folder, retry = breaker.written(
             lambda: self._store.attempt_folder(task.id, planned.attempt)
         )
-        errand = RemoteAttempt(
-            orders=self._orders,
+        remote_attempt = RemoteAttempt(
+            worker=self._worker,
             task=task,
             files=files,
             attempt=planned.attempt,
@@ -143,22 +143,22 @@ class RayExecutor:
             resources={SLOT: 1},
             max_retries=0,
         )
-        place = AttemptSlot(
+        slot = AttemptSlot(
             folder=folder,
-            run_id=self._orders.run_id,
+            run_id=self._worker.run_id,
             attempt=planned.attempt,
             retry_of=retry or None,
             queued_at=time.monotonic(),
         )
-        ref = remote.remote(errand)
-        entry = self._workshop.board.begin(task.id, planned.attempt, retry_of=retry or None)
-        entry.where = "the cluster"
-        self._away[ref] = _RemoteTask(planned=planned, place=place, ref=ref, entry=entry)
+        ref = remote.remote(remote_attempt)
+        status = self._resources.live_status.begin(task.id, planned.attempt, retry_of=retry or None)
+        status.where = "the cluster"
+        self._away[ref] = _RemoteTask(planned=planned, slot=slot, ref=ref, status=status)
         ref.future().add_done_callback(lambda future: self._over.put((ref, future)))
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
         """What came back since, written into the run's folder; what will not come is recorded."""
-        if self._workshop.cancel.is_set():
+        if self._resources.cancel.is_set():
             self._cut_off()
         try:
             over = [self._taken_in(*self._over.get(timeout=within))]
@@ -188,7 +188,7 @@ class RayExecutor:
 
     def _taken_in(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
         away = self._away.pop(ref)
-        self._workshop.board.end(away.entry)
+        self._resources.live_status.end(away.status)
         try:
             record = self._unpacked(away, future.result())
         except TaskCancelledError:
@@ -202,7 +202,7 @@ class RayExecutor:
             said = str(error).strip().partition("\n")[0]
             fault = RunCancelled(said) if cancelled else SandboxError(f"node lost: {said}")
             record = self._lost(away, fault)
-        breaker, folder = self._workshop.breaker, away.place.folder
+        breaker, folder = self._resources.breaker, away.slot.folder
         breaker.written(lambda: self._store.append(record, folder))
         if record.fault is Fault.INFRASTRUCTURE:
             breaker.suspect()
@@ -210,11 +210,11 @@ class RayExecutor:
 
     def _unpacked(self, away: _RemoteTask, brought: RemoteResult) -> AttemptRecord:
         def write() -> None:
-            with storage_errors(away.place.folder):
-                unpack(brought.files, away.place.folder)
+            with storage_errors(away.slot.folder):
+                unpack(brought.files, away.slot.folder)
 
-        self._workshop.breaker.written(write)
-        record, since = brought.record, time.monotonic() - (away.place.queued_at or 0.0)
+        self._resources.breaker.written(write)
+        record, since = brought.record, time.monotonic() - (away.slot.queued_at or 0.0)
         waited = max(0.0, since - record.timing.total_s)
         facts = {**record.environment.facts, "node": brought.node}
         warnings = tuple(f"{name}: too large to come from its node" for name in brought.left_out)
@@ -227,4 +227,4 @@ class RayExecutor:
         )
 
     def _lost(self, away: _RemoteTask, fault: BaseException) -> AttemptRecord:
-        return excluded_record(away.planned.task, self._agent, self._workshop, away.place, fault)
+        return excluded_record(away.planned.task, self._agent, self._resources, away.slot, fault)

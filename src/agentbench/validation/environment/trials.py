@@ -9,16 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
 
-from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import limits_of
+from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.runner import prepare_task
-from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.pytest_results.command import PytestRequest, reporter_mounts
 from agentbench.pytest_results.execution import execute_tests
 from agentbench.pytest_results.model import PytestResult
-from agentbench.runs.components import resources_of, select_sandbox
+from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import Problem, TaskId, parse_pytest_command
@@ -69,23 +67,24 @@ def try_proposals(
         InputError: none holds; what each ended in.
         UnavailableError: there is no sandbox.
     """
-    workshop = resources_of(options, select_sandbox(options).provider)
+    provider = select_sandbox(options).provider
+    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
     refused: list[FailedProposal] = []
     absent: dict[str | None, str] = {}
     try:
         for number, proposal in enumerate(proposals, 1):
             image = proposal.environment.image
-            if (why := _missing_image(image, workshop, absent)) is not None:
+            if (why := _missing_image(image, resources, absent)) is not None:
                 refused.append(FailedProposal(proposal=proposal, ending=why))
                 continue
             options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
-            result, ending = _try_proposal(tree, proposal, workshop)
+            result, ending = _try_proposal(tree, proposal, resources)
             if result is not None and not ending:
                 return _working_proposal(proposal, result, refused)
             options.say(f"  {ending}")
             refused.append(FailedProposal(proposal=proposal, ending=ending))
     finally:
-        workshop.aside.finish()
+        resources.background.finish()
     tried = [each for each in refused if each.proposal.environment.image not in absent]
     faults = [f"{each.ending} (tried: {_shown(each.proposal)})" for each in tried]
     raise InputError(*faults, *absent.values())
@@ -114,29 +113,29 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
 
 
 def _missing_image(
-    image: str | None, workshop: RunResources, absent: dict[str | None, str]
+    image: str | None, resources: RunResources, absent: dict[str | None, str]
 ) -> str | None:
     """Why an image cannot be had; asked again only for one that was there."""
     if image not in absent:
         try:
-            workshop.provider.resolve_image(image)
+            resources.provider.resolve_image(image)
         except UnavailableError as error:
             absent[image] = _short(str(error))
     return absent.get(image)
 
 
 def _try_proposal(
-    tree: Path, proposal: Proposal, workshop: RunResources
+    tree: Path, proposal: Proposal, resources: RunResources
 ) -> tuple[PytestResult | None, str]:
     """What a trial came to, and why the proposal does not hold; nothing where it does."""
     try:
-        result = _run_tests(tree, proposal, workshop)
+        result = _run_tests(tree, proposal, resources)
     except (UnavailableError, SandboxError) as error:
         return None, _short(str(error))
     return result, _short(_why_not(result))
 
 
-def _run_tests(tree: Path, proposal: Proposal, workshop: RunResources) -> PytestResult:
+def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
     """Set the proposal up, and run all tests without a network.
 
     Raises:
@@ -144,15 +143,14 @@ def _run_tests(tree: Path, proposal: Proposal, workshop: RunResources) -> Pytest
         SandboxError: the sandbox is lost.
     """
     task = task_for_trial(tree, proposal)
-    with owned_folder("agentbench-trial-") as logs:
-        prepared = prepare_task(task, NoopAgent(), workshop, logs)
+    prepared = prepare_task(task, resources).prepared
     request = PytestRequest(
         command=parse_pytest_command(proposal.tests.command),
         targets=proposal.tests.paths,
         timeout=timedelta(seconds=proposal.tests.timeout_s),
         env=task.environment.env,
     )
-    with workshop.provider.open(
+    with resources.provider.open(
         prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
     ) as sandbox:
         return execute_tests(sandbox, request, end_sandbox=True).result

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.agent_changes import judged_change
 from agentbench.attempt.stages.fresh_sandboxes import fresh_sandbox, write_files
 from agentbench.attempt.stages.judged_tests import (
     expected_tests,
-    hidden_files,
     judged_evidence,
     judged_request,
     judged_timeout,
@@ -55,13 +54,15 @@ class HiddenTestRun:
 class MutantRunner:
     """Judges changes to one task, after the reference solution itself."""
 
-    def __init__(self, context: StageContext, baseline: Evidence, reference: HiddenTestRun) -> None:
+    def __init__(
+        self, context: PreparedContext, baseline: Evidence, reference: HiddenTestRun
+    ) -> None:
         """Take over what was measured; see `mutant_runner_for`."""
         self._context = context
         self._baseline = baseline
         self._expected = expected_tests(context.task)
         self._expectation = resolve_expectation(self._expected, baseline)
-        taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.timeout_scale
+        taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
         self._limit = min(taken, judged_timeout(context))
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
         self._stops_early = _node_ids(reference.tests) <= deciding
@@ -106,14 +107,14 @@ class MutantRunner:
         return MutantRunResult(outcome=outcome, detail=lack)
 
 
-def mutant_runner_for(context: StageContext, reference: JudgedChange) -> MutantRunner | str:
+def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
     """A judge of changes to a task; or why there is none: the reference solution does not pass.
 
     Raises:
         AttemptError: the sandbox could not be made or is lost.
         UnavailableError: the judge's own image cannot be had.
     """
-    baseline = baseline_run(context)
+    baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_timeout(context), stop=False)
     expected = expected_tests(context.task)
     lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
@@ -123,7 +124,7 @@ def mutant_runner_for(context: StageContext, reference: JudgedChange) -> MutantR
 
 
 def run_change(
-    context: StageContext, change: JudgedChange, *, limit: timedelta, stop: bool
+    context: PreparedContext, change: JudgedChange, *, limit: timedelta, stop: bool
 ) -> HiddenTestRun:
     """Run what judges a task on a change, in a fresh sandbox.
 
@@ -138,11 +139,12 @@ def run_change(
     """
     if context.task.answer_key.verifier is not None:
         scale = limit.total_seconds() / context.task.problem.test_timeout_s
-        evidence = run_verifier(replace(context, timeout_scale=scale), change, name="final")
+        scaled = replace(context, settings=context.settings.replace(timeout_scale=scale))
+        evidence = run_verifier(scaled, change, name="final")
         return HiddenTestRun(evidence=evidence, took=timedelta(seconds=evidence.own_seconds))
     request = replace(judged_request(context), timeout=limit, max_failures=1 if stop else None)
     with fresh_sandbox(context) as sandbox:
-        files = {**change.files, **hidden_files(context)}
+        files = {**change.files, **context.hidden_tests.files}
         write_files(sandbox, files, emptied=change.emptied)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     tests = run.facts
@@ -175,7 +177,7 @@ def why_no_mutants(task: Task) -> str:
     return ""
 
 
-def reference_change(context: StageContext) -> JudgedChange:
+def reference_change(context: PreparedContext) -> JudgedChange:
     """What the reference solution changes, without what is dropped of any attempt's change.
 
     Raises:
