@@ -36,7 +36,7 @@ def test_what_is_not_known_is_not_made_up():
     assert lines(drawn(board)) == [
         ["waits", "attempt", "1", "waiting", "0:00"],
         ["away", "attempt", "1", "on", "the", "cluster", "0:00"],
-        ["dear", "attempt", "1", "waiting", "0:00", "$?"],
+        ["dear", "attempt", "1", "waiting", "0:00", "cost", "unknown"],
     ]
 
 
@@ -46,7 +46,7 @@ def test_no_more_is_drawn_than_the_terminal_has_room_for():
         board.begin(TaskId("many"), number)
     told = drawn(board, height=10).splitlines()
     assert len(told) == 6
-    assert "… and 45 more under way" in told[-1]
+    assert "… and 45 more running" in told[-1]
 
 
 def test_in_a_narrow_terminal_an_attempt_takes_two_lines_and_nothing_is_cut():
@@ -68,7 +68,7 @@ def test_in_a_low_and_narrow_terminal_attempts_are_counted_in_lines():
         board.begin(TaskId("many"), number)
     told = drawn(board, width=40, height=10).splitlines()
     assert len(told) == 5
-    assert "… and 48 more under way" in told[-1]
+    assert "… and 48 more running" in told[-1]
 
 
 def test_nothing_under_way_is_no_line():

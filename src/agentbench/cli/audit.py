@@ -13,6 +13,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line
 from agentbench.core import extras
 from agentbench.errors import InputError, UsageError
 
@@ -270,16 +271,16 @@ class DifferentialOptions:
         number = _count_resolved(run, glob)
         name = run.configuration.run_id
         if number == 0:
-            _say(f"{name}: no attempt was resolved: there is nothing to compare")
+            say_line(f"{name}: no attempt was resolved: there is nothing to compare")
             return None
         resources = self._resources(run)
         attempts = f"{number} resolved attempt{'s' * (number != 1)}"
-        _say(
+        say_line(
             f"{name}: comparing {attempts} in {resources.provider.name}, "
             f"{self.seconds:g} s each at most for the search"
         )
         return DifferentialAudit(
-            resources=resources, cache_dir=self.cache_dir, seconds=self.seconds, say=_say
+            resources=resources, cache_dir=self.cache_dir, seconds=self.seconds, say=say_line
         ).findings
 
     def _resources(self, run: "RunFolder") -> "RunResources":
@@ -290,7 +291,7 @@ class DifferentialOptions:
         name = run.configuration.sandbox if self.sandbox is None else self.sandbox.value
         chosen = select_back_end(name, cache_dir=self.cache_dir)
         for warning in chosen.warnings:
-            _say(f"warning: {warning}")
+            say_line(f"warning: {warning}")
         return RunResources.of(chosen.provider, RunSettings(), cache_dir=self.cache_dir)
 
 
@@ -299,9 +300,3 @@ def _count_resolved(run: "RunFolder", glob: str | None) -> int:
 
     fitting = (one for one in run.latest if glob is None or fnmatchcase(one.task_id, glob))
     return sum(one.resolved for one in fitting)
-
-
-def _say(line: str) -> None:
-    from agentbench.core.display_text import printable
-
-    typer.echo(printable(line, limit=1000), err=True)

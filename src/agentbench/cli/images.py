@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.run_execution import say_line
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
 
 images = typer.Typer(
@@ -31,9 +32,7 @@ def build_images(
     from agentbench.sandbox.docker.images import build_base_image
 
     stack_for(python)  # a version that is never built is refused without an engine, too
-    image = build_base_image(
-        Engine.connect(), python, progress=lambda line: typer.echo(line, err=True)
-    )
+    image = build_base_image(Engine.connect(), python, progress=say_line)
     typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
 
 

@@ -9,6 +9,7 @@ import typer
 
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
+from agentbench.cli.option_groups import ValidationOptions
 from agentbench.cli.options import SandboxName
 from agentbench.validation.task_validation import ValidationResult
 from agentbench.errors import UsageError
@@ -67,25 +68,27 @@ def test_what_obeys_no_terminal_is_printed(capsys):
 
 def test_wrong_options_are_refused(tmp_path):
     with pytest.raises(UsageError, match="--jobs"):
-        validation_settings(repeat=1, jobs="many", sandbox=SandboxName.AUTO, runs_dir=tmp_path)
+        validation_settings(ValidationOptions(jobs="many", runs_dir=tmp_path))
 
 
 def test_no_folder_proves_nothing(tmp_path, sandbox):
-    settings = validation_settings(
-        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs"
+    given = ValidationOptions(
+        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs", quiet=True
     )
-    assert validate_new_tasks([], settings, quiet=True, verbose=False) == []
+    settings = validation_settings(given)
+    assert validate_new_tasks([], settings, given) == []
 
 
 def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
     small_task(tmp_path / "small", setup='commands = ["sleep 600"]')
-    settings = validation_settings(
-        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs"
+    given = ValidationOptions(
+        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs", quiet=True
     )
+    settings = validation_settings(given)
     pressing = threading.Thread(target=press_once_it_runs, args=(tmp_path / "runs",))
     pressing.start()
     with pytest.raises(typer.Exit) as caught:
-        validate_new_tasks([tmp_path / "small"], settings, quiet=True, verbose=False)
+        validate_new_tasks([tmp_path / "small"], settings, given)
     pressing.join()
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     assert not (tmp_path / "small" / "proof.json").exists()

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.tasks.folder_formats import export_harbor
-from agentbench.cli.tasks.folder_formats import import_harbor
+from agentbench.cli.tasks.folder_formats import export_harbor, import_harbor, import_terminal_bench
+from agentbench.cli.tasks.history import mine, new_task
 from agentbench.cli.tasks.import_release import import_release
 from agentbench.cli.tasks.import_swebench import import_swebench
-from agentbench.cli.tasks.folder_formats import import_terminal_bench
-from agentbench.cli.tasks.history import mine
-from agentbench.cli.tasks.history import new_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +23,7 @@ tasks = typer.Typer(
 )
 
 importing = typer.Typer(
-    help="Make tasks of what is in another form: releases, SWE-bench's files, Harbor's folders.\n\n"
+    help="Make tasks from another format: releases, SWE-bench's files, Harbor's folders.\n\n"
     "Example: agentbench tasks import harbor their-tasks/ --out tasks",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -94,7 +91,7 @@ def list_tasks(
 
 def _print(found: "Sequence[Task]") -> None:
     from agentbench.core.display_text import printable
-    from agentbench.report.text_table import console_of, print_rows, TableColumn
+    from agentbench.report.text_table import TableColumn, console_of, print_rows
 
     rows = [
         (

@@ -6,23 +6,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.option_groups import ValidationOptions, expand_groups
 
 if TYPE_CHECKING:
-    from agentbench.validation.task_validation import ValidationSettings
-    from agentbench.tasks.dataset_rows import Rejection
-    from agentbench.importers.swebench.importing import SwebenchImportResult
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
+    from agentbench.importers.swebench.importing import SwebenchImportResult
+    from agentbench.tasks.dataset_rows import Rejection
     from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.task_validation import ValidationSettings
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
 
+@expand_groups
 def import_swebench(
     file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
     out: options.Out = Path("tasks"),
     repos: Annotated[
         Path | None,
-        typer.Option("--repos", help="Clones by owner/name; what is not there is of GitHub."),
+        typer.Option(
+            "--repos", help="Directory of local clones (owner/name); others are cloned from GitHub."
+        ),
     ] = None,
     recipes: Annotated[
         list[Path] | None,
@@ -47,25 +51,23 @@ def import_swebench(
     limit: options.Limit = None,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    repeat: options.Repeat = 2,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    validation: ValidationOptions = ValidationOptions(),  # noqa: B008 - typer gets its fields
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
     Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
     """
-    from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
+    from agentbench.cli.tasks.validation import (
+        print_result,
+        validate_new_tasks,
+        validation_settings,
+    )
     from agentbench.importers.images import refuse_without_images
+    from agentbench.importers.swebench.importing import ImportSelection, import_file
     from agentbench.runs.environment import usable_cache_dir
-    from agentbench.importers.swebench.importing import import_file, ImportSelection
     from agentbench.tasks.mirror import Mirrors
 
-    settings = validation_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
+    settings = validation_settings(validation)
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
     choice = ImportSelection(
         out=out,
@@ -83,12 +85,12 @@ def import_swebench(
     refused = [*imported.refused]
     if not no_prove:
         refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
-    refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=quiet)
+    refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=validation.quiet)
     made = [folder for folder in imported.written if folder.exists()]
     proven = None
     if not no_prove and made:
-        proven = validate_new_tasks(made, settings, quiet=quiet, verbose=verbose)
-    print_result(refused, made, proven, as_json=as_json)
+        proven = validate_new_tasks(made, settings, validation)
+    print_result(refused, made, proven, as_json=validation.as_json)
 
 
 def _folder(repos: Path | None) -> Path | None:
@@ -97,16 +99,26 @@ def _folder(repos: Path | None) -> Path | None:
     return repos
 
 
-def _detect_by_trying(settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None) -> "EnvironmentDetector":
-    from agentbench.validation.environment.trials import EnvironmentFinder
+def _detect_by_trying(
+    settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None
+) -> "EnvironmentDetector":
     from agentbench.importers.swebench.detected_environments import InstanceEnvironmentFinder
+    from agentbench.validation.environment.trials import EnvironmentFinder
 
-    return InstanceEnvironmentFinder(EnvironmentFinder(settings.options), mirrors, repos=repos).detect
+    return InstanceEnvironmentFinder(
+        EnvironmentFinder(settings.options), mirrors, repos=repos
+    ).detect
 
 
-def _sources(recipes: list[Path], image_template: str | None, detect: "EnvironmentDetector | None") -> "EnvironmentSources":
-    from agentbench.importers.swebench.environments import read_recipes, shipped_recipes
-    from agentbench.importers.swebench.environments import check_image_template, EnvironmentSources
+def _sources(
+    recipes: list[Path], image_template: str | None, detect: "EnvironmentDetector | None"
+) -> "EnvironmentSources":
+    from agentbench.importers.swebench.environments import (
+        EnvironmentSources,
+        check_image_template,
+        read_recipes,
+        shipped_recipes,
+    )
 
     if image_template is not None:
         try:
@@ -125,7 +137,7 @@ def _find_test_ids(
     imported: "SwebenchImportResult", settings: "ValidationSettings", *, prove: bool, quiet: bool
 ) -> "list[Rejection]":
     """Find out what names mean that are no node ids; gives the instances where none does."""
-    from agentbench.cli.tasks.validation import follow_validation
+    from agentbench.cli.tasks.validation import follow_runs
     from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
 
     if not prove:
@@ -133,4 +145,4 @@ def _find_test_ids(
     unnamed = [folder for folder in imported.unnamed if folder.exists()]
     if not unnamed:
         return []
-    return write_located_tests(unnamed, settings.options, follow_validation(quiet=quiet, verbose=False))
+    return write_located_tests(unnamed, settings.options, follow_runs(quiet=quiet, verbose=False))

@@ -1,4 +1,4 @@
-"""What the commands that make tasks share: validate them, and say what came of it."""
+"""Validates the tasks that a command has written, and prints the result."""
 
 import json
 from collections.abc import Sequence
@@ -8,72 +8,72 @@ from typing import TYPE_CHECKING
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.option_groups import ValidationOptions
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import follow_run, say_line
 from agentbench.tasks.dataset_rows import Rejection
 
 if TYPE_CHECKING:
+    from agentbench.runs.run import Run
     from agentbench.validation.task_validation import ValidationResult, ValidationSettings
     from agentbench.validation.validation_runs import FollowRun
-    from agentbench.runs.run import Run
 
 
 def validation_settings(
-    *,
-    repeat: int,
-    jobs: str,
-    sandbox: options.SandboxName,
-    runs_dir: Path,
-    write_ids: bool = False,
+    validation: ValidationOptions, *, write_ids: bool = False
 ) -> "ValidationSettings":
-    """What the options of a command mean for the gate.
+    """The settings of the validation that a command's options describe.
 
     Raises:
         UsageError: one of them is wrong.
     """
-    from agentbench.cli.options import parse_jobs
-    from agentbench.validation.task_validation import ValidationSettings
-    from agentbench.runs.options import RunOptions
-    from agentbench.runs.environment import usable_cache_dir
     from agentbench.core.choices import ControlLevel
+    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.runs.options import RunOptions
+    from agentbench.validation.task_validation import ValidationSettings
 
     run_options = RunOptions(
-        attempts=repeat,
-        jobs=parse_jobs(jobs),
-        sandbox=sandbox.value,
-        runs_dir=runs_dir,
+        attempts=validation.repeat,
+        jobs=options.parse_jobs(validation.jobs),
+        sandbox=validation.sandbox.value,
+        runs_dir=validation.runs_dir,
         integrity_controls=ControlLevel.FULL,
         cache_dir=usable_cache_dir(),
-        say=lambda line: typer.echo(line, err=True),
+        say=say_line,
     )
     return ValidationSettings(options=run_options, write_ids=write_ids, record=True)
 
 
 def validate_new_tasks(
-    folders: Sequence[Path], settings: "ValidationSettings", *, quiet: bool, verbose: bool
+    folders: Sequence[Path], settings: "ValidationSettings", validation: ValidationOptions
 ) -> "list[ValidationResult]":
-    """Prove what was made, showing its runs as `validate` does.
+    """Validate new tasks, and show their runs as `validate` does.
 
     Raises:
-        Exit: it was interrupted.
+        Exit: the command was interrupted.
         UnavailableError: there is no sandbox.
     """
     from agentbench.validation.task_validation import validate_folders
 
-    return validate_folders(folders, settings, follow_validation(quiet=quiet, verbose=verbose))
+    return validate_folders(folders, settings, follow_validation(validation))
 
 
-def follow_validation(*, quiet: bool, verbose: bool) -> "FollowRun":
-    """How the runs of a proof are shown; one that is interrupted ends the command with 130."""
-    from agentbench.cli.run_execution import follow_run
+def follow_validation(validation: ValidationOptions) -> "FollowRun":
+    """Shows the runs of a validation; an interrupted one ends the command with exit code 130."""
+    return follow_runs(quiet=validation.quiet, verbose=validation.verbose)
 
-    def shown(run: "Run") -> None:
+
+def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
+    """The same for a command that is less verbose than its options."""
+
+    def follow(run: "Run") -> None:
         for warning in run.warnings:
             typer.echo(f"warning: {warning}", err=True)
         follow_run(run, quiet=quiet, verbose=verbose)
         if run.resources.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)
 
-    return shown
+    return follow
 
 
 def print_result(
@@ -83,10 +83,10 @@ def print_result(
     *,
     as_json: bool,
 ) -> None:
-    """Say what was refused, written and proven; `proven` is None where nothing was to be proven.
+    """Print what was refused, written and validated; `proven` is None without a validation.
 
     Raises:
-        Exit: 65 where something was refused, 1 where something written is not good.
+        Exit: 65 if something was refused, 1 if a written task is invalid.
     """
     from agentbench.core.display_text import printable
 
@@ -107,8 +107,8 @@ def print_result(
 
 
 def _print(proven: "Sequence[ValidationResult]") -> None:
-    from agentbench.validation.task_validation import invalid_reasons_text, result_lines
     from agentbench.core.display_text import printable
+    from agentbench.validation.task_validation import invalid_reasons_text, result_lines
 
     for one in proven:
         word = "good" if one.good else "NOT GOOD"
@@ -120,7 +120,9 @@ def _print(proven: "Sequence[ValidationResult]") -> None:
 
 
 def _json_document(
-    refused: Sequence[Rejection], written: Sequence[Path], proven: "Sequence[ValidationResult] | None"
+    refused: Sequence[Rejection],
+    written: Sequence[Path],
+    proven: "Sequence[ValidationResult] | None",
 ) -> dict[str, object]:
     document: dict[str, object] = {
         "written": [str(folder) for folder in written],
@@ -138,7 +140,9 @@ def _json_document(
 
 
 def _summary(
-    refused: Sequence[Rejection], written: Sequence[Path], proven: "Sequence[ValidationResult] | None"
+    refused: Sequence[Rejection],
+    written: Sequence[Path],
+    proven: "Sequence[ValidationResult] | None",
 ) -> str:
     parts = [f"{len(written)} task{'s' * (len(written) != 1)} written"]
     if proven is not None:
