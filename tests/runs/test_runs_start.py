@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -78,13 +77,13 @@ def test_an_agent_that_is_not_trusted_needs_a_word_to_run_unsandboxed(task, opti
     process = select_back_end("process", cache_dir=tmp_path).provider
     unwalled = options.replace(sandbox=UnreliableProvider())
     assert unwalled.sandbox.name == process.name
-    command = replace(unwalled, agent="command", agent_command="true")
+    command = unwalled.replace(agent="command", agent_command="true")
     with pytest.raises(UsageError, match="--allow-unsandboxed"):
         start_run([task], command)
     for allowed in (
-        replace(command, allow_unsandboxed=True),
-        replace(unwalled, agent="oracle"),
-        replace(unwalled, agent=NoopAgent()),
+        command.replace(allow_unsandboxed=True),
+        unwalled.replace(agent="oracle"),
+        unwalled.replace(agent=NoopAgent()),
     ):
         assert start_run([task], allowed).configuration.sandbox == "process"
 

@@ -22,7 +22,7 @@ class StageOutput:
 
     evidence: Evidence
     error: Exception | RunCancelled | None = None
-    """What ended the stage early, if the output holds something of its work all the same."""
+    """The error that ended the stage, if the output contains a part of its work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

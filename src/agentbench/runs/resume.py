@@ -57,19 +57,16 @@ def resume_run(
     options = _options(configuration, agent, cache_dir or default_cache_dir(), say)
     given = _reloaded(configuration, options)
     selected = select_sandbox(options)
-    provider = selected.provider
-    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
+    resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
     tasks = _with_recorded_images(given, configuration, resources)
     reading = store.reading()
     durations = durations_of(options, configuration)
+    retries = inf if retry_lost else configuration.retries
+    plan = plan_of(tasks, configuration, durations)
     run = Run(
         configuration=configuration,
         store=store,
-        planned=remaining_attempts(
-            plan_of(tasks, configuration, durations),
-            reading.headlines,
-            retries=inf if retry_lost else configuration.retries,
-        ),
+        planned=remaining_attempts(plan, reading.headlines, retries=retries),
         agent=agent_of(options, tasks),
         resources=resources,
         durations=durations,
@@ -82,13 +79,18 @@ def resume_run(
         retry_lost=retry_lost,
         say=say,
     )
+    _check(run, options)
+    return run
+
+
+def _check(run: Run, options: RunOptions) -> None:
+    """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
     run.model.check(run.agent)
     slots_elsewhere(options.executor)
-    report_removed_orphans(options, provider)
+    report_removed_orphans(options, run.resources.provider)
     if run.planned:
         with run.model.opened(run.agent, probe=True):
-            pass  # a wrong key, name or file is found before anything is created
-    return run
+            pass
 
 
 def _options(

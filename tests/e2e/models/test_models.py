@@ -44,8 +44,7 @@ def _maker(bench, tmp_path, monkeypatch):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
             monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
-            options = replace(
-                bench.options,
+            options = bench.options.replace(
                 model=model or WIRES[wire],
                 base_url=server.base_url,
                 probe=False,

@@ -57,7 +57,7 @@ class ControlCalibration:
     def settle(
         self, half: PlannedControlRun, run: PytestRun
     ) -> tuple[ControlRun, PlannedControlRun, PytestRun]:
-        """The run as it last ended, what it was made of, and its report.
+        """The last run, its half, and its report.
 
         Raises:
             SandboxError: a sandbox could not be created or is lost.
@@ -87,7 +87,7 @@ class ControlCalibration:
     def _same_with_reference(
         self, half: PlannedControlRun, shown: ControlRun
     ) -> list[ControlledTest]:
-        """The tests that go wrong with the reference solution, too."""
+        """The deviating tests that also deviate with the reference solution."""
         reference = self._runs.reference_change() if shown.deviations else None
         if reference is None:
             return []
@@ -136,7 +136,7 @@ class ControlCalibration:
         )
 
 
-_SEED_BITS = 52  # what any reader of JSON keeps exactly
+_SEED_BITS = 52  # every reader of JSON keeps so many exactly
 _PARTITIONS = (0, 1)
 _OUTPUT_CHARACTERS = 4_096  # of a control run, which prints much the same as the final test
 _FirstAttempt = tuple[PlannedControlRun, PytestRun] | None

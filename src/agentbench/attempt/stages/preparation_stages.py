@@ -163,7 +163,7 @@ def setup(
         SandboxError: the sandbox is lost.
     """
     task = context.task
-    limit = stage_timeout(StageName.SETUP, task, context.settings)
+    left = stage_timeout(StageName.SETUP, task, context.settings)
     spent = timedelta(0)
     result: CommandResult | None = None
     versions = version_settings(clone.mirror) if task.setup.commands else {}
@@ -171,7 +171,7 @@ def setup(
         result = clone.sandbox.run(
             Command(
                 argv=("sh", "-c", line),
-                timeout=max(limit - spent, timedelta(seconds=0.1)),
+                timeout=max(left - spent, timedelta(seconds=0.1)),
                 env={**versions, **task.environment.env},
                 sink=context.sink,
             )

@@ -1,9 +1,7 @@
-"""Attempts on the nodes of a Ray cluster.
-
-The run's folder stays with the process that drives it.
+"""Attempts on the nodes of a Ray cluster; the run's folder stays with the driver.
 
 A node offers as many slots as it has of the custom resource `agentbench`. Ray itself retries
-nothing: a try that a lost node took with it is recorded, and the scheduler makes another.
+nothing: the try of a lost node is recorded, and the scheduler makes another.
 """
 
 import os
@@ -88,7 +86,7 @@ class _RemoteTask:
 
 
 class RayExecutor:
-    """Sends each try to a free slot and writes down what comes back, as it comes."""
+    """Sends each try to a free slot, and writes its record when it comes back."""
 
     def __init__(
         self,
@@ -104,9 +102,9 @@ class RayExecutor:
         self._resources = resources
         self._store = store
         self._remote = ray.remote(make)
-        self._away: dict[Any, _RemoteTask] = {}
-        self._over: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
-        self._cut_off_at: float | None = None
+        self._remote_tasks: dict[Any, _RemoteTask] = {}
+        self._returned: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
+        self._cancelled_at: float | None = None
         self._files: dict[str, bytes] = {}  # of tasks, by their digests
 
     def __enter__(self) -> Self:
@@ -118,11 +116,11 @@ class RayExecutor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        while self._away:
+        while self._remote_tasks:
             self.ended(within=1.0)
 
     def start(self, planned: PlannedAttempt) -> None:
-        """Send one try to whichever node has room for it."""
+        """Send one try to a node that has room for it."""
         breaker, task = self._resources.breaker, planned.task
         files = self._files_of(task)
         breaker.require()
@@ -153,20 +151,20 @@ class RayExecutor:
         ref = remote.remote(remote_attempt)
         status = self._resources.live_status.begin(task.id, planned.attempt, retry_of=retry or None)
         status.where = "the cluster"
-        self._away[ref] = _RemoteTask(planned=planned, slot=slot, ref=ref, status=status)
-        ref.future().add_done_callback(lambda future: self._over.put((ref, future)))
+        self._remote_tasks[ref] = _RemoteTask(planned=planned, slot=slot, ref=ref, status=status)
+        ref.future().add_done_callback(lambda future: self._returned.put((ref, future)))
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
-        """What came back since, written into the run's folder; what will not come is recorded."""
+        """The tries that have come back or are lost since, each with its record on disk."""
         if self._resources.cancel.is_set():
-            self._cut_off()
+            self._cancel_tries()
         try:
-            over = [self._taken_in(*self._over.get(timeout=within))]
+            ended = [self._finish(*self._returned.get(timeout=within))]
         except Empty:
             return ()
-        while not self._over.empty():
-            over.append(self._taken_in(*self._over.get_nowait()))
-        return over
+        while not self._returned.empty():
+            ended.append(self._finish(*self._returned.get_nowait()))
+        return ended
 
     def _files_of(self, task: Task) -> bytes:
         if task.digest not in self._files:
@@ -175,19 +173,19 @@ class RayExecutor:
             self._files[task.digest] = pack_task(task)
         return self._files[task.digest]
 
-    def _cut_off(self) -> None:
-        """Ask nodes to end their tries; when they had time enough, end their processes."""
+    def _cancel_tries(self) -> None:
+        """Ask nodes to end their tries; after a grace period, end their processes."""
         now = time.monotonic()
-        if self._cut_off_at is None:
-            self._cut_off_at = now
-        elif now < self._cut_off_at + _GRACE:
+        if self._cancelled_at is None:
+            self._cancelled_at = now
+        elif now < self._cancelled_at + _GRACE:
             return
-        late = now >= self._cut_off_at + _GRACE
-        for away in self._away.values():
+        late = now >= self._cancelled_at + _GRACE
+        for away in self._remote_tasks.values():
             ray.cancel(away.ref, force=late)
 
-    def _taken_in(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
-        away = self._away.pop(ref)
+    def _finish(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
+        away = self._remote_tasks.pop(ref)
         self._resources.live_status.end(away.status)
         try:
             record = self._unpacked(away, future.result())
@@ -198,7 +196,7 @@ class RayExecutor:
                 raise  # a bug of ours
             record = self._lost(away, SandboxError(str(error.cause)))
         except RayError as error:
-            cancelled = self._cut_off_at is not None
+            cancelled = self._cancelled_at is not None
             said = str(error).strip().partition("\n")[0]
             fault = RunCancelled(said) if cancelled else SandboxError(f"node lost: {said}")
             record = self._lost(away, fault)
