@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Semaphore
 from uuid import uuid4
@@ -130,8 +130,7 @@ class StagedAttempt:
     def ready(self) -> PreparedContext:
         """What a stage after set-up is given."""
         assert self.prepared is not None
-        given = {each.name: getattr(self.inputs, each.name) for each in fields(StageContext)}
-        return PreparedContext(**given, prepared=self.prepared, control_memory=self.control_memory)
+        return self.inputs.after_setup(self.prepared, self.control_memory)
 
     def run(self, stage: StageName) -> Evidence:
         """Run one stage, and keep what it returns."""

@@ -1,9 +1,11 @@
 from contextlib import closing
+from datetime import timedelta
 
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.resume import resume_run
 from agentbench.runs.start import start_run
@@ -34,6 +36,22 @@ def test_resuming_makes_what_was_not_finished(task, options):
     assert resumed.store.read().records[0] == first
     assert ending(resumed) is RunEnding.FINISHED
     assert len(resume_run(run.store.folder).planned) == 0
+
+
+def test_every_setting_of_a_run_holds_when_it_is_resumed(task, options):
+    changed = options.replace(
+        timeout_scale=3.0,
+        attempt_timeout=timedelta(hours=2),
+        max_outage=timedelta(minutes=1),
+        retries=5,
+        use_cache=False,
+        integrity_controls=ControlLevel.OFF,
+        shuffle_seed=4,
+    )
+    run = start_run([task], changed)
+    resumed = resume_run(run.store.folder)
+    assert resumed.resources.settings == run.resources.settings == changed.settings()
+    assert resumed.configuration.settings() == changed.settings()
 
 
 def test_an_attempt_that_ctrl_c_cut_off_is_made_again_and_kept(task, options):

@@ -1,7 +1,7 @@
 """The inputs of the stages of one attempt. They are immutable: a stage returns what it makes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from threading import Event, Semaphore
 
 from agentbench.attempt.hidden_tests import HiddenTests
@@ -47,6 +47,11 @@ class StageContext:
     def control_level(self) -> ControlLevel:
         """How many control runs there are."""
         return self.settings.integrity_controls or self.task.controls
+
+    def after_setup(self, prepared: PreparedTask, memory: ControlMemory) -> "PreparedContext":
+        """The same inputs for the stages after set-up."""
+        inputs = {each.name: getattr(self, each.name) for each in fields(StageContext)}
+        return PreparedContext(**inputs, prepared=prepared, control_memory=memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,15 +65,11 @@ class TaskPreparation:
 
     def __init__(self, task: Task, resources: RunResources, stages: StageRunner) -> None:
         self._task = task
+        self.task = task  # with the name of its image, once that is known
         self._resources = resources
         self._stages = stages
         self._context: StageContext | None = None  # None: the image is not resolved yet
         self._key: str | None = None
-
-    @property
-    def task(self) -> Task:
-        """The task, with the name of its image once that is known."""
-        return self._context.task if self._context is not None else self._task
 
     @property
     def image(self) -> ImageId | None:
@@ -90,8 +86,7 @@ class TaskPreparation:
                 return None
             self._store_results(prepared)
             self._resources.background.remove(opened.pop_all().close)
-        inputs = {name: getattr(self._context, name) for name in StageContext.__dataclass_fields__}
-        return PreparedContext(**inputs, prepared=prepared, control_memory=self._control_memory())
+        return self._context.after_setup(prepared, self._control_memory())
 
     def load_baseline(self) -> StageResult | None:
         """The stored baseline run; its report becomes a file of the attempt."""
@@ -131,6 +126,7 @@ class TaskPreparation:
         if self._context is None:
             resources = self._resources
             task = with_image(self._task, resources.provider, resources.mirrors)
+            self.task = task
             self._context = StageContext(
                 task=task,
                 image=resources.image_of(task),
