@@ -9,8 +9,7 @@ from uuid import uuid4
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent
-from agentbench.attempt.context import PreparedContext, StageContext
-from agentbench.attempt.hidden_tests import HiddenTests
+from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
 from agentbench.attempt.outputs import CloneOutput
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.settings import RunSettings

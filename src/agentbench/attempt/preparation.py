@@ -5,8 +5,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from uuid import uuid4
 
-from agentbench.attempt.context import PreparedContext, StageContext
-from agentbench.attempt.hidden_tests import HiddenTests
+from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
 from agentbench.attempt.pipeline import PREPARATION, attempt_time_limit
 from agentbench.attempt.preparation_cache import (
     UNCACHED_PREFIX,
