@@ -29,6 +29,7 @@ from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
 from agentbench.attempt.resources import RunResources
+from agentbench.attempt.settings import RunSettings
 from agentbench.runs.capacity import Capacity
 from agentbench.runs.executors.attempt_archive import pack
 from agentbench.runs.executors.interface import Executor
@@ -122,27 +123,22 @@ class _Bench:
             cache=PreparationCache(cache / "prepared", provider),
             cancel=Event(),
         )
-        self._orders = WorkerConfig(
+        self._worker = WorkerConfig(
             run_id=RunId("bench"),
             agentbench_version=__version__,
             agent="noop",
-            agent_command=None,
             model=WorkerModel(),
             sandbox="process",
-            use_cache=True,
-            timeout_scale=1.0,
-            integrity_controls=None,
-            attempt_timeout=None,
-            registry=None,
+            settings=RunSettings(),
         )
 
     def local(self, count: int, make: Callable[[RemoteAttempt], RemoteResult] | None) -> float:
         store = self._store()
         tries = LocalAttempts(
-            run_id=RunId("bench"), agent=NoopAgent(), workshop=self._shop, store=store
+            run_id=RunId("bench"), agent=NoopAgent(), resources=self._shop, store=store
         )
         errand = RemoteAttempt(
-            orders=self._orders, task=self._task, files=b"", attempt=1, retry_of=None
+            worker=self._worker, task=self._task, files=b"", attempt=1, retry_of=None
         )
 
         def nothing(planned: PlannedAttempt) -> AttemptRecord:
@@ -159,7 +155,7 @@ class _Bench:
         from agentbench.runs.executors.ray_cluster import RayExecutor
 
         more = {} if make is None else {"make": make}
-        executor = RayExecutor(self._orders, NoopAgent(), self._shop, self._store(), **more)
+        executor = RayExecutor(self._worker, NoopAgent(), self._shop, self._store(), **more)
         return self._timed(executor, count)
 
     def _store(self) -> RunStore:

@@ -11,7 +11,21 @@ AT_ATTEMPTS = [kind for kind in ALL if issubclass(kind, AttemptError)]
 
 def test_every_error_of_ours_is_one_family():
     assert len(ALL) >= 10
-    assert all(issubclass(kind, AgentbenchError) for kind in ALL)
+    others = [kind for kind in ALL if not issubclass(kind, AgentbenchError)]
+    assert others == [errors.RunCancelled]
+
+
+def test_an_agent_that_catches_every_exception_does_not_outlive_a_cancelled_run():
+    assert not issubclass(errors.RunCancelled, Exception)
+    assert FailureReason(errors.RunCancelled.failure_reason) is FailureReason.INTERRUPTED
+    assert str(errors.RunCancelled()) == "the run was cancelled"
+
+
+def test_an_error_is_blamed_on_somebody_else_by_a_new_error():
+    first = errors.DoesNotFitError("too much")
+    second = first.blamed_on("agent")
+    assert (type(second), str(second), second.fault) == (type(first), "too much", "agent")
+    assert first.fault is None
 
 
 @pytest.mark.parametrize("kind", ALL)

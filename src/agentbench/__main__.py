@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 
 from agentbench.core.gc_tuning import relax
-from agentbench.errors import AgentbenchError
+from agentbench.errors import AgentbenchError, RunCancelled
 
 _BUG = 70
 _INTERRUPTED = 130
@@ -61,6 +61,8 @@ def main() -> None:
             traceback.print_exc()
         _say(f"agentbench: {error}")
         sys.exit(error.exit_code)
+    except RunCancelled as cancelled:
+        sys.exit(cancelled.exit_code)
 
 
 def _report_bug(

@@ -18,9 +18,10 @@
         ├── GitCheckoutError      the commit is not in the repository
         ├── LLMError              the model did not answer
         └── ToolError             a tool of the agent failed for good
+    RunCancelled            130   the run or one command of it was cancelled; no Exception
 """
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class AgentbenchError(Exception):
@@ -67,6 +68,15 @@ class AttemptError(AgentbenchError):
     failure_reason = "UNKNOWN"
     fault: str | None = None
     """Overrides the reason's default fault: a model's refusal is an LLMError, and the agent's."""
+
+    def __init__(self, *args: object, fault: str | None = None) -> None:
+        super().__init__(*args)
+        if fault is not None:
+            self.fault = fault
+
+    def blamed_on(self, fault: str) -> Self:
+        """The same error with another fault, to be raised from this one."""
+        return type(self)(*self.args, fault=fault)
 
 
 class SandboxError(AttemptError):
@@ -115,3 +125,17 @@ class ToolError(AttemptError):
     """A tool of the agent failed for good; raised by agents."""
 
     failure_reason = "TOOL_ERROR"
+
+
+class RunCancelled(BaseException):
+    """The run, or one command of it, was cancelled: by a signal, an MCP client or a deadline.
+
+    Raised in the threads that make attempts. No `Exception`, so that an agent that catches every
+    `Exception` does not go on after it.
+    """
+
+    exit_code: ClassVar[int] = 130
+    failure_reason: ClassVar[str] = "INTERRUPTED"
+
+    def __init__(self, message: str = "the run was cancelled") -> None:
+        super().__init__(message)

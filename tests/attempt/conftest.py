@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.attempt.context import StageContext
 from agentbench.sandbox.interface import SandboxProvider
 from tests.fakes.scripted_agent import ScriptedAgent
-from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
+from tests.fakes.staging import Desk, StagedAttempt, local_provider, prepare, small_task, staged
 from tests.runs.conftest import options, task, workshop
 
 __all__ = ["options", "task", "workshop"]
@@ -32,7 +31,7 @@ def desk(tmp_path: Path) -> Desk:
 @pytest.fixture(scope="session")
 def ready(
     provider: SandboxProvider, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[StageContext]:
+) -> Iterator[StagedAttempt]:
     """The small task, prepared once for all tests of what comes after."""
     folder = tmp_path_factory.mktemp("ready")
     task = small_task(folder / "small", agent="timeout_s = 60")
@@ -43,11 +42,11 @@ def ready(
 
 @pytest.fixture
 def attempt_by(
-    ready: StageContext, desk: Desk
-) -> Callable[..., AbstractContextManager[StageContext]]:
+    ready: StagedAttempt, desk: Desk
+) -> Callable[..., AbstractContextManager[StagedAttempt]]:
     """Opens an attempt of the prepared task by an agent that is a function."""
 
-    def opened(solve=None, **more) -> AbstractContextManager[StageContext]:
+    def opened(solve=None, **more) -> AbstractContextManager[StagedAttempt]:
         agent = ScriptedAgent(solve) if solve is not None else None
         task = more.pop("task", ready.task)
         return staged(task, ready.provider, desk, agent=agent, prepared=ready.prepared, **more)

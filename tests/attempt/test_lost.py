@@ -1,7 +1,7 @@
 from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.runs.scheduler import was_interrupted
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from tests.runs.records import RUN
@@ -21,4 +21,4 @@ def test_a_lost_node_is_the_infrastructure_s_fault(task, workshop, tmp_path):
 
 
 def test_what_ctrl_c_kept_from_beginning_was_interrupted(task, workshop, tmp_path):
-    assert was_interrupted(lost(task, workshop, tmp_path, KeyboardInterrupt()))
+    assert was_interrupted(lost(task, workshop, tmp_path, RunCancelled()))

@@ -8,23 +8,26 @@ from agentbench.tasks.problem import TaskId
 
 
 def names(board):
-    return [(entry.task_id, entry.attempt) for entry in board.under_way()]
+    return [(entry.task_id, entry.attempt) for entry in board.running()]
 
 
 def test_an_attempt_is_on_the_board_until_it_is_over():
     board = LiveStatus(clock=iter([5.0, 7.0]).__next__)
-    with board.entry(TaskId("a"), 1) as first, board.entry(TaskId("b"), 2, retry_of=1) as second:
+    with (
+        board.tracked(TaskId("a"), 1) as first,
+        board.tracked(TaskId("b"), 2, retry_of=1) as second,
+    ):
         assert names(board) == [("a", 1), ("b", 2)]
         assert (first.began, second.began, second.retry_of) == (5.0, 7.0, 1)
         assert first.stage is None
-        first.at(StageName.AGENT_RUN)
-        assert board.under_way()[0].stage is StageName.AGENT_RUN
+        first.stage = StageName.AGENT_RUN
+        assert board.running()[0].stage is StageName.AGENT_RUN
     assert names(board) == []
 
 
 def test_an_attempt_that_raises_is_taken_down():
     board = LiveStatus()
-    with pytest.raises(KeyError), board.entry(TaskId("a"), 1):
+    with pytest.raises(KeyError), board.tracked(TaskId("a"), 1):
         raise KeyError
     assert names(board) == []
 
@@ -34,7 +37,7 @@ def test_taking_down_twice_takes_nothing_else():
     one, other = board.begin(TaskId("a"), 1), board.begin(TaskId("a"), 1)
     board.end(one)
     board.end(one)
-    assert board.under_way() == (other,)
+    assert board.running() == (other,)
 
 
 def test_threads_may_come_and_go_while_somebody_looks():
@@ -42,14 +45,14 @@ def test_threads_may_come_and_go_while_somebody_looks():
 
     def work():
         for number in range(2_000):
-            with board.entry(TaskId("a"), number):
+            with board.tracked(TaskId("a"), number):
                 pass
 
     threads = [Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        assert len(board.under_way()) <= 4
+        assert len(board.running()) <= 4
     for thread in threads:
         thread.join()
-    assert board.under_way() == ()
+    assert board.running() == ()

@@ -14,7 +14,8 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.attempt.logs import EventKind, read_events
 from agentbench.attempt.resources import AttemptSlot
-from agentbench.attempt.runner import resolve_image, run_pipeline
+from agentbench.attempt.runner import run_pipeline
+from agentbench.attempt.task_image import resolve_image
 from agentbench.core.choices import ControlLevel
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
@@ -45,7 +46,7 @@ def place(tmp_path):
 @pytest.fixture
 def uncontrolled(workshop):
     """What attempts share where controls are not the point."""
-    return partial(workshop, control_level=ControlLevel.OFF)
+    return partial(workshop, integrity_controls=ControlLevel.OFF)
 
 
 def oracle(task) -> OracleAgent:

@@ -3,7 +3,6 @@
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from agentbench import AttemptRecord, run_attempt
@@ -56,7 +55,7 @@ def _beside(
     bench: Bench, task: Path, honest: Path, line: str, tmp_path: Path
 ) -> tuple[AttemptRecord, AttemptRecord]:
     """Attempts by a hostile and by an honest agent, at the same time."""
-    elsewhere = replace(bench.options, runs_dir=tmp_path / "neighbours")
+    elsewhere = bench.options.replace(runs_dir=tmp_path / "neighbours")
     with ThreadPoolExecutor(1) as pool:
         neighbour = pool.submit(
             run_attempt, honest, CommandAgent(FIX), sandbox=bench.provider, options=elsewhere

@@ -9,17 +9,16 @@ from threading import Event
 
 import pytest
 
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.stages.control_runner import ControlRunner
-from agentbench.attempt.stages.judged_tests import hidden_files
+from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import PlannedControlRun
 from agentbench.integrity.protection import JudgedChange
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
+from agentbench.scoring.evidence import Evidence
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, VISIBLE
-from tests.fakes.staging import Desk, go, prepare, small_task, staged
+from tests.fakes.staging import Desk, StagedAttempt, go, prepare, small_task, staged
 
 OTHER = "import basket\n\n\ndef test_of_another_file():\n    assert basket.cheapest([1]) == 1\n"
 OLD = "import basket\n\n\ndef test_old():\n    assert basket.total([2, 3]) == 5\n"
@@ -167,7 +166,7 @@ def back_end(request: pytest.FixtureRequest, cache_dir: Path) -> SandboxProvider
 
 
 @pytest.fixture
-def attempt(back_end: SandboxProvider, tmp_path: Path) -> Iterator[tuple[StageContext, Desk]]:
+def attempt(back_end: SandboxProvider, tmp_path: Path) -> Iterator[tuple[StagedAttempt, Desk]]:
     """An attempt whose agent left a spy; its command stops early, as some projects' do."""
     files = {
         "basket.py": "def total(prices): return 0\ndef cheapest(prices): return min(prices)\n",
@@ -192,16 +191,16 @@ def attempt(back_end: SandboxProvider, tmp_path: Path) -> Iterator[tuple[StageCo
         yield context, desk
 
 
-def final(context: StageContext, desk: Desk) -> dict[str, object]:
+def final(context: StagedAttempt, desk: Desk) -> dict[str, object]:
     """What the spy sees in the final test."""
-    context.control_level = ControlLevel.SAMPLE
+    context.control(ControlLevel.SAMPLE)
     evidence = go(context, "final_test")
     assert evidence.report is not None
     assert evidence.report.failed == 0, desk.read("final.json")
     return seen_in(json.loads(desk.read("final.json"))["text_output"])
 
 
-def control(context: StageContext) -> dict[str, object]:
+def control(context: StagedAttempt) -> dict[str, object]:
     """What it sees in a control run, in which, by way of exception, nothing wrong is expected."""
     half = PlannedControlRun(
         files={"tests/test_hidden.py": HIDDEN.encode(), "tests/test_old.py": OLD.encode()},
@@ -212,8 +211,10 @@ def control(context: StageContext) -> dict[str, object]:
         drawn=(),
         weak=(),
     )
-    runs = ControlRunner(context=context, hidden=hidden_files(context), given_up=Event())
-    return seen_in(runs.run(half, runs.agents_change()).result.text_output)
+    runs = ControlRunner(
+        context=context.ready, baseline=context.baseline or Evidence(), cancel=Event()
+    )
+    return seen_in(runs.run(half, ChangedFiles.of(context.change)).result.text_output)
 
 
 def seen_in(output: str) -> dict[str, object]:
@@ -243,7 +244,7 @@ def without_random_names(value: object, workspace: Path) -> object:
 
 
 def test_a_spy_sees_the_same_in_a_control_run_and_in_the_final_test(
-    attempt: tuple[StageContext, Desk],
+    attempt: tuple[StagedAttempt, Desk],
 ) -> None:
     context, desk = attempt
     first, again = final(context, desk), final(context, desk)

@@ -59,7 +59,7 @@ def test_tasks_are_chosen_by_their_ids(cli, folder):
     assert cli("audit", folder, "--filter", "pl*").stderr.startswith("1 task audited, 1 without")
     said = cli("audit", folder, "--filter", "none*")
     assert said.code == 65
-    assert "no task fits --filter none*" in said.stderr
+    assert "no task matches --filter 'none*'" in said.stderr
 
 
 def test_a_run_is_known_by_its_folder_and_by_its_name(cli, resolved_run):

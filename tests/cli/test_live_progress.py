@@ -21,7 +21,7 @@ def lines(text):
 def test_an_attempt_is_told_with_its_stage_time_and_cost():
     board = LiveStatus(clock=lambda: 0.0)
     entry = board.begin(TaskId("lru-expiry"), 2, retry_of=1)
-    entry.at(StageName.AGENT_RUN)
+    entry.stage = StageName.AGENT_RUN
     entry.spent_usd = lambda: 0.125
     entry.began -= 3_725.9
     told = ["lru-expiry", "attempt", "2,", "retry", "1", "agent_run", "1:02:05", "$0.12"]
@@ -36,7 +36,7 @@ def test_what_is_not_known_is_not_made_up():
     assert lines(drawn(board)) == [
         ["waits", "attempt", "1", "waiting", "0:00"],
         ["away", "attempt", "1", "on", "the", "cluster", "0:00"],
-        ["dear", "attempt", "1", "waiting", "0:00", "$?"],
+        ["dear", "attempt", "1", "waiting", "0:00", "cost", "unknown"],
     ]
 
 
@@ -46,14 +46,14 @@ def test_no_more_is_drawn_than_the_terminal_has_room_for():
         board.begin(TaskId("many"), number)
     told = drawn(board, height=10).splitlines()
     assert len(told) == 6
-    assert "… and 45 more under way" in told[-1]
+    assert "… and 45 more running" in told[-1]
 
 
 def test_in_a_narrow_terminal_an_attempt_takes_two_lines_and_nothing_is_cut():
     board = LiveStatus(clock=lambda: 0.0)
     for name in ("lru-expiry", "a" * 100):
         entry = board.begin(TaskId(name), 12, retry_of=1)
-        entry.at(StageName.AGENT_RUN)
+        entry.stage = StageName.AGENT_RUN
         entry.spent_usd = lambda: 10.125
     for width in (40, 60):
         task, others, long_task, _ = drawn(board, width=width).splitlines()
@@ -68,7 +68,7 @@ def test_in_a_low_and_narrow_terminal_attempts_are_counted_in_lines():
         board.begin(TaskId("many"), number)
     told = drawn(board, width=40, height=10).splitlines()
     assert len(told) == 5
-    assert "… and 48 more under way" in told[-1]
+    assert "… and 48 more running" in told[-1]
 
 
 def test_nothing_under_way_is_no_line():

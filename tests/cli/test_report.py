@@ -126,7 +126,7 @@ def test_a_run_that_is_named_twice_is_reported_once(cli, runs_dir):
 def test_both_denominators_are_in_the_table_s_summary(cli, runs_dir):
     said = report(cli, runs_dir)
     assert "all attempts" in said.stdout
-    assert "judged: without 0 lost" in said.stdout
+    assert "excluding task and infrastructure errors (0)" in said.stdout
     assert "pass@2" in said.stdout
 
 

@@ -130,7 +130,7 @@ def test_no_task_is_65(run, tmp_path):
     assert run(path=tmp_path / "nowhere").code == 65
     said = run("--filter", "third")
     assert said.code == 65, said.stderr
-    assert "there are: first, second" in said.stderr
+    assert "known tasks: first, second" in said.stderr
 
 
 def test_an_engine_that_does_not_answer_is_69(program, tasks):

@@ -102,9 +102,9 @@ def test_one_signal_stops_cleanly_and_the_handlers_are_put_back(tmp_path, capsys
 
     run = begun(tmp_path, ScriptedAgent(work), attempts=9)
     follow_run(run, quiet=True, verbose=False)
-    assert run.workshop.cancel.is_set()
+    assert run.resources.cancel.is_set()
     assert len(run.store.read().records) == 1
-    assert "stopping: what runs is cut off and cleaned up" in capsys.readouterr().err
+    assert "Stopping. Running attempts will be marked as interrupted" in capsys.readouterr().err
     assert signal.getsignal(number) is before
 
 

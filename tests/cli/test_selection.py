@@ -27,7 +27,7 @@ def test_tasks_are_narrowed_down(tasks, given, ids):
 
 @pytest.mark.parametrize("given", [{"glob": "First"}, {"tag": "unfix"}, {"glob": "f*", "tag": "x"}])
 def test_when_none_is_left_it_says_which_there_are(tasks, given):
-    with pytest.raises(InputError, match="there are: first, second"):
+    with pytest.raises(InputError, match="known tasks: first, second"):
         chosen(tasks, **given)
 
 

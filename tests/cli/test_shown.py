@@ -103,7 +103,7 @@ def test_an_end_at_once_gives_the_cursor_back(terminal):
     with terminal() as shown:
         shown.until(r"agent_run")
         shown.process.send_signal(signal.SIGINT)
-        shown.until(r"once more: at once")
+        shown.until(r"Ctrl-C again: stop at once")
         shown.process.send_signal(signal.SIGINT)
         assert shown.to_the_end() in (-signal.SIGINT, 130)
     hidden, given_back = (shown.shown.rfind(mark) for mark in CURSOR)

@@ -70,7 +70,7 @@ class Bench:
 
     def with_timeouts(self, scale: float) -> "Bench":
         """The same with every time limit scaled."""
-        return replace(self, options=replace(self.options, timeout_scale=scale))
+        return replace(self, options=self.options.replace(timeout_scale=scale))
 
     def check(self, record: AttemptRecord, *, walked: tuple[StageName, ...]) -> None:
         """Hold a record against what is promised of every one."""

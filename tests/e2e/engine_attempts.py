@@ -4,7 +4,6 @@ A test module subclasses `EngineAttempts` and gives the fixtures `provider` and 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,8 +73,8 @@ class EngineAttempts:
     def _with_model(self, attempts, tmp_path, monkeypatch, script, line):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
-            options = replace(
-                attempts.options, model="openai/scripted", base_url=server.base_url, probe=False
+            options = attempts.options.replace(
+                model="openai/scripted", base_url=server.base_url, probe=False
             )
             task = SmallTask().write(tmp_path / "task")
             return run_attempt(task, CommandAgent(line), sandbox=attempts.provider, options=options)

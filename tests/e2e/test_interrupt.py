@@ -88,7 +88,7 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, environ: dict[str, str]) -
         program.send_signal(signal.SIGINT)
         # Only now a second one: two signals that come at once may be delivered as one.
         assert program.stderr is not None
-        assert any("once more: at once" in line for line in program.stderr)
+        assert any("Ctrl-C again: stop at once" in line for line in program.stderr)
         program.send_signal(signal.SIGINT)
         program.wait(timeout=HANG_SECONDS)
 

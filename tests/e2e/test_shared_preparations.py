@@ -4,7 +4,6 @@ import logging
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,7 +108,7 @@ def test_without_a_registry_or_a_cache_nothing_leaves_the_machine(
     use_cache: bool,
 ) -> None:
     with machine(docker, tmp_path, registry.place if has_registry else None) as only:
-        assert made(prepared_task, replace(only, use_cache=use_cache)).resolved
+        assert made(prepared_task, only.replace(use_cache=use_cache)).resolved
     assert tag_of(prepared_task, docker) not in registry.tags("team/snapshot")
 
 
@@ -120,7 +119,7 @@ def test_a_registry_that_is_away_is_said_once_and_costs_no_verdict(
         machine(docker, tmp_path, "127.0.0.1:1/team") as options,
         caplog.at_level(logging.WARNING, "agentbench.cache"),
     ):
-        records = list(start_run([prepared_task], replace(options, attempts=2)).attempts())
+        records = list(start_run([prepared_task], options.replace(attempts=2)).attempts())
     assert [record.resolved for record in records] == [True, True]
     said = [line for line in caplog.messages if "127.0.0.1:1" in line]
     assert len(said) == 1

@@ -1,20 +1,30 @@
 """One attempt's stages, one at a time, on a real back end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 from uuid import uuid4
 
-from agentbench.agents.interface import Agent
+from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.pipeline import PIPELINE
+from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
+from agentbench.attempt.outputs import CloneOutput
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
+from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
+from agentbench.attempt.stages.judging import baseline_run, final_test
+from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
 from agentbench.core.background_tasks import BackgroundTasks
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.integrity.control_plan import ControlMemory
+from agentbench.integrity.protection import JudgedChange
+from agentbench.integrity.records import Controls
 from agentbench.runs.environment import default_cache_dir
-from agentbench.sandbox.interface import SandboxProvider, Stream
+from agentbench.sandbox.interface import Sandbox, SandboxProvider, Stream
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.taxonomy import StageName
@@ -22,8 +32,6 @@ from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from tests.e2e.small_task import SmallTask
-
-RUN = {stage.name: stage.run for stage in PIPELINE}
 
 
 def local_provider() -> SandboxProvider:
@@ -63,6 +71,115 @@ class Desk:
         return (self.folder / name).read_text()
 
 
+@dataclass(kw_only=True)
+class StagedAttempt:
+    """An attempt between two stages; a test may change anything of it."""
+
+    task: Task
+    agent: Agent
+    provider: SandboxProvider
+    desk: Desk
+    settings: RunSettings
+    opened: ExitStack
+    store: Callable[[Sandbox], PreparedTask]
+    prepared: PreparedTask | None
+    background: BackgroundTasks = field(default_factory=BackgroundTasks)
+    cancel: Event = field(default_factory=Event)
+    secrets: frozenset[str] = frozenset()
+    control_memory: ControlMemory = field(default_factory=ControlMemory)
+    control_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
+    idle_slots: Semaphore = field(default_factory=lambda: Semaphore(2))
+    clone: CloneOutput | None = None
+    baseline: Evidence | None = None
+    outcome: AgentOutcome | None = None
+    change: JudgedChange | None = None
+    preparation: FinalTestPreparation | None = None  # of the final test
+    controls: Controls | None = None
+    controls_seconds: float = 0.0
+
+    def control(self, level: ControlLevel) -> None:
+        """Choose how many control runs there are."""
+        self.settings = self.settings.replace(integrity_controls=level)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The one of the first three stages."""
+        assert self.clone is not None
+        return self.clone.sandbox
+
+    @property
+    def inputs(self) -> StageContext:
+        """What a stage before the agent is given."""
+        return StageContext(
+            task=self.task,
+            image=self.provider.resolve_image(None),
+            settings=self.settings,
+            provider=self.provider,
+            mirrors=mirrors(),
+            hidden_tests=HiddenTests(self.task, mirrors()),
+            cancel=self.cancel,
+            sink=self.desk.sink,
+            save=self.desk.save,
+            background=self.background,
+            control_slots=self.control_slots,
+            idle_slots=self.idle_slots,
+        )
+
+    @property
+    def ready(self) -> PreparedContext:
+        """What a stage after set-up is given."""
+        assert self.prepared is not None
+        return self.inputs.after_setup(self.prepared, self.control_memory)
+
+    def run(self, stage: StageName) -> Evidence:
+        """Run one stage, and keep what it returns."""
+        match stage:
+            case StageName.GIT_CLONE:
+                self.clone = git_clone(self.inputs, self.opened)
+                return self.clone.evidence
+            case StageName.GIT_CHECKOUT:
+                assert self.clone is not None
+                return git_checkout(self.inputs, self.clone).evidence
+            case StageName.SETUP:
+                assert self.clone is not None
+                done = setup(self.inputs, self.clone, self.store)
+                self.prepared = done.prepared
+                return done.evidence
+            case StageName.BASELINE_RUN:
+                return baseline_run(self.ready).evidence
+            case StageName.AGENT_RUN:
+                return self._agent_run()
+            case StageName.FINAL_TEST:
+                return self._final_test()
+
+    def _agent_run(self) -> Evidence:
+        if self.baseline is None:
+            self.control(ControlLevel.OFF)  # nobody knows which tests decide
+        self.preparation = FinalTestPreparation(self.ready, self.baseline or Evidence())
+        given = AgentInputs(agent=self.agent, secrets=self.secrets)
+        output = agent_run(self.ready, given, self.preparation)
+        self.outcome, self.change = output.outcome, output.change
+        if output.error is not None:
+            raise output.error
+        return output.evidence
+
+    def _final_test(self) -> Evidence:
+        baseline = self.baseline or Evidence()
+        with self.preparation or FinalTestPreparation(self.ready, baseline) as preparation:
+            output = final_test(
+                self.ready, baseline=baseline, change=self.change, preparation=preparation
+            )
+        self.controls, self.controls_seconds = output.controls, output.controls_seconds
+        if output.error is not None:
+            raise output.error
+        return output.evidence
+
+    def close(self) -> None:
+        """Remove what the final test has not taken."""
+        if self.preparation is not None:
+            self.preparation.close()
+
+
 @contextmanager
 def staged(
     task: Task,
@@ -72,46 +189,35 @@ def staged(
     agent: Agent | None = None,
     timeout_scale: float = 1.0,
     prepared: PreparedTask | None = None,
-) -> Iterator[StageContext]:
-    """An attempt before its first stage; what its set-up keeps is forgotten at the end."""
+) -> Iterator[StagedAttempt]:
+    """An attempt before its first stage; what its set-up stores is forgotten at the end."""
     cache = PreparationCache(default_cache_dir() / "prepared", provider)
     key = f"test-{uuid4().hex}"
-
-    def keep_snapshot(context: StageContext):
-        assert context.sandbox is not None
-        return cache.keep(key, context.sandbox)
-
-    with ExitStack() as resources:
-        resources.callback(cache.forget, key)
-        aside = BackgroundTasks()
-        resources.callback(aside.finish)
-        context = StageContext(
+    with ExitStack() as opened:
+        opened.callback(cache.forget, key)
+        attempt = StagedAttempt(
             task=task,
-            aside=aside,
             agent=agent or NoopAgent(),
             provider=provider,
-            mirrors=mirrors(),
-            cancel=Event(),
-            timeout_scale=timeout_scale,
-            sink=desk.sink,
-            save=desk.save,
-            keep_snapshot=keep_snapshot,
-            resources=resources,
-            image=provider.resolve_image(None),
+            desk=desk,
+            settings=RunSettings(timeout_scale=timeout_scale),
+            opened=opened,
+            store=lambda sandbox: cache.keep(key, sandbox),
             prepared=prepared,
         )
-        resources.callback(context.drop_what_is_ahead)
-        yield context
+        opened.callback(attempt.background.finish)
+        opened.callback(attempt.close)
+        yield attempt
 
 
-def go(context: StageContext, *names: str) -> Evidence:
+def go(attempt: StagedAttempt, *names: str) -> Evidence:
     """Run some stages in turn; the last one's evidence."""
     evidence = Evidence()
     for name in names:
-        evidence = RUN[StageName(name)](context)
+        evidence = attempt.run(StageName(name))
     return evidence
 
 
-def prepare(context: StageContext) -> Evidence:
+def prepare(attempt: StagedAttempt) -> Evidence:
     """Run the first three stages."""
-    return go(context, "git_clone", "git_checkout", "setup")
+    return go(attempt, "git_clone", "git_checkout", "setup")

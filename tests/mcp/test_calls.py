@@ -7,6 +7,7 @@ import anyio
 import anyio.from_thread
 import pytest
 
+from agentbench.errors import RunCancelled
 from agentbench.mcp.calls import CallCancelledError, run_in_thread
 from agentbench.pytest_results.report_files import RunProgress
 from tests.mcp.connection import command_for, over_http, over_stdio
@@ -140,7 +141,7 @@ def test_progress_is_told_while_tests_run_and_once_at_the_end(tmp_path, plain_py
 
 def test_work_that_is_interrupted_by_itself_is_no_answer():
     def work(_watch):
-        raise KeyboardInterrupt
+        raise RunCancelled
 
     with pytest.raises(CallCancelledError):
         anyio.run(lambda: run_in_thread(work, limiter=anyio.CapacityLimiter(1), tell=None))
@@ -168,7 +169,7 @@ def test_work_that_is_cancelled_is_told_so_and_waited_for():
         def work(watch):
             anyio.from_thread.run_sync(scope.cancel)
             ended.append(watch.cancel.wait(HANG_SECONDS))
-            raise KeyboardInterrupt
+            raise RunCancelled
 
         with anyio.CancelScope() as scope:
             await run_in_thread(work, limiter=anyio.CapacityLimiter(1), tell=None)

@@ -7,6 +7,7 @@ import anyio
 import anyio.from_thread
 import pytest
 
+from agentbench.errors import RunCancelled
 from agentbench.mcp.calls import SymbolicCalls, symbolic_error
 from agentbench.mcp.symbolic_schemas import SymbolicErrorType
 from agentbench.mcp.symbolic_tools import SymbolicTool, error_answer
@@ -63,7 +64,7 @@ class CallingOff:
             anyio.from_thread.run_sync(self._scope.cancel)
             try:
                 yield bench
-            except KeyboardInterrupt:
+            except RunCancelled:
                 self.called_off = True
                 raise
 

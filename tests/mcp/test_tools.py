@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.pytest_tools import ExplainArguments, call_pytest_tool
 from agentbench.pytest_results.command import reporter_mounts
@@ -158,7 +158,7 @@ def test_cancelling_a_call_in_a_sandbox_leaves_the_sandbox_for_the_next():
         sh(sandbox, "echo 'import time\ndef test_a(): time.sleep(600)' > test_a.py")
         cancel = Event()
         watch = CallControl(cancel=cancel, progress=lambda _: cancel.set())
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(RunCancelled):
             asked(project, ExecuteArguments(), watch)
         assert asked(project, DiscoverArguments())["outcome"] == "discovered"
 

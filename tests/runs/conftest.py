@@ -8,6 +8,7 @@ import pytest
 
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.resources import RunResources
+from agentbench.attempt.settings import RunSettings
 from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
@@ -34,9 +35,12 @@ def workshop(provider: SandboxProvider) -> Callable[..., RunResources]:
     def made(
         on: SandboxProvider = provider, folder: Path | None = None, **more: object
     ) -> RunResources:
+        settings = {name: more.pop(name) for name in RunSettings.model_fields if name in more}
         given = {"cancel": Event(), **more}
         cache = PreparationCache((folder or default_cache_dir()) / "prepared", on)
-        return RunResources(provider=on, mirrors=mirrors(), cache=cache, **given)
+        return RunResources(
+            provider=on, mirrors=mirrors(), cache=cache, settings=RunSettings(**settings), **given
+        )
 
     return made
 

@@ -14,6 +14,7 @@ from agentbench.attempt.record import (
     TimingRecord,
     UsageRecord,
 )
+from agentbench.errors import RunCancelled
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.expectation import ExpectedTests
@@ -124,7 +125,7 @@ def interrupted(**more) -> AttemptRecord:
     from agentbench.scoring.classification import exception_fact
     from agentbench.scoring.taxonomy import StageName
 
-    fact = exception_fact(StageName.SETUP, KeyboardInterrupt())
+    fact = exception_fact(StageName.SETUP, RunCancelled())
     return record_of((strategies.stage("setup", Evidence(exception=fact)),), **more)
 
 

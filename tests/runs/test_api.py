@@ -1,6 +1,5 @@
 import inspect
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
@@ -40,7 +39,7 @@ def test_a_folder_of_several_tasks_is_no_attempt(tmp_path, provider, options):
 
 
 def test_what_is_overridden_is_the_agent_the_sandbox_and_the_attempts(task, provider, options):
-    told = replace(options, agent="oracle", sandbox="docker", attempts=9)
+    told = options.replace(agent="oracle", sandbox="docker", attempts=9)
     assert run_attempt(task, "noop", sandbox=provider, options=told).agent == "noop"
 
 

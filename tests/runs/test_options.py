@@ -5,7 +5,7 @@ import pytest
 
 from agentbench.core.choices import ExecutorName
 from agentbench.errors import UsageError
-from agentbench.runs.options import RunOptions, check_options
+from agentbench.runs.options import RunOptions
 
 
 @pytest.mark.parametrize(
@@ -18,22 +18,22 @@ from agentbench.runs.options import RunOptions, check_options
         ({"attempt_timeout": timedelta(0)}, "--attempt-timeout: 0:00:00 is not above 0"),
         ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
         ({"run_id": "../x"}, "--run-id: '../x' is no plain name"),
-        ({"run_id": "last"}, "--run-id: 'last' has a meaning of its own"),
-        ({"run_id": "validation"}, "--run-id: 'validation' has a meaning of its own"),
+        ({"run_id": "last"}, "--run-id: 'last' is reserved"),
+        ({"run_id": "validation"}, "--run-id: 'validation' is reserved"),
     ],
 )
 def test_a_number_that_makes_no_sense_is_refused(wrong, said):
     with pytest.raises(UsageError) as caught:
-        check_options(RunOptions(**wrong))
+        RunOptions(**wrong).check()
     assert str(caught.value).startswith(said)
 
 
 @pytest.mark.parametrize("option", ["record", "replay"])
 def test_a_cluster_s_attempts_share_no_recording_and_that_is_said(option):
     with pytest.raises(UsageError, match="the one gateway of one machine"):
-        check_options(RunOptions(executor=ExecutorName.RAY, **{option: Path("answers")}))
-    check_options(RunOptions(executor=ExecutorName.RAY, model="openai/x"))
+        RunOptions(executor=ExecutorName.RAY, **{option: Path("answers")}).check()
+    RunOptions(executor=ExecutorName.RAY, model="openai/x").check()
 
 
 def test_what_is_usual_makes_sense():
-    check_options(RunOptions())
+    RunOptions().check()

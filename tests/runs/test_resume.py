@@ -1,10 +1,11 @@
 from contextlib import closing
-from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent
+from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.resume import resume_run
 from agentbench.runs.start import start_run
@@ -25,7 +26,7 @@ def made(run) -> list[tuple[str, int]]:
 
 
 def test_resuming_makes_what_was_not_finished(task, options):
-    run = start_run([task], replace(options, attempts=3))
+    run = start_run([task], options.replace(attempts=3))
     with closing(run.attempts()) as records:
         first = next(records)
     resumed = resume_run(run.store.folder)
@@ -37,9 +38,25 @@ def test_resuming_makes_what_was_not_finished(task, options):
     assert len(resume_run(run.store.folder).planned) == 0
 
 
+def test_every_setting_of_a_run_holds_when_it_is_resumed(task, options):
+    changed = options.replace(
+        timeout_scale=3.0,
+        attempt_timeout=timedelta(hours=2),
+        max_outage=timedelta(minutes=1),
+        retries=5,
+        use_cache=False,
+        integrity_controls=ControlLevel.OFF,
+        shuffle_seed=4,
+    )
+    run = start_run([task], changed)
+    resumed = resume_run(run.store.folder)
+    assert resumed.resources.settings == run.resources.settings == changed.settings()
+    assert resumed.configuration.settings() == changed.settings()
+
+
 def test_an_attempt_that_ctrl_c_cut_off_is_made_again_and_kept(task, options):
     agent = ScriptedAgent(lambda _given: run.cancel(), name="noop")
-    run = start_run([task], replace(options, agent=agent))
+    run = start_run([task], options.replace(agent=agent))
     list(run.attempts())
     resumed = resume_run(run.store.folder)
     (record,) = resumed.attempts()
@@ -60,7 +77,7 @@ def test_a_run_that_goes_on_says_so_until_it_ends(task, options):
 def test_an_agent_that_was_handed_in_is_handed_in_again(task, options):
     done = AgentOutcome(ending=AgentEnding.SUBMITTED)
     agent = ScriptedAgent(lambda _given: done, name="mine")
-    run = start_run([task], replace(options, agent=agent))
+    run = start_run([task], options.replace(agent=agent))
     with pytest.raises(UsageError, match="no such agent"):
         resume_run(run.store.folder)
     with pytest.raises(UsageError, match="is a run of mine, not of noop"):
@@ -88,7 +105,7 @@ def test_a_torn_record_is_told_when_a_run_is_resumed(task, options):
 def test_what_the_infrastructure_failed_to_the_last_retry_is_made_again_when_asked(task, options):
     outcomes = [AgentEnding.LLM_ERROR, AgentEnding.SUBMITTED]
     agent = ScriptedAgent(lambda _given: AgentOutcome(ending=outcomes.pop(0)), name="mine")
-    run = start_run([task], replace(options, agent=agent, retries=0))
+    run = start_run([task], options.replace(agent=agent, retries=0))
     (lost,) = run.attempts()
     assert lost.fault is Fault.INFRASTRUCTURE
 

@@ -1,5 +1,4 @@
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
@@ -24,7 +23,7 @@ def test_a_run_to_its_end_says_finished(task, options):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_whose_consumer_breaks_off_says_interrupted(task, options, jobs):
-    run = start_run([task], replace(options, attempts=4, jobs=jobs))
+    run = start_run([task], options.replace(attempts=4, jobs=jobs))
     with closing(run.attempts()) as records:
         next(records)
     assert ending(run) is RunEnding.INTERRUPTED

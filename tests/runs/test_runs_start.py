@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -17,7 +16,7 @@ def made(run) -> list[tuple[str, int]]:
 
 
 def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, options, provider):
-    run = start_run([task], replace(options, attempts=2, max_cost_usd=3.0, model="m"))
+    run = start_run([task], options.replace(attempts=2, max_cost_usd=3.0, model="m"))
     kept = RunStore.open(run.store.folder).configuration()
     assert kept == run.configuration
     assert (kept.agent, kept.model, kept.attempts, kept.max_cost_usd) == ("noop", "m", 2, 3.0)
@@ -52,7 +51,7 @@ def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, option
 )
 def test_what_is_wrong_is_said_before_a_folder_is_made(task, options, wrong, said):
     with pytest.raises(UsageError, match=said.replace(".", r"\.").replace("(", r"\(")):
-        start_run([task], replace(options, **wrong))
+        start_run([task], options.replace(**wrong))
     assert not options.runs_dir.exists()
 
 
@@ -65,7 +64,7 @@ def test_an_image_that_is_not_there_is_said_before_a_folder_is_made(task, option
 
 def test_a_run_in_containers_names_each_tasks_image_and_python(task, options):
     own = task.model_copy(update={"environment": TaskEnvironment(image="own:1")})
-    run = start_run([task, own], replace(options, sandbox=UnreliableProvider()))
+    run = start_run([task, own], options.replace(sandbox=UnreliableProvider()))
     kept = RunStore.open(run.store.folder).configuration()
     assert [(entry.image, entry.python) for entry in kept.tasks] == [
         ("agentbench/python:3.11", "3.11"),
@@ -76,15 +75,15 @@ def test_a_run_in_containers_names_each_tasks_image_and_python(task, options):
 
 def test_an_agent_that_is_not_trusted_needs_a_word_to_run_unsandboxed(task, options, tmp_path):
     process = select_back_end("process", cache_dir=tmp_path).provider
-    unwalled = replace(options, sandbox=UnreliableProvider())
+    unwalled = options.replace(sandbox=UnreliableProvider())
     assert unwalled.sandbox.name == process.name
-    command = replace(unwalled, agent="command", agent_command="true")
+    command = unwalled.replace(agent="command", agent_command="true")
     with pytest.raises(UsageError, match="--allow-unsandboxed"):
         start_run([task], command)
     for allowed in (
-        replace(command, allow_unsandboxed=True),
-        replace(unwalled, agent="oracle"),
-        replace(unwalled, agent=NoopAgent()),
+        command.replace(allow_unsandboxed=True),
+        unwalled.replace(agent="oracle"),
+        unwalled.replace(agent=NoopAgent()),
     ):
         assert start_run([task], allowed).configuration.sandbox == "process"
 
@@ -92,7 +91,7 @@ def test_an_agent_that_is_not_trusted_needs_a_word_to_run_unsandboxed(task, opti
 def test_a_model_s_predictions_are_no_code_of_the_user_s_own(task, options, tmp_path):
     path = tmp_path / "preds.json"
     path.write_text("[]")
-    unwalled = replace(options, sandbox=UnreliableProvider(), agent=f"predictions:{path}")
+    unwalled = options.replace(sandbox=UnreliableProvider(), agent=f"predictions:{path}")
     with pytest.raises(UsageError, match="--allow-unsandboxed"):
         start_run([task], unwalled)
 

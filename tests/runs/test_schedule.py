@@ -60,7 +60,7 @@ def made(planned, agent, shop, store, **more):
         "back_off": lambda _tries: 0.0,
         **more,
     }
-    tries = LocalAttempts(run_id=RUN, agent=agent, workshop=shop, store=store)
+    tries = LocalAttempts(run_id=RUN, agent=agent, resources=shop, store=store)
     executor = LocalExecutor(tries.make, jobs=given["jobs"])
     return run_attempts(planned, executor, Schedule(**given))
 

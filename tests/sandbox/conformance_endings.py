@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.interface import (
     Command,
     ImageId,
@@ -164,7 +164,7 @@ class EndingConformance(Conformance):
         command = _that_says_up(lambda _stream, _chunk: up.set())
         with (
             provider.open(image, limits=LIMITS, network=False, cancel=cancel) as sandbox,
-            pytest.raises(KeyboardInterrupt),  # at its time limit it would not be raised
+            pytest.raises(RunCancelled),  # at its time limit it would not be raised
         ):
             sandbox.run(command)
         thread.join()
@@ -174,7 +174,7 @@ class EndingConformance(Conformance):
     ) -> None:
         cancel = Event()
         command = _that_says_up(lambda _stream, _chunk: cancel.set())
-        with pytest.raises(KeyboardInterrupt):  # at its time limit it would not be raised
+        with pytest.raises(RunCancelled):  # at its time limit it would not be raised
             fresh.run(replace(command, cancel=cancel))
         assert sh(fresh, "echo on").stdout == "on\n"
 

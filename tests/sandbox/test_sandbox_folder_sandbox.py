@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
 from agentbench.sandbox.folder_sandbox import (
     FolderSandbox,
@@ -83,7 +83,7 @@ def test_a_run_that_was_cancelled_before_starts_nothing(rooms: SandboxFolders) -
 
     cancel = Event()
     cancel.set()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(RunCancelled):
         sandbox_of(rooms, ScriptedRunner(never), cancel).run(COMMAND)
 
 

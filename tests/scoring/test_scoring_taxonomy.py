@@ -140,6 +140,7 @@ class CarryingError(Exception):
 
 EXCEPTIONS = [
     (KeyboardInterrupt(), "INTERRUPTED"),
+    (errors.RunCancelled(), "INTERRUPTED"),
     (errors.SandboxError("lost"), "SANDBOX_ERROR"),
     (errors.GitCloneError("no such host"), "GIT_CLONE_FAILED"),
     (errors.GitCheckoutError("no such commit"), "GIT_CHECKOUT_FAILED"),

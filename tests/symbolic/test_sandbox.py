@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import UnavailableError
+from agentbench.errors import RunCancelled, UnavailableError
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.symbolic.sandbox import ANALYSIS_LIMITS, SUBMITTED_MODULE, AnalysisSandboxes
 from tests.sandbox.conformance_base import sh
@@ -32,7 +32,7 @@ def test_one_that_is_called_off_ends(laboratory):
     cancel = Event()
     with laboratory.bench("", cancel=cancel) as bench:
         cancel.set()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(RunCancelled):
             bench.run("agentbench_analysis.py", "{}", seconds=60)
 
 

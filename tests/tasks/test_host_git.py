@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 
 from agentbench.core.redaction import without_credentials
+from agentbench.errors import RunCancelled
 from agentbench.tasks.host_git import GitResult, git
 from tests.patience import with_growing_limit
 from tests.tasks.conditions import (
@@ -142,7 +143,7 @@ def test_at_the_deadline_git_and_its_helpers_are_dead(tmp_path):
 def test_a_cancelled_git_and_its_helpers_are_dead(tmp_path):
     cancel = Event()
     with silent_server(called=cancel) as port:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(RunCancelled):
             clone(f"https://127.0.0.1:{port}/x.git", tmp_path, cancel=cancel)
         assert commands_with(f"127.0.0.1:{port}") == []
 

@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from agentbench.core.file_locks import FileLock
-from agentbench.errors import GitCloneError, GitCloneTimeoutError
+from agentbench.errors import GitCloneError, GitCloneTimeoutError, RunCancelled
 from agentbench.tasks.git_trees import apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.task import RepoSource
@@ -423,7 +423,7 @@ class TestUnreachable:
         cancel = Event()
         mirrors = Mirrors(tmp_path / "mirrors", cancel=cancel)
         with silent_server(called=cancel) as port:
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(RunCancelled):
                 mirrors.of(RepoSource(url=f"https://127.0.0.1:{port}/x.git", commit=NOWHERE))
             assert commands_with(f"127.0.0.1:{port}") == []
         assert [path for path in (tmp_path / "mirrors").iterdir() if path.is_dir()] == []

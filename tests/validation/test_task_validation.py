@@ -1,6 +1,5 @@
 import shutil
 import tomllib
-from dataclasses import replace
 
 import pytest
 
@@ -34,7 +33,7 @@ def options(tmp_path) -> RunOptions:
 @pytest.fixture
 def once(options) -> RunOptions:
     """For what shows in a single attempt."""
-    return replace(options, attempts=1)
+    return options.replace(attempts=1)
 
 
 @pytest.fixture
@@ -126,7 +125,7 @@ def test_a_proof_that_holds_is_taken_over(copied, options):
 def test_a_proof_of_something_else_is_none(copied, options, change):
     if change == "file":
         (copied / "instruction.md").write_text("something else\n")
-    more = replace(options, attempts=2 + (change == "repeat"))
+    more = options.replace(attempts=2 + (change == "repeat"))
     (one,) = prove([copied], more, resume=True)
     assert not one.is_from_stored_proof
 

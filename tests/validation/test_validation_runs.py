@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from agentbench.runs.options import RunOptions
 from agentbench.validation.validation_runs import run_proofs, run_to_end
 from tests.fakes.staging import local_provider, small_task
@@ -32,9 +30,9 @@ def test_what_the_infrastructure_lost_decides_nothing(tmp_path):
     (tmp_path / "lost" / "tests.patch").write_text("")
     hidden = small_task(tmp_path / "big", hidden=f"DATA = '''{'x' * (80 << 20)}'''\n")
     big = hidden.model_copy(update={"environment": lost.environment})
-    options = replace(options_of(tmp_path), retries=0)
+    options = options_of(tmp_path).replace(retries=0)
     shown = run_proofs({tmp_path / "big": big}, options, follow)
-    records = run_to_end([big], replace(options, agent="noop"), follow).records
+    records = run_to_end([big], options.replace(agent="noop"), follow).records
     (one,) = shown.values()
     assert one.undecided == any(record.fault == "infrastructure" for record in records)
     assert not one.proof.valid

@@ -1,108 +1,100 @@
-"""What the stages of one attempt share and hand on to each other."""
+"""The inputs of the stages of one attempt. They are immutable: a stage returns what it makes."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import PurePosixPath
 from threading import Event, Semaphore
-from typing import TYPE_CHECKING, Protocol
 
-from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.settings import RunSettings
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
+from agentbench.errors import GitCheckoutError
 from agentbench.integrity.control_plan import ControlMemory
-from agentbench.models.interface import ModelEndpoint, ModelTraffic
-from agentbench.sandbox.interface import ImageId, Limits, OutputSink, Sandbox, SandboxProvider
-from agentbench.scoring.evidence import Evidence
-from agentbench.scoring.taxonomy import StageName
-from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.sandbox.interface import ImageId, Limits, OutputSink, SandboxProvider
+from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
-if TYPE_CHECKING:  # made by the last two stages alone
-    from agentbench.integrity.protection import JudgedChange
-    from agentbench.integrity.records import Controls
-
-_CONTROL_RUNS = 2  # at a time, of one attempt alone
+_CONTROL_RUNS = 2  # at a time, of an attempt that shares no slots with others
 
 SaveArtifact = Callable[[str, bytes], None]
-"""Keeps a file of an attempt under a name relative to its folder."""
+"""Writes a file of an attempt under a name relative to its folder."""
 
 
-class ClosesResources(Protocol):
-    """Something under way that one stage begins and another one ends."""
+class HiddenTests:
+    """The hidden tests of one task; the patch is applied once, when they are first needed."""
 
-    def close(self) -> None:
-        """End it, if nobody has."""
+    def __init__(self, task: Task, mirrors: Mirrors) -> None:
+        self._task = task
+        self._mirrors = mirrors
+
+    @cached_property
+    def files(self) -> Mapping[PurePosixPath, FileContent | None]:
+        """The files that `tests.patch` writes to the base commit, or removes from it.
+
+        Raises:
+            GitCheckoutError: it does not apply; git_checkout has not checked this patch if the
+                preparation came from the cache.
+            GitCloneError: the origin cannot be mirrored.
+        """
+        task = self._task
+        if task.source.workdir is not None:
+            return {}  # there is no commit to apply a patch to
+        try:
+            mirror = self._mirrors.of(task.source)
+            return apply_patch_to_commit(task.answer_key.tests_patch, mirror).files
+        except PatchDoesNotApplyError as error:
+            where = task.folder / "tests.patch"
+            raise GitCheckoutError(f"{where}: does not apply to the base commit: {error}") from None
+
+    def check(self) -> None:
+        """Apply the patch now, so that its errors come before work that costs something."""
+        _ = self.files
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StageContext:
-    """One attempt under way: what it was given, and what its stages have made so far."""
+    """The inputs of every stage."""
 
-    task: Task
-    agent: Agent
+    task: Task  # with the name of its image
+    image: ImageId
+    settings: RunSettings
     provider: SandboxProvider
     mirrors: Mirrors
+    hidden_tests: HiddenTests
     cancel: Event
-    timeout_scale: float
-    sink: OutputSink  # of the stage that runs now
+    sink: OutputSink  # the log of the stage
     save: SaveArtifact
-    keep_snapshot: Callable[["StageContext"], PreparedTask]  # set-up hands its sandbox over with it
-    open_door: Callable[[], AbstractContextManager[ModelEndpoint]] | None = None  # where a model is
-    aside: BackgroundTasks = field(default_factory=BackgroundTasks)
-    resources: ExitStack = field(default_factory=ExitStack)
-    secrets: frozenset[str] = frozenset()  # of this machine, which no log may hold
-    control_level: ControlLevel = ControlLevel.FULL
-    control_memory: ControlMemory = field(default_factory=ControlMemory)
+    background: BackgroundTasks
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(_CONTROL_RUNS))
-    """For sandboxes of blind runs that lie idle while agents work."""
-
-    image: ImageId | None = None
-    mirror: Mirror | None = None
-    sandbox: Sandbox | None = None  # the one that git_clone, git_checkout and setup share
-    prepared: PreparedTask | None = None
-    baseline: Evidence | None = None
-    outcome: AgentOutcome | None = None
-    model_facts: ModelTraffic | None = None  # what passed through the door
-    change: "JudgedChange | None" = None
-    hidden: Mapping[PurePosixPath, FileContent | None] | None = None  # the hidden tests as files
-    final_ahead: ClosesResources | None = (
-        None  # the final test's sandbox, made while the agent works
-    )
-    controls_ahead: ClosesResources | None = (
-        None  # the blind runs' tests, changed while the agent works
-    )
-    controls: "Controls | None" = None
-    controls_seconds: float = 0.0  # that the verdict waited for them
+    """For sandboxes of control runs that are idle while agents work."""
 
     @property
     def limits(self) -> Limits:
         """What the task's sandboxes may use."""
         return limits_of(self.task)
 
-    def drop_what_is_ahead(self) -> None:
-        """End what was begun for stages that do not come any more."""
-        for ahead in (self.controls_ahead, self.final_ahead):
-            if ahead is not None:
-                ahead.close()
-        self.controls_ahead = self.final_ahead = None
+    @property
+    def control_level(self) -> ControlLevel:
+        """How many control runs there are."""
+        return self.settings.integrity_controls or self.task.controls
 
-    def scaled(self, seconds: float) -> timedelta:
-        """A time limit of the task, scaled by `--timeout-scale`."""
-        return timedelta(seconds=seconds * self.timeout_scale)
+    def after_setup(self, prepared: PreparedTask, memory: ControlMemory) -> "PreparedContext":
+        """The same inputs for the stages after set-up."""
+        inputs = {each.name: getattr(self, each.name) for each in fields(StageContext)}
+        return PreparedContext(**inputs, prepared=prepared, control_memory=memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """One row of the pipeline."""
+class PreparedContext(StageContext):
+    """The inputs of the stages after set-up."""
 
-    name: StageName
-    run: Callable[[StageContext], Evidence]
-    timeout: Callable[[StageContext], timedelta]
+    prepared: PreparedTask
+    control_memory: ControlMemory = field(default_factory=ControlMemory)
 
 
 def limits_of(task: Task) -> Limits:

@@ -31,7 +31,7 @@ Write = Callable[[], None]
 
 
 class EventKind(StrEnum):
-    """What may happen."""
+    """The kinds of events."""
 
     REGISTERED = "registered"  # before anything of the attempt is begun
     STAGE_STARTED = "stage_started"
@@ -55,7 +55,7 @@ class EventLog:
     """Writes an attempt's events, each whole in one write, so that a killed run leaves them."""
 
     def __init__(self, folder: Path, *, written: Callable[[Write], None]) -> None:
-        """Write below a folder, through what knows how to wait for a full disk."""
+        """Write below a folder; `written` waits while the disk is full."""
         self._path = folder / EVENTS
         self._written = written
 
@@ -134,7 +134,7 @@ class StageLog:
         self, path: Path, *, cap: int = LOG_BYTES, clock: Callable[[], float] = time.monotonic
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("wb", buffering=0)  # whoever follows a run reads it as it grows
+        self._file = path.open("wb", buffering=0)  # it is read while it grows
         self._half = cap // 2
         self._clock = clock
         self._started = clock()

@@ -1,10 +1,8 @@
-"""A circuit breaker: attempts are held back while the engine, a disk or the model is away.
+"""A circuit breaker: attempts wait while the engine, a disk or the model is away.
 
-What a refused write means.
-
-Attempts that began in an outage would all fail of it, use their retries up and be paid for. So they
-are held back; the outage is said once, and they go on by themselves when it is over. Libraries for
-circuit breakers make calls fail while the circuit is open; ours are to wait.
+Attempts that start in an outage would all fail, use up their retries and cost money. So they wait;
+the outage is reported once, and they go on when it is over. Libraries for circuit breakers are not
+used: their calls fail while the circuit is open, and ours have to wait.
 """
 
 import shutil
@@ -27,10 +25,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Whatever the system refuses in this block is the fault of the folder's disk.
+    """Raise StorageError for each OSError of the block.
 
     Raises:
-        StorageError: it refused; says why and what to do.
+        StorageError: the system refused something; says why and what to do.
     """
     try:
         yield
@@ -51,13 +49,13 @@ class Requirement:
     """Something that every attempt needs."""
 
     fault: Callable[[], str | None]
-    """Looks whether it is there; says what is wrong, if anything is."""
-    patience: timedelta  # for how long attempts wait for it
-    costly: bool = False  # looked at only after an attempt has failed of it
+    """Checks it; returns what is wrong, or None."""
+    patience: timedelta  # how long attempts wait for it
+    costly: bool = False  # checked only after an attempt has failed because of it
 
 
 class CircuitBreaker:
-    """Holds attempts back in an outage. Safe to use from several threads."""
+    """Makes attempts wait in an outage. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -74,16 +72,16 @@ class CircuitBreaker:
         self._over: OutageError | None = None
 
     def suspect(self) -> None:
-        """Have everything looked at before the next attempt, whatever that costs."""
+        """Check everything before the next attempt, also what is costly."""
         self._suspected = True
 
     def require(self) -> None:
-        """Return when all is there, at once as a rule, or when the run is cancelled.
+        """Return when everything is available, usually at once, or when the run is cancelled.
 
         Raises:
-            OutageError: something was away for longer than anybody waits.
+            OutageError: something was away for longer than attempts wait.
         """
-        with self._lock:  # whoever comes second waits for the first one's findings
+        with self._lock:  # the second thread waits for the findings of the first
             if self._over is not None:
                 raise self._over
             suspected, self._suspected = self._suspected, False
@@ -92,11 +90,11 @@ class CircuitBreaker:
                     self._await(need)
 
     def written(self, write: Callable[[], T]) -> T:
-        """Write something; where the disk refuses it, once more when there is room again.
+        """Write something; if the disk refuses it, try again when there is space.
 
         Raises:
-            StorageError: the disk refuses it although there is room.
-            OutageError: there was no room for longer than anybody waits.
+            StorageError: the disk refuses it although there is space.
+            OutageError: there was no space for longer than attempts wait.
         """
         try:
             return write()
@@ -176,15 +174,15 @@ def requirements_of(
     gateway: object | None,
     patience: timedelta | None,
 ) -> tuple[Requirement, ...]:
-    """What attempts of a run are held back for.
+    """The requirements of a run's attempts.
 
     Args:
-        run: Its folder.
-        cache: Where preparations and mirrors are kept.
-        provider: Of its sandboxes.
-        gateway: To its model, if it has one.
-        patience: For how long attempts wait for whatever is away; None: as long as it may well
-            take, 15 minutes for an engine or a provider and one for a disk.
+        run: The folder of the run.
+        cache: The folder of preparations.
+        provider: The back end.
+        gateway: The gateway to the model, if there is one.
+        patience: How long attempts wait in an outage; None: 15 minutes for an engine or a model
+            and one minute for a disk.
     """
     return tuple(_requirements(run, cache, provider, gateway, patience))
 
@@ -192,9 +190,9 @@ def requirements_of(
 def requirements_of_driver(
     run: Path, gateway: object | None, patience: timedelta | None
 ) -> tuple[Requirement, ...]:
-    """What a run is held back for whose attempts are made elsewhere.
+    """The requirements of a run whose attempts are made on other machines.
 
-    Room for what comes back, and the model, which this machine asks as well as any other.
+    They are disk space for the records, and the model, which this machine can check too.
     """
     fault = partial(room_fault, (run,), _RECORDS)
     room = Requirement(fault=fault, patience=_patience_or(patience, _DISK_PATIENCE))
@@ -236,7 +234,7 @@ def _patience_or(chosen: timedelta | None, usual: timedelta) -> timedelta:
 
 
 def engine_fault(provider: SandboxProvider) -> str | None:
-    """What keeps a back end from making sandboxes."""
+    """Why a back end cannot create sandboxes."""
     try:
         provider.check()
     except SandboxError as fault:
@@ -245,7 +243,7 @@ def engine_fault(provider: SandboxProvider) -> str | None:
 
 
 def room_fault(places: Sequence[Path], needed: int) -> str | None:
-    """Which place has fewer bytes free than are needed."""
+    """The first place with less free space than needed."""
     for place in places:
         there = next(path for path in (place, *place.absolute().parents) if path.exists())
         disk = shutil.disk_usage(there)

@@ -1,73 +1,57 @@
-"""The six stages in their order, the time each of them and the attempt as a whole may take.
-
-What ends an attempt from outside.
-"""
+"""The six stages in their order, their time limits, and the deadline of an attempt as a whole."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from threading import Event
+from types import MappingProxyType
 
-from agentbench.attempt.context import Stage, StageContext
-from agentbench.attempt.stages import preparation_stages
-from agentbench.attempt.stages.agent_run import agent_run
-from agentbench.attempt.stages.judged_tests import judged_timeout
-from agentbench.attempt.stages.preparation_stages import setup
-from agentbench.scoring.evidence import Evidence
+from agentbench.attempt.settings import RunSettings
 from agentbench.scoring.taxonomy import StageName
+from agentbench.tasks.mirror import CLONE_TIMEOUT
+from agentbench.tasks.task import Task
 
-
-def _baseline_run(context: StageContext) -> Evidence:
-    from agentbench.attempt.stages.judging import baseline_run  # most attempts find it in the cache
-
-    return baseline_run(context)
-
-
-def _final_test(context: StageContext) -> Evidence:
-    from agentbench.attempt.stages.judging import final_test  # imported while the agent works
-
-    return final_test(context)
-
-
-PIPELINE = (
-    Stage(
-        name=StageName.GIT_CLONE,
-        run=preparation_stages.git_clone,
-        timeout=lambda context: context.scaled(
-            preparation_stages.GIT_CLONE_TIMEOUT.total_seconds()
-        ),
-    ),
-    Stage(
-        name=StageName.GIT_CHECKOUT,
-        run=preparation_stages.git_checkout,
-        timeout=lambda context: context.scaled(
-            preparation_stages.GIT_CHECKOUT_TIMEOUT.total_seconds()
-        ),
-    ),
-    Stage(
-        name=StageName.SETUP,
-        run=setup,
-        timeout=lambda context: context.scaled(context.task.setup.timeout_s),
-    ),
-    Stage(name=StageName.BASELINE_RUN, run=_baseline_run, timeout=judged_timeout),
-    Stage(
-        name=StageName.AGENT_RUN,
-        run=agent_run,
-        timeout=lambda context: context.scaled(context.task.problem.limits.timeout_s),
-    ),
-    Stage(name=StageName.FINAL_TEST, run=_final_test, timeout=judged_timeout),
-)
-"""Every stage of an attempt. The first three prepare what later attempts can start from."""
+_GIT_CHECKOUT_TIMEOUT = timedelta(minutes=10)
+_OWN_SECONDS = 900.0  # for the harness's work between the stages' commands
+_JUDGED = frozenset({StageName.BASELINE_RUN, StageName.FINAL_TEST})
 
 PREPARATION = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT, StageName.SETUP})
-"""The stages whose outcome is kept in a snapshot."""
+"""The stages whose result is a snapshot that later attempts start from."""
+
+_SECONDS: Mapping[StageName, Callable[[Task], float]] = MappingProxyType(
+    {
+        StageName.GIT_CLONE: lambda _task: CLONE_TIMEOUT.total_seconds(),
+        StageName.GIT_CHECKOUT: lambda _task: _GIT_CHECKOUT_TIMEOUT.total_seconds(),
+        StageName.SETUP: lambda task: task.setup.timeout_s,
+        StageName.BASELINE_RUN: lambda task: task.problem.test_timeout_s,
+        StageName.AGENT_RUN: lambda task: task.problem.limits.timeout_s,
+        StageName.FINAL_TEST: lambda task: task.problem.test_timeout_s,
+    }
+)
 
 
-_LOOK_EVERY = 0.1  # seconds; two sources cannot be waited for at once
+def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timedelta:
+    """The time limit of a stage; in git_clone of each of its two parts."""
+    return settings.scaled(_SECONDS[stage](task))
+
+
+def attempt_time_limit(task: Task, settings: RunSettings) -> timedelta:
+    """The time limit of an attempt as a whole.
+
+    By default the sum of all stages' limits, those of the judged runs twice for their control
+    runs, and a margin: no attempt that works as it should comes near it.
+    """
+    if settings.attempt_timeout is not None:
+        return settings.attempt_timeout
+    limits = [stage_timeout(stage, task, settings) for stage in (*StageName, *_JUDGED)]
+    return sum(limits, start=settings.scaled(_OWN_SECONDS))
+
+
+_POLL = 0.1  # seconds; two events cannot be waited for at once
 
 
 class AttemptDeadline(Event):
-    """Is set once the run is cancelled or the attempt is late: what sandboxes take as `cancel`."""
+    """Is set when the run is cancelled or the attempt is late: the `cancel` of its sandboxes."""
 
     def __init__(self, run: Event, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -77,22 +61,22 @@ class AttemptDeadline(Event):
         self.limit: timedelta | None = None
 
     def begin(self, limit: timedelta) -> None:
-        """Let the attempt's time run from now."""
+        """Start the attempt's time."""
         self.limit = limit
         self._deadline = self._clock() + limit.total_seconds()
 
     @property
     def is_late(self) -> bool:
-        """Whether the attempt's own time is over, and nobody has cancelled the run."""
+        """Whether the attempt's own time is over and the run is not cancelled."""
         return not self._run.is_set() and self._clock() >= self._deadline
 
     def is_set(self) -> bool:
-        """Whether the attempt is to end."""
+        """Whether the attempt has to end."""
         return super().is_set() or self._run.is_set() or self.is_late
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is to end, or for so many seconds; whether it is."""
+        """Wait until the attempt has to end, or for so many seconds; returns whether it has to."""
         end = float("inf") if timeout is None else self._clock() + timeout
         while not self.is_set() and (left := end - self._clock()) > 0:
-            self._run.wait(min(left, _LOOK_EVERY))
+            self._run.wait(min(left, _POLL))
         return self.is_set()

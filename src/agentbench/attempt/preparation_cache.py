@@ -1,10 +1,8 @@
 """Stored preparations and baseline runs.
 
-What clone, checkout and set-up left, keyed by all that went into it and checked when it is loaded.
-
-A preparation is a snapshot of the provider, the base tree as a tar of ours, and the evidence of the
-three stages. It is keyed by everything that went into it. All of it is checked when it is loaded:
-what was damaged on disk is made again.
+A preparation is a snapshot of the back end, the base tree as a tar of ours, and the evidence of
+clone, checkout and set-up. Its key is made of everything that it depends on. It is checked when it
+is loaded; a damaged one is made again.
 """
 
 import hashlib
@@ -37,7 +35,7 @@ from agentbench.tasks.task import Task
 _FORMAT = 3  # raised whenever a preparation of an older agentbench must not be used
 _BASELINE_FORMAT = 2  # the same for baseline runs
 UNCACHED_PREFIX = "once-"
-"""How the keys of preparations begin that one attempt alone may use."""
+"""The first characters of the key of a preparation that only one attempt may use."""
 
 _STAGES, _BASE, _IDENTITY = "stages.json", "base.tar", "cache-id"
 _CHUNK = 1 << 20
@@ -68,7 +66,7 @@ class PreparedTask:
 
 
 class StoredPreparation(ChecksummedDocument):
-    """The evidence of the three stages, and the digest of the tar beside it."""
+    """The evidence of the three stages, and the digest of the tar."""
 
     results: tuple[StageResult, ...]
     base_tar: str
@@ -82,7 +80,7 @@ class StoredBaseline(ChecksummedDocument):
 
 
 def preparation_key(task: Task, image: ImageId, provider: SandboxProvider) -> str:
-    """Names a preparation by what goes into it: provider, image, repository, set-up."""
+    """The key of a preparation: made of back end, image, repository and set-up."""
     source = task.source
     parts = {
         "format": _FORMAT,
@@ -115,8 +113,8 @@ def baseline_key(task: Task, preparation: str) -> str:
 class PreparationCache:
     """Preparations and baselines below one folder of the host; safe to use from threads.
 
-    What was loaded or kept is not evicted by anybody while an attempt has it, nor, of the last
-    few hundred, until this object or its process is gone.
+    No process evicts an entry that an attempt uses, nor one of the last few hundred that this
+    object has loaded or stored.
     """
 
     def __init__(self, folder: Path, provider: SandboxProvider) -> None:
@@ -128,11 +126,11 @@ class PreparationCache:
 
     @property
     def folder(self) -> Path:
-        """Where it all lies."""
+        """The folder of the cache."""
         return self._folder
 
     def key(self, task: Task, image: ImageId) -> str:
-        """Names a preparation in this cache alone.
+        """The key of a preparation in this cache.
 
         Caches that share an engine share no snapshots: what one evicts may be in use in another.
         A cache that was moved keeps its own.
@@ -173,18 +171,18 @@ class PreparationCache:
             _LOG.warning(_DAMAGED, folder)
             return None
         with suppress(OSError):
-            os.utime(folder)  # by which the least recently used is told
+            os.utime(folder)  # the time of the last use, for eviction
         return self._prepared(snapshot, folder / _BASE, use), tuple(map(as_cached, kept.results))
 
     def keep(self, key: str, sandbox: Sandbox) -> PreparedTask:
-        """Take a preparation out of the sandbox that set-up ended in."""
+        """Store the state of the sandbox that set-up ended in."""
         return self._kept(key, sandbox, lambda: sandbox.snapshot(key))
 
     def adopt(self, key: str, sandbox: Sandbox, results: Sequence[StageResult]) -> PreparedTask:
-        """Take over a preparation that another machine made.
+        """Store a preparation that another machine made.
 
         Args:
-            key: What its snapshot is found under here.
+            key: The key of its snapshot here.
             sandbox: A fresh one of that snapshot.
             results: The evidence of its stages.
         """
@@ -221,7 +219,7 @@ class PreparationCache:
         write_atomically(folder / _STAGES, kept.json_with_checksum().encode())
 
     def forget(self, key: str) -> None:
-        """Give up a preparation and free what it holds."""
+        """Remove a preparation and its snapshot."""
         shutil.rmtree(self._folder / key, ignore_errors=True)
         snapshot = self._provider.find(key)
         if snapshot is not None:
@@ -231,7 +229,7 @@ class PreparationCache:
         users_file(self._folder / key).unlink(missing_ok=True)
 
     def forget_dead(self) -> int:
-        """Give up what killed runs made for one attempt only; says how many there were.
+        """Remove uncached preparations of killed runs; returns how many there were.
 
         Raises:
             SandboxError: the engine is lost.
@@ -248,7 +246,7 @@ class PreparationCache:
         return dead
 
     def load_baseline(self, key: str) -> StoredBaseline | None:
-        """A baseline run of this machine that showed what it should."""
+        """A stored baseline run of this machine."""
         path = self._folder / f"baseline-{key}.json"
         try:
             kept = StoredBaseline.model_validate_json(path.read_bytes())
@@ -265,7 +263,7 @@ class PreparationCache:
         write_atomically(path, baseline.json_with_checksum().encode())
 
     def control_memory(self, key: str) -> ControlMemory:
-        """What the reference solution has shown about the controls of a task."""
+        """The test functions of a task whose control runs prove nothing."""
         return ControlMemory(self._folder / f"controls-{key}.json")
 
     def _use(self, key: str) -> SharedLock:
@@ -295,7 +293,7 @@ def _digest_of(path: Path) -> str:
 
 @contextmanager
 def closing_sandboxes() -> Iterator[ExitStack]:
-    """For sandboxes that have done their work: that one cannot be removed fails no attempt."""
+    """Closes sandboxes after their work; a failure to remove one is only logged."""
     with ExitStack() as resources:
         yield resources
         with log_removal_failure():
@@ -304,7 +302,7 @@ def closing_sandboxes() -> Iterator[ExitStack]:
 
 @contextmanager
 def log_removal_failure() -> Iterator[None]:
-    """What cannot be removed now is removed when its owner is dead; this attempt goes on."""
+    """Log a failure to remove something; the next start removes it."""
     try:
         yield
     except (SandboxError, OSError) as fault:
@@ -313,7 +311,7 @@ def log_removal_failure() -> Iterator[None]:
 
 @contextmanager
 def log_cache_failure() -> Iterator[None]:
-    """What cannot be kept for later attempts is made again for them; this one goes on."""
+    """Log a failure to store something; later attempts make it again."""
     try:
         yield
     except OSError as fault:

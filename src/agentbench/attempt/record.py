@@ -1,4 +1,4 @@
-"""The record of one attempt, and judging it again from that alone."""
+"""The record of one attempt, and judging the attempt again from its record."""
 
 from datetime import datetime, timedelta
 from typing import Final, Literal, NewType

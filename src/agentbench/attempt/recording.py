@@ -1,15 +1,16 @@
-"""Makes the record of an attempt from the results of its stages, even if its process is gone."""
+"""Makes the record of an attempt from the results of its stages, or without them if it is lost."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentbench.agents.interface import Agent
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.pipeline import PIPELINE
-from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.agents.interface import Agent, AgentOutcome
+from agentbench.attempt.context import limits_of
+from agentbench.attempt.outputs import AttemptOutputs
+from agentbench.attempt.pipeline import stage_timeout
 from agentbench.attempt.record import (
     AgentRecord,
     AttemptRecord,
@@ -21,20 +22,24 @@ from agentbench.attempt.record import (
     UsageRecord,
 )
 from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.attempt.task_image import image_of
 from agentbench.models.interface import ModelTraffic, ModelUsage
-from agentbench.sandbox.interface import Promise, Stream
+from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.taxonomy import StageName
 from agentbench.scoring.verdict import Verdict, judge
 from agentbench.tasks.task import Task
 
+if TYPE_CHECKING:
+    from agentbench.integrity.protection import JudgedChange
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptIdentity:
-    """Which attempt it is, of whom, and how long it took."""
+    """Which attempt of which agent it is, and how long it took."""
 
     run_id: RunId
     attempt: int
@@ -49,13 +54,18 @@ class AttemptIdentity:
 def make_record(
     *,
     identity: AttemptIdentity,
-    context: StageContext,
-    results: Sequence[StageResult],
+    task: Task,
+    resources: RunResources,
+    outputs: AttemptOutputs,
     verdict: Verdict,
     folder: Path,
 ) -> AttemptRecord:
-    """Put together everything that is known of an attempt."""
-    task, outcome = context.task, context.outcome
+    """The record of an attempt."""
+    results, work, final = outputs.results, outputs.agent_run, outputs.final_test
+    outcome = work.outcome if work is not None else None
+    traffic = work.traffic if work is not None else None
+    change = work.change if work is not None else None
+    controls_seconds = final.controls_seconds if final is not None else 0.0
     return AttemptRecord(
         run_id=identity.run_id,
         task_id=task.id,
@@ -72,18 +82,18 @@ def make_record(
         detail=verdict.detail,
         failures=verdict.failures,
         expected=expected_tests(task),
-        stages=tuple(_stage_record(result, context, folder) for result in results),
+        stages=tuple(_stage_record(each, task, resources.settings, folder) for each in results),
         tests=verdict.tests,
         counts=verdict.counts,
         rewards=_rewards(results),
         findings=tuple(f for result in results for f in result.evidence.findings),
         warnings=tuple(w for result in results for w in result.evidence.warnings),
-        controls=context.controls,
-        patch=_patch_record(context, folder),
+        controls=final.controls if final is not None else None,
+        patch=_patch_record(change, folder),
         agent_run=AgentRecord.of(outcome) if outcome else None,
-        usage=_usage_record(context),
-        timing=_timing(identity, context, results),
-        environment=_environment(context, results),
+        usage=_usage_record(traffic, outcome),
+        timing=_timing(identity, results, controls_seconds),
+        environment=_environment(task, resources.provider, outputs),
     )
 
 
@@ -93,10 +103,11 @@ def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
     return dict(facts.rewards) if facts is not None else None
 
 
-def _stage_record(result: StageResult, context: StageContext, folder: Path) -> StageRecord:
+def _stage_record(
+    result: StageResult, task: Task, settings: RunSettings, folder: Path
+) -> StageRecord:
     command = result.evidence.command
     log = f"stages/{result.stage}.log"
-    timeouts = {stage.name: stage.timeout for stage in PIPELINE}
     return StageRecord(
         name=result.stage,
         started_at=result.started_at,
@@ -109,26 +120,26 @@ def _stage_record(result: StageResult, context: StageContext, folder: Path) -> S
         truncated=command.truncated if command else False,
         peak_memory_bytes=command.peak_memory_bytes if command else None,
         cpu_seconds=command.cpu_seconds if command else None,
-        timeout_s=timeouts[result.stage](context).total_seconds(),
+        timeout_s=stage_timeout(result.stage, task, settings).total_seconds(),
         log=log if (folder / log).is_file() else None,
         evidence=result.evidence,
     )
 
 
-def _patch_record(context: StageContext, folder: Path) -> PatchRecord | None:
+def _patch_record(change: "JudgedChange | None", folder: Path) -> PatchRecord | None:
     path = folder / "patch.diff"
-    if context.change is None or not path.is_file():
+    if change is None or not path.is_file():
         return None
     content = path.read_bytes()
     lines = content.splitlines()
     return PatchRecord(
         path="patch.diff",
         sha256=hashlib.sha256(content).hexdigest(),
-        files=len(context.change.files),
+        files=len(change.files),
         insertions=_count(lines, b"+", b"+++ "),
         deletions=_count(lines, b"-", b"--- "),
-        dropped=context.change.dropped,
-        tool_caches=context.change.tool_caches,
+        dropped=change.dropped,
+        tool_caches=change.tool_caches,
     )
 
 
@@ -136,12 +147,10 @@ def _count(lines: Iterable[bytes], sign: bytes, header: bytes) -> int:
     return sum(line.startswith(sign) and not line.startswith(header) for line in lines)
 
 
-def _usage_record(context: StageContext) -> UsageRecord | None:
-    """What passed through the door; where there was none, what the agent says of itself."""
-    facts = context.model_facts
-    if facts is not None:
-        return _usage_of(facts.usage, facts)
-    outcome = context.outcome
+def _usage_record(traffic: ModelTraffic | None, outcome: AgentOutcome | None) -> UsageRecord | None:
+    """The usage that the model endpoint counted; without one, what the agent reports of itself."""
+    if traffic is not None:
+        return _usage_of(traffic.usage, traffic)
     return _usage_of(outcome.usage, ModelTraffic()) if outcome and outcome.usage else None
 
 
@@ -157,7 +166,7 @@ def _usage_of(usage: ModelUsage, facts: ModelTraffic) -> UsageRecord:
 
 
 def _timing(
-    identity: AttemptIdentity, context: StageContext, results: Sequence[StageResult]
+    identity: AttemptIdentity, results: Sequence[StageResult], controls_seconds: float
 ) -> TimingRecord:
     own = {result.stage: result.evidence.own_seconds for result in results}
     agent = own.get(StageName.AGENT_RUN, 0.0)
@@ -169,23 +178,26 @@ def _timing(
         agent_s=agent,
         tests_s=tests,
         setup_s=setup,
-        controls_s=context.controls_seconds,
-        overhead_s=max(total - agent - tests - setup - context.controls_seconds, 0.0),
+        controls_s=controls_seconds,
+        overhead_s=max(total - agent - tests - setup - controls_seconds, 0.0),
         queue_wait_s=identity.queue_wait.total_seconds(),
     )
 
 
-def _environment(context: StageContext, results: Sequence[StageResult]) -> EnvironmentRecord:
-    provider, limits = context.provider, context.limits
-    image = image_of(context.task, provider)
+def _environment(
+    task: Task,
+    provider: SandboxProvider,
+    outputs: AttemptOutputs,
+) -> EnvironmentRecord:
+    limits, image = limits_of(task), image_of(task, provider)
     return EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),
         lacks=tuple(promise.value for promise in Promise if promise not in provider.promises),
-        image=context.image,
+        image=outputs.image,
         image_name=image.name,
-        python=_python_that_ran(results) or image.python,
-        snapshot=context.prepared.snapshot if context.prepared else None,
+        python=_python_that_ran(outputs.results) or image.python,
+        snapshot=outputs.prepared.snapshot if outputs.prepared else None,
         cpus=limits.cpus,
         memory_mib=limits.memory_mib,
         pids=limits.pids,
@@ -195,52 +207,41 @@ def _environment(context: StageContext, results: Sequence[StageResult]) -> Envir
 
 
 def _python_that_ran(results: Sequence[StageResult]) -> str | None:
-    """The Python of the baseline run: no agent had a say in what that told."""
+    """The Python of the baseline run, which no agent can falsify."""
     told = (r.evidence.report for r in results if r.stage is StageName.BASELINE_RUN)
     return next((report.python for report in told if report is not None), None)
 
 
-_UNKNOWN_STAGE = StageName.GIT_CLONE  # how far it had come is not known
+_UNKNOWN_STAGE = StageName.GIT_CLONE  # the stage that the attempt had reached is not known
 
 
 def excluded_record(
     task: Task,
     agent: Agent,
-    workshop: RunResources,
-    place: AttemptSlot,
-    fault: BaseException,
+    resources: RunResources,
+    slot: AttemptSlot,
+    error: BaseException,
 ) -> AttemptRecord:
-    """Judge a try of which nothing came back.
+    """The record of a try that another machine made and that did not come back.
 
     Args:
-        task: What was attempted.
-        agent: Whose attempt it was.
-        workshop: Of the run, which may be on another machine than the attempt was.
-        place: Its folder, and which try it was.
-        fault: What became of its maker: a lost sandbox, or our own Ctrl-C.
+        task: The task.
+        agent: The agent.
+        resources: Of the run on this machine.
+        slot: Its folder, and which try it was.
+        error: Why it did not come back: a lost node, or the end of the run.
     """
     now = datetime.now(UTC)
     result = StageResult(
         stage=_UNKNOWN_STAGE,
-        evidence=Evidence(exception=exception_fact(_UNKNOWN_STAGE, fault)),
+        evidence=Evidence(exception=exception_fact(_UNKNOWN_STAGE, error)),
         started_at=now,
         duration=timedelta(0),
     )
-    context = StageContext(
-        task=task,
-        agent=agent,
-        provider=workshop.provider,
-        mirrors=workshop.mirrors,
-        cancel=workshop.cancel,
-        timeout_scale=workshop.timeout_scale,
-        sink=_nowhere,
-        save=_unsaved,
-        keep_snapshot=_unkept,
-    )
     identity = AttemptIdentity(
-        run_id=place.run_id,
-        attempt=place.attempt,
-        retry_of=place.retry_of,
+        run_id=slot.run_id,
+        attempt=slot.attempt,
+        retry_of=slot.retry_of,
         agent=agent.name,
         model=None,
         started_at=now,
@@ -249,20 +250,9 @@ def excluded_record(
     )
     return make_record(
         identity=identity,
-        context=context,
-        results=[result],
+        task=task,
+        resources=resources,
+        outputs=AttemptOutputs(results=(result,)),
         verdict=judge(expected_tests(task), [result]),
-        folder=place.folder,
+        folder=slot.folder,
     )
-
-
-def _nowhere(_stream: Stream, _chunk: bytes) -> None:
-    pass
-
-
-def _unsaved(_name: str, _content: bytes) -> None:
-    pass
-
-
-def _unkept(_context: StageContext) -> PreparedTask:
-    raise AssertionError  # pragma: no cover - no stage runs

@@ -1,84 +1,80 @@
-"""What all attempts of a run share, the slot of each.
+"""What all attempts of a run share, the slot of each, and the live status of those that run."""
 
-The live status of those that are under way.
-"""
-
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from threading import Event, Lock, Semaphore
 
 from agentbench.attempt.outages import CircuitBreaker
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import RunId
+from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.shared_preparations import SharedPreparations
+from agentbench.attempt.task_image import resolve_image
 from agentbench.core.background_tasks import BackgroundTasks
-from agentbench.core.choices import ControlLevel
 from agentbench.core.host import available_cpus
+from agentbench.core.redaction import secrets_in
 from agentbench.models.interface import ModelGateway
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.scoring.taxonomy import StageName
-from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.task import Task
 
 
 @dataclass(slots=True, kw_only=True)
 class AttemptStatus:
-    """One attempt under way; one thread writes it, others read."""
+    """The status of one running attempt; one thread writes it, others read."""
 
     task_id: TaskId
     attempt: int
     retry_of: int | None = None
-    began: float = 0.0  # by the board's clock, in seconds
-    where: str | None = None  # the node that it is on, if it is not on this machine
+    began: float = 0.0  # by the clock of LiveStatus, in seconds
+    where: str | None = None  # None: on this machine
     stage: StageName | None = None  # None: it waits to begin
-    spent_usd: Callable[[], float | None] | None = None  # where it has a model; None: not priced
-
-    def at(self, stage: StageName) -> None:
-        """A stage has begun."""
-        self.stage = stage
+    spent_usd: Callable[[], float | None] | None = None  # None: no model; returns None: no price
 
 
 @dataclass(slots=True, kw_only=True)
 class LiveStatus:
-    """The attempts under way; safe to use from several threads."""
+    """The running attempts; safe to use from several threads."""
 
     clock: Callable[[], float] = time.monotonic
-    _entries: dict[int, AttemptStatus] = field(default_factory=dict)
+    _running: dict[int, AttemptStatus] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def begin(self, task_id: TaskId, attempt: int, *, retry_of: int | None = None) -> AttemptStatus:
-        """Put an attempt on the board; whoever began it takes it down."""
-        entry = AttemptStatus(
+        """Add an attempt; the caller ends it."""
+        status = AttemptStatus(
             task_id=task_id, attempt=attempt, retry_of=retry_of, began=self.clock()
         )
         with self._lock:
-            self._entries[id(entry)] = entry
-        return entry
+            self._running[id(status)] = status
+        return status
 
-    def end(self, entry: AttemptStatus) -> None:
-        """Take an attempt down; once is enough."""
+    def end(self, status: AttemptStatus) -> None:
+        """Remove an attempt, if it is still there."""
         with self._lock:
-            self._entries.pop(id(entry), None)
+            self._running.pop(id(status), None)
 
     @contextmanager
-    def entry(
+    def tracked(
         self, task_id: TaskId, attempt: int, *, retry_of: int | None = None
     ) -> Iterator[AttemptStatus]:
-        """An attempt that is on the board for as long as the block lasts."""
-        entry = self.begin(task_id, attempt, retry_of=retry_of)
+        """An attempt that is shown as running during the block."""
+        status = self.begin(task_id, attempt, retry_of=retry_of)
         try:
-            yield entry
+            yield status
         finally:
-            self.end(entry)
+            self.end(status)
 
-    def under_way(self) -> tuple[AttemptStatus, ...]:
-        """The attempts under way, the first that began first."""
+    def running(self) -> tuple[AttemptStatus, ...]:
+        """The running attempts in the order of their beginnings."""
         with self._lock:
-            return tuple(self._entries.values())
+            return tuple(self._running.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,28 +85,67 @@ class RunResources:
     mirrors: Mirrors
     cache: PreparationCache
     cancel: Event
-    timeout_scale: float = 1.0
-    use_cache: bool = True
-    shared: SharedPreparations | None = None  # by way of a registry
+    settings: RunSettings = field(default_factory=RunSettings)
+    shared: SharedPreparations | None = None  # with other machines, through a registry
     gateway: ModelGateway | None = None
-    secrets: frozenset[str] = frozenset()  # of this machine, which no log may hold
-    control_level: ControlLevel | None = None  # None: the task's own
+    secrets: frozenset[str] = frozenset()  # of this machine; they are removed from logs
     control_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
     idle_slots: Semaphore = field(default_factory=lambda: Semaphore(max(2, available_cpus())))
-    attempt_timeout: timedelta | None = None  # None: what all its stages may take, and some more
-    aside: BackgroundTasks = field(default_factory=BackgroundTasks)
-    images: dict[str | None, ImageId] = field(default_factory=dict)  # by the names that tasks use
-    board: LiveStatus = field(default_factory=LiveStatus)
+    background: BackgroundTasks = field(default_factory=BackgroundTasks)
+    images: dict[str | None, ImageId] = field(default_factory=dict)  # by their names in tasks
+    live_status: LiveStatus = field(default_factory=LiveStatus)
     breaker: CircuitBreaker = field(default_factory=lambda: CircuitBreaker(cancel=Event()))
+
+    @classmethod
+    def of(
+        cls,
+        provider: SandboxProvider,
+        settings: RunSettings,
+        *,
+        cache_dir: Path,
+        cancel: Event | None = None,
+    ) -> "RunResources":
+        """The resources below a cache folder, without a gateway.
+
+        Raises:
+            UsageError: preparations of this back end cannot be shared through a registry.
+        """
+        cancel = cancel if cancel is not None else Event()
+        cache = PreparationCache(cache_dir / "prepared", provider)
+        registry = settings.registry if settings.use_cache else None
+        timeout = CLONE_TIMEOUT * settings.timeout_scale
+        return cls(
+            provider=provider,
+            mirrors=Mirrors(cache_dir / "mirrors", timeout=timeout, cancel=cancel),
+            cache=cache,
+            cancel=cancel,
+            settings=settings,
+            shared=None if registry is None else SharedPreparations(registry, cache, provider),
+            secrets=secrets_in(os.environ),
+        )
+
+    def image_of(self, task: Task) -> ImageId:
+        """The image of a task; requested once in a run, unless it is built for the task.
+
+        Raises:
+            UnavailableError: there is no such image.
+        """
+        name = task.environment.image
+        if task.environment.dockerfile is not None or task.workdir is not None:
+            return resolve_image(task, self.provider)
+        found = self.images.get(name)
+        if found is None:
+            found = self.images[name] = resolve_image(task, self.provider)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSlot:
-    """Where one attempt leaves its files, and which attempt it is."""
+    """Which attempt it is, and the folder of its files."""
 
     folder: Path
     run_id: RunId
     attempt: int
     retry_of: int | None = None
     queued_at: float | None = None  # time.monotonic() when it could have started
-    entry: AttemptStatus | None = None  # on the board, if somebody looks at it
+    status: AttemptStatus | None = None  # None: it is shown nowhere

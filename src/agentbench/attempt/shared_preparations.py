@@ -1,8 +1,8 @@
 """Preparations that machines share by an image registry.
 
-What one machine has prepared it pushes; another one whose image is the same finds it by the name of
-what went into it and pulls it: clone, checkout and set-up are done, and their evidence is there.
-Whoever may write to the registry decides what attempts start from.
+A machine pushes each preparation under a name made of everything it depends on. Another machine
+with the same image finds and pulls it, with the evidence of clone, checkout and set-up. Everybody
+who may write to the registry decides what attempts start from.
 """
 
 import logging
@@ -33,14 +33,14 @@ _LOG = logging.getLogger("agentbench.cache")
 
 
 class SharedPreparationNote(ChecksummedDocument):
-    """What goes with a preparation."""
+    """The evidence that is pushed with a preparation."""
 
     key: str
     results: tuple[StageResult, ...]
 
 
 def check_registry(place: str) -> None:
-    """Refuse what is no place in a registry that engines would understand.
+    """Refuse a value that engines do not accept as a place in a registry.
 
     Raises:
         UsageError: it is none.

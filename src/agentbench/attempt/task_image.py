@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
 from agentbench.sandbox.docker.images import name_of, python_in
-from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.project.versions import (
     ReadText,
@@ -23,7 +23,7 @@ _NAMED = 10  # tasks in a warning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskImage:
-    """What is known of it before a sandbox is opened."""
+    """The image of a task, as far as it is known before a sandbox is opened."""
 
     name: str | None = None
     """None: it is built from a Dockerfile, or the sandbox has no images."""
@@ -59,8 +59,20 @@ def with_images(tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirro
     ]
 
 
+def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
+    """The image that a task's sandboxes start from.
+
+    Raises:
+        UnavailableError: there is no such image, and it cannot be pulled or built.
+    """
+    environment = task.environment
+    return provider.resolve_image(
+        environment.image, dockerfile=environment.dockerfile, workdir=task.workdir
+    )
+
+
 def image_of(task: Task, provider: SandboxProvider) -> TaskImage:
-    """What a task's sandboxes start from, once it has its image's name."""
+    """The image of a task that has its image's name."""
     own = _python_of_back_end(provider)
     if own is not None:
         return TaskImage(python=own)
@@ -84,7 +96,7 @@ def python_warnings(
 
 
 def why_python(task: Task, mirrors: Mirrors) -> str:
-    """Why a task without an image gets its Python, to be read before what is wrong with that."""
+    """Why a task without an image gets its Python: the beginning of an error message."""
     if _brings_an_image(task) or not _is_readable(task, mirrors):
         return ""
     asked = _required_python(task, mirrors, default=DEFAULT_PYTHON)
@@ -108,7 +120,7 @@ def _python_of_back_end(provider: SandboxProvider) -> str | None:
 
 def _admits(task: Task, mirrors: Mirrors, here: str) -> bool:
     if _brings_an_image(task) or not _is_readable(task, mirrors):
-        return True  # resolving the image has its own say, and attempts will tell
+        return True  # resolving the image, or an attempt, shows it
     supported = sorted({*STACKS, here}, key=lambda version: int(version.split(".")[1]))
     try:
         return _required_python(task, mirrors, default=here, supported=supported).version == here
@@ -140,4 +152,4 @@ def _reader(task: Task, mirrors: Mirrors) -> ReadText:
 
 
 def _nothing(_name: str) -> None:
-    """The files are in an image that nobody has named."""
+    """The files are in an image without a name."""

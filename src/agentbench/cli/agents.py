@@ -52,7 +52,6 @@ def list_agents() -> None:
 def try_agent(
     name: Annotated[str, typer.Argument(help="A preset, or the path of one's .toml file.")],
     sandbox: options.Sandbox = options.SandboxName.AUTO,
-    debug: options.Debug = False,
 ) -> None:
     """Install a preset, and let it mend a tiny bug with a scripted model; says what works.
 
@@ -64,7 +63,6 @@ def try_agent(
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.sandbox.registry import select_back_end
 
-    del debug  # read by the program itself
     preset = find_preset(name)
     if preset is None:
         known = ", ".join(each.name for each in shipped_presets())

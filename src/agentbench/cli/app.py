@@ -1,7 +1,4 @@
-"""The program and its commands: named here, imported when one is used.
-
-Nothing heavy is imported before a command needs it.
-"""
+"""The program and its commands: named here, and imported when one is used."""
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
@@ -11,14 +8,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+    from typer._click import Command, Context, HelpFormatter, Parameter
     from typer._click.shell_completion import CompletionItem
 
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 SHORT_HELP = {
-    "run": "Run tasks with an agent, and judge what it did.",
+    "run": "Run tasks with an agent, and judge the result.",
     "validate": "Prove tasks: solvable, not solved already, not flaky.",
     "resume": "Go on with an interrupted run.",
     "rescore": "Judge a run's records again with today's rules.",
@@ -31,7 +28,7 @@ SHORT_HELP = {
     "mcp": "Serve tests over the Model Context Protocol.",
     "gateway": "Put a gateway before a model: it counts, limits, records.",
     "doctor": "Check what agentbench needs on this machine.",
-    "clean": "Remove what dead runs left, and what is cached.",
+    "clean": "Remove leftovers of dead runs, and cache entries.",
     "tasks": "The task catalogue.",
     "agents": "The agents that can be named here.",
     "images": "The base images that Docker sandboxes start from.",
@@ -47,7 +44,7 @@ _MODULES = {
     "gateway": "serve.commands",
     "tasks": "tasks.commands",
 }
-"""The module below agentbench.cli of each command that has none of its own name."""
+"""The module below agentbench.cli of each command whose module has another name."""
 
 
 class LazyCommands(TyperGroup):
@@ -57,22 +54,22 @@ class LazyCommands(TyperGroup):
         super().__init__(**{**settings, "commands": _CommandsOnDemand()})
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """List the commands, none of which is imported for it."""
-        self._names_alone().format_commands(ctx, formatter)
+        """List the commands without importing one."""
+        self._names_only().format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
-        """Complete a command's name, for which none is imported either."""
-        named = self._names_alone()
+        """Complete a command's name without importing one."""
+        named = self._names_only()
         return named.shell_complete(typer.Context(named, parent=ctx.parent), incomplete)
 
     def invoke(self, ctx: "Context") -> object:
-        """Call a command; a broken pipe that is not our output's is a bug, and not exit code 1."""
+        """Call a command; a broken pipe other than our output's is a bug, not exit code 1."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise RuntimeError(f"a pipe or socket broke: {error}") from error
 
-    def _names_alone(self) -> TyperGroup:
+    def _names_only(self) -> TyperGroup:
         named: dict[str, Command] = {
             name: TyperCommand(name, help=line) for name, line in SHORT_HELP.items()
         }
@@ -80,29 +77,29 @@ class LazyCommands(TyperGroup):
 
 
 class _CommandsOnDemand(MutableMapping[str, "Command"]):
-    """Commands by name, each made when it is asked for."""
+    """Commands by name, each created on request."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Command] = {}
+        self._created: dict[str, Command] = {}
 
     def __getitem__(self, name: str) -> "Command":
-        if name not in self._made:
+        if name not in self._created:
             if name not in SHORT_HELP:
                 raise KeyError(name)
-            self._made[name] = _command(name)
-        return self._made[name]
+            self._created[name] = _command(name)
+        return self._created[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*SHORT_HELP, *self._made)))
+        return iter(dict.fromkeys((*SHORT_HELP, *self._created)))
 
     def __len__(self) -> int:
-        return len(set(SHORT_HELP) | set(self._made))
+        return len(set(SHORT_HELP) | set(self._created))
 
     def __setitem__(self, name: str, command: "Command") -> None:
-        self._made[name] = command
+        self._created[name] = command
 
     def __delitem__(self, name: str) -> None:
-        del self._made[name]
+        del self._created[name]
 
 
 def command_named(name: str) -> Any:  # noqa: ANN401 - a function, or a group of commands
@@ -119,7 +116,33 @@ def _command(name: str) -> "Command":
         )
         alone.command(name)(found)
         found = alone
-    return typer.main.get_command(found)
+    command = typer.main.get_command(found)
+    _add_debug_option(command)
+    return command
+
+
+def _add_debug_option(command: "Command") -> None:
+    """Give `--debug` to a command, or to each command of a group; `__main__.main` reads it."""
+    if isinstance(command, TyperGroup):
+        for each in command.commands.values():
+            _add_debug_option(each)
+    else:
+        command.params.append(_debug_option())
+
+
+def _debug_option() -> "Parameter":
+    holder = typer.Typer(add_completion=False)
+
+    @holder.command()
+    def _(
+        debug: Annotated[
+            bool,
+            typer.Option("--debug", help="Show tracebacks of errors.", expose_value=False),
+        ] = False,
+    ) -> None:
+        del debug
+
+    return typer.main.get_command(holder).params[0]
 
 
 _EPILOG = (

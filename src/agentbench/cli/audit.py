@@ -13,6 +13,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line
 from agentbench.core import extras
 from agentbench.errors import InputError, UsageError
 
@@ -76,7 +77,6 @@ def audit(
     runs_dir: options.RunsDir = Path("runs"),
     filter_glob: options.Filter = None,
     as_json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Look through tasks and runs for known leaks.
 
@@ -87,7 +87,6 @@ def audit(
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
     comparing = DifferentialOptions.asked(sandbox, seconds) if wrong_fixes else None
     audited = _audit_all(paths, runs_dir, mirrors, filter_glob, comparing)
@@ -125,7 +124,7 @@ def _audit_all(
     audited: list[AuditResult] = []
     for folder in runs:
         run = open_run(folder)
-        further = comparing.of(run, mirrors, glob) if comparing is not None else None
+        further = comparing.of(run, glob) if comparing is not None else None
         audited.extend(audit_run(run, mirrors, glob=glob, further=further))
     if tasks:
         audited = [*_audit_tasks(tasks, mirrors, glob), *audited]
@@ -261,9 +260,7 @@ class DifferentialOptions:
         extras.require("audit --wrong-fixes", extras.SYMBOLIC)
         return cls(sandbox=sandbox, seconds=seconds, cache_dir=usable_cache_dir())
 
-    def of(
-        self, run: "RunFolder", mirrors: "Mirrors", glob: str | None
-    ) -> "FurtherFindings | None":
+    def of(self, run: "RunFolder", glob: str | None) -> "FurtherFindings | None":
         """What compares the attempts of a run; `None` where none was resolved.
 
         Raises:
@@ -274,35 +271,28 @@ class DifferentialOptions:
         number = _count_resolved(run, glob)
         name = run.configuration.run_id
         if number == 0:
-            _say(f"{name}: no attempt was resolved: there is nothing to compare")
+            say_line(f"{name}: no attempt was resolved: there is nothing to compare")
             return None
-        workshop = self._workshop(run, mirrors)
+        resources = self._resources(run)
         attempts = f"{number} resolved attempt{'s' * (number != 1)}"
-        _say(
-            f"{name}: comparing {attempts} in {workshop.provider.name}, "
+        say_line(
+            f"{name}: comparing {attempts} in {resources.provider.name}, "
             f"{self.seconds:g} s each at most for the search"
         )
         return DifferentialAudit(
-            workshop=workshop, cache_dir=self.cache_dir, seconds=self.seconds, say=_say
+            resources=resources, cache_dir=self.cache_dir, seconds=self.seconds, say=say_line
         ).findings
 
-    def _workshop(self, run: "RunFolder", mirrors: "Mirrors") -> "RunResources":
-        from threading import Event
-
-        from agentbench.attempt.preparation_cache import PreparationCache
+    def _resources(self, run: "RunFolder") -> "RunResources":
         from agentbench.attempt.resources import RunResources
+        from agentbench.attempt.settings import RunSettings
         from agentbench.sandbox.registry import select_back_end
 
         name = run.configuration.sandbox if self.sandbox is None else self.sandbox.value
         chosen = select_back_end(name, cache_dir=self.cache_dir)
         for warning in chosen.warnings:
-            _say(f"warning: {warning}")
-        return RunResources(
-            provider=chosen.provider,
-            mirrors=mirrors,
-            cache=PreparationCache(self.cache_dir / "prepared", chosen.provider),
-            cancel=Event(),
-        )
+            say_line(f"warning: {warning}")
+        return RunResources.of(chosen.provider, RunSettings(), cache_dir=self.cache_dir)
 
 
 def _count_resolved(run: "RunFolder", glob: str | None) -> int:
@@ -310,9 +300,3 @@ def _count_resolved(run: "RunFolder", glob: str | None) -> int:
 
     fitting = (one for one in run.latest if glob is None or fnmatchcase(one.task_id, glob))
     return sum(one.resolved for one in fitting)
-
-
-def _say(line: str) -> None:
-    from agentbench.core.display_text import printable
-
-    typer.echo(printable(line, limit=1000), err=True)

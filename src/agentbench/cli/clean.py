@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.cli import options
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,13 +32,11 @@ def clean(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be removed.")
     ] = False,
-    debug: options.Debug = False,
 ) -> None:
     """Remove what dead runs left, and what is cached (or a part of it); nothing still in use.
 
     Example: agentbench clean --keep 20GB --dry-run
     """
-    del debug  # read by the program itself
     if keep is None and older_than is None:
         _clean_all(dry_run=dry_run)
     else:

@@ -66,7 +66,6 @@ def compare(
     alpha: _Alpha = 0.05,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
-    debug: options.Debug = False,
 ) -> None:
     """Compare two runs at the same tasks: which flipped, and whether that is significant.
 
@@ -77,7 +76,6 @@ def compare(
     from agentbench.report.leaderboard import label_runs
     from agentbench.report.text_reports import RunNames
 
-    del debug  # read by the program itself
     if strict and not fail_on_regression:
         raise UsageError("--strict goes with --fail-on-regression")
     if as_json and format_name is ComparisonFormat.MARKDOWN:

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from agentbench.sandbox.registry import BackEndProbe
 
 
-def doctor(as_json: options.Json = False, debug: options.Debug = False) -> None:
+def doctor(as_json: options.Json = False) -> None:
     """Check what agentbench needs on this machine; a line each, with the remedy.
 
     Example: agentbench doctor
     """
     from agentbench.runs.environment import default_cache_dir
 
-    del debug  # read by the program itself
     findings = diagnose(default_cache_dir())
     if as_json:
         rows = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]

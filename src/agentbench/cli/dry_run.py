@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -142,7 +142,7 @@ class _DryRun:
     def _attempt(self, prompter: ScriptedModel, *, scale: float = 1.0) -> AttemptRecord:
         self._agent.prompter = prompter
         with serve_scripted_model(prompter) as url:
-            options = replace(self._options, base_url=url, timeout_scale=scale)
+            options = self._options.replace(base_url=url, timeout_scale=scale)
             return run_attempt(self._task, self._agent, sandbox=self._provider, options=options)
 
 

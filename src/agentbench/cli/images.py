@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.run_execution import say_line
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
 
 images = typer.Typer(
@@ -22,7 +23,6 @@ def build_images(
     python: Annotated[
         str, typer.Option("--python", help=f"Its Python version: {', '.join(STACKS)}.")
     ] = DEFAULT_PYTHON,
-    debug: options.Debug = False,
 ) -> None:
     """Build the base image, from a registry where one answers, else from Debian's packages.
 
@@ -31,16 +31,13 @@ def build_images(
     from agentbench.sandbox.docker.engine import Engine
     from agentbench.sandbox.docker.images import build_base_image
 
-    del debug  # read by the program itself
     stack_for(python)  # a version that is never built is refused without an engine, too
-    image = build_base_image(
-        Engine.connect(), python, progress=lambda line: typer.echo(line, err=True)
-    )
+    image = build_base_image(Engine.connect(), python, progress=say_line)
     typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
 
 
 @images.command("list")
-def show_images(as_json: options.Json = False, debug: options.Debug = False) -> None:
+def show_images(as_json: options.Json = False) -> None:
     """List the base images that are there.
 
     Example: agentbench images list
@@ -49,7 +46,6 @@ def show_images(as_json: options.Json = False, debug: options.Debug = False) -> 
     from agentbench.sandbox.docker.engine import Engine
     from agentbench.sandbox.docker.images import list_images
 
-    del debug  # read by the program itself
     found = list_images(Engine.connect())
     if as_json:
         rows = [

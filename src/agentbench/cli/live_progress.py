@@ -1,4 +1,4 @@
-"""A run at a terminal while it goes on: the bar, the running attempts, those that ended."""
+"""A running run at a terminal: the bar, the running attempts, the ended ones."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -26,31 +26,30 @@ if TYPE_CHECKING:
     from agentbench.runs.run import Run
 
 
-_RESERVED_LINES = 4  # lines of a terminal that are left for the bar and what stands above it
-_NARROW = 12  # columns that a task's id keeps in any case
+_RESERVED_LINES = 4  # of a terminal, for the bar and the line above it
+_NARROW = 12  # columns that a task's id always has
 _LEAST_WIDTH = 72  # of a terminal: in a narrower one an attempt takes two lines
 
 
 class RunningAttemptsTable:
-    """Draws what a board says at that moment: task, attempt, stage, time, cost."""
+    """Draws the running attempts: task, attempt, stage, time, cost."""
 
-    def __init__(self, board: LiveStatus) -> None:
-        """Draw this board."""
-        self._board = board
+    def __init__(self, live: LiveStatus) -> None:
+        self._live_status = live
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """As many lines as the terminal has room for; the others are counted."""
-        under_way = self._board.under_way()
-        if not under_way:
+        """As many attempts as the terminal has room for, and the number of the others."""
+        running = self._live_status.running()
+        if not running:
             return
         is_narrow = options.max_width < _LEAST_WIDTH
         lines = (options.height or console.height) - _RESERVED_LINES
         room = max(1, lines // 2 if is_narrow else lines)
-        shown = under_way if len(under_way) <= room else under_way[: max(1, room - 1)]
-        now = self._board.clock()
+        shown = running if len(running) <= room else running[: max(1, room - 1)]
+        now = self._live_status.clock()
         yield Group(*_two_line_rows(shown, now)) if is_narrow else _table(shown, now)
-        if len(shown) < len(under_way):
-            yield Text(f"… and {len(under_way) - len(shown)} more under way", style="dim")
+        if len(shown) < len(running):
+            yield Text(f"… and {len(running) - len(shown)} more running", style="dim")
 
 
 def _table(entries: Sequence[AttemptStatus], now: float) -> Table:
@@ -96,18 +95,18 @@ def _cost(entry: AttemptStatus) -> str:
     if entry.spent_usd is None:
         return ""
     spent = entry.spent_usd()
-    return "$?" if spent is None else f"${spent:.2f}"
+    return "cost unknown" if spent is None else f"${spent:.2f}"
 
 
-_REFRESHES_PER_SECOND = 4  # times that it is drawn
+_REFRESHES_PER_SECOND = 4
 _LONGEST_BAR = 40  # columns of the terminal
 _LEAST_BAR = 10
-_FIGURES_WIDTH = 64  # columns that the figures beside the bar take, of up to 9,999 attempts
+_FIGURES_WIDTH = 64  # columns of the figures next to the bar, of up to 9,999 attempts
 _SHOW_CURSOR = "\x1b[?25h\n"
 
 
 class RunDisplay:
-    """What is shown of a run, from the beginning of the block to its end."""
+    """Shows a run during the block."""
 
     def __init__(self, run: "Run", *, quiet: bool, verbose: bool) -> None:
         console = Console(stderr=True)
@@ -115,7 +114,7 @@ class RunDisplay:
         self._live: Live | None = None
         is_terminal = console.file.isatty()  # rich takes a log for one if FORCE_COLOR is set
         if is_terminal and not quiet:
-            drawn = Group(RunningAttemptsTable(run.workshop.board), self._bar)
+            drawn = Group(RunningAttemptsTable(run.resources.live_status), self._bar)
             self._live = Live(drawn, console=console, refresh_per_second=_REFRESHES_PER_SECOND)
         self._console = console
         self._lines = verbose or not (quiet or is_terminal)
@@ -127,18 +126,18 @@ class RunDisplay:
             )
 
     def __enter__(self) -> "RunDisplay":
-        """Show the bar, and what is under way."""
+        """Show the bar and the running attempts."""
         if self._live is not None:
             self._live.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Leave the bar as it stands."""
+        """Leave the last state of the bar."""
         if self._live is not None:
             self._live.stop()
 
     def give_back(self) -> None:
-        """Leave the terminal as it was, whatever is being drawn: the program is about to die."""
+        """Restore the terminal before the program is killed."""
         if self._live is not None:
             self._console.file.write(_SHOW_CURSOR)
             self._console.file.flush()
@@ -155,7 +154,7 @@ class RunDisplay:
 
 
 def _bar(console: Console) -> Progress:
-    """A line of figures, with as much of a bar as there is room for, or two lines of figures."""
+    """A line of figures with a bar if there is room for it, or two lines of figures."""
     counts = (MofNCompleteColumn(), TextColumn("{task.fields[resolved]}"))
     others = (TextColumn("{task.fields[cost]}"), TimeElapsedColumn(), TimeRemainingColumn())
     room = min(_LONGEST_BAR, console.width - _FIGURES_WIDTH)

@@ -1,15 +1,12 @@
-"""`validate --strength`: measure which mutants the hidden tests let pass, and say so."""
+"""`validate --strength`: measure and print the mutation score of the hidden tests."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Event
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.process_setup import ExitCode, handling_signals
+from agentbench.errors import RunCancelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,20 +21,21 @@ StrengthOption = Annotated[
     bool,
     typer.Option(
         "--strength",
-        help="Also change the reference solution in small ways, and name what the tests let pass.",
+        help="Also change the reference solution slightly, and name the changes that tests miss.",
     ),
 ]
 MutantsOption = Annotated[
-    int, typer.Option("--mutants", help="At most so many changes of one task.", min=1)
+    int, typer.Option("--mutants", help="At most this many mutants per task.", min=1)
 ]
 MutantSeedOption = Annotated[
-    int, typer.Option("--mutant-seed", help="What they are drawn with, where there are more.")
+    int,
+    typer.Option("--mutant-seed", help="The seed that selects mutants, if there are more."),
 ]
 MinStrengthOption = Annotated[
     float | None,
     typer.Option(
         "--min-strength",
-        help="Fail (exit code 1) for a task of which less percent are killed.",
+        help="Fail (exit code 1) if the mutation score of a task is below this percentage.",
         min=0,
         max=100,
     ),
@@ -51,10 +49,10 @@ def measure_valid_tasks(
     most: int,
     seed: int,
 ) -> "dict[Path, MutationScore]":
-    """Measure each task that is good, by its folder; the others are not run again.
+    """Measure each valid task, by its folder; the others are not run again.
 
     Raises:
-        Exit: it was interrupted.
+        Exit: the command was interrupted.
         UnavailableError: there is no sandbox.
     """
     from agentbench.tasks.loading import load_task
@@ -67,14 +65,17 @@ def measure_valid_tasks(
     tasks = [load_task(folder, mirrors=mirrors) for folder in good]  # as proving left them
     cancel = Event()
     settings = MutationScoreSettings(options=options, most=most, seed=seed, cancel=cancel)
-    with _cancel_on_signals(cancel):
-        found = dict(zip(good, measure(tasks, settings, _tell), strict=True))
+    with handling_signals(lambda _number: cancel.set()):
+        try:
+            found = dict(zip(good, measure(tasks, settings, _tell), strict=True))
+        except RunCancelled:
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
     invalid = MutationScore(why_not="the task is not valid")
     return {one.folder: found.get(one.folder, invalid) for one in proven}
 
 
 def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
-    """Put them into proof.json, where there is one.
+    """Write the scores to proof.json, if there is one.
 
     Raises:
         OSError: a task's folder cannot be written.
@@ -90,7 +91,7 @@ def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
 def warn_of_weak_tests(
     proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]", least: float
 ) -> bool:
-    """Name on stderr the tasks that do not reach what was asked; whether there are any."""
+    """Name on stderr the tasks below the requested score; returns whether there are any."""
     from agentbench.validation.mutation_score.results import reaches
 
     weak = [one for one in proven if not reaches(strengths[one.folder], least)]
@@ -112,21 +113,3 @@ def _score_text(strength: "MutationScore") -> str:
         return printable(f"not measured: {strength.why_not}", limit=500)
     lost = len(strength.of(MutantOutcome.NOT_JUDGED))
     return f"{killed_text(strength)} killed{f', {lost} not judged' if lost else ''}"
-
-
-@contextmanager
-def _cancel_on_signals(cancel: Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end what runs, and then the command."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        cancel.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the tasks and numbers that they mean."""
+"""The options that several commands share, and the tasks and numbers that they select."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SandboxName(StrEnum):
-    """What `--sandbox` takes."""
+    """The values of `--sandbox`."""
 
     AUTO = "auto"
     DOCKER = "docker"
@@ -26,7 +26,7 @@ class SandboxName(StrEnum):
 
 
 def _refuse_nan(value: float | None) -> float | None:
-    """Refuse what would never be reached, exceeded or fallen short of."""
+    """Refuse a limit that no value reaches or exceeds."""
     if value is not None and math.isnan(value):
         raise typer.BadParameter("expected a number, found nan")
     return value
@@ -42,13 +42,13 @@ Tasks = Annotated[
 ]
 Sandbox = Annotated[
     SandboxName,
-    typer.Option("--sandbox", help="What attempts run in; auto takes the strongest there is."),
+    typer.Option("--sandbox", help="The sandbox; auto selects the strongest available one."),
 ]
 Executor = Annotated[
     ExecutorName,
-    typer.Option("--executor", help="ray: the attempts run on the nodes of a Ray cluster."),
+    typer.Option("--executor", help="ray: run attempts on the nodes of a Ray cluster."),
 ]
-RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where results go.")]
+RunsDir = Annotated[Path, typer.Option("--runs-dir", help="The folder for results.")]
 RunName = Annotated[
     str, typer.Argument(help="A run's folder, its id, or 'last'.", metavar="RUN", show_default=True)
 ]
@@ -56,12 +56,12 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout,
 GithubSummary = Annotated[
     bool,
     typer.Option(
-        "--github-summary", help="Append it as Markdown to the job's summary in GitHub Actions."
+        "--github-summary",
+        help="Append it as Markdown to the job's summary in GitHub Actions.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the last line.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="A line for every attempt.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")]
 Jobs = Annotated[
     str, typer.Option("-j", "--jobs", help="Attempts at a time; auto fits cores and memory.")
 ]
@@ -72,14 +72,14 @@ Registry = Annotated[
     str | None,
     typer.Option(
         "--registry",
-        help="Share prepared tasks with other machines by this image registry, HOST[:PORT][/PATH].",
+        help="Share prepared tasks through an image registry, HOST[:PORT][/PATH].",
         envvar="AGENTBENCH_REGISTRY",
         show_envvar=True,
     ),
 ]
-Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks whose id fits this glob.")]
-Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks that bear this tag.")]
-Limit = Annotated[int | None, typer.Option("--limit", help="At most so many tasks.", min=1)]
+Filter = Annotated[str | None, typer.Option("--filter", help="Only tasks with ids like this glob.")]
+Tag = Annotated[str | None, typer.Option("--tag", help="Only tasks with this tag.")]
+Limit = Annotated[int | None, typer.Option("--limit", help="At most this many tasks.", min=1)]
 TimeoutScale = Annotated[
     float,
     typer.Option(
@@ -112,10 +112,12 @@ Model = Annotated[
 ]
 BaseUrl = Annotated[
     str | None,
-    typer.Option("--base-url", help="Of the model's server, as in http://localhost:8000/v1."),
+    typer.Option(
+        "--base-url", help="The URL of the model's server, for example http://localhost:8000/v1."
+    ),
 ]
 Prices = Annotated[
-    Path | None, typer.Option("--prices", help="A file of prices, for models beside the known.")
+    Path | None, typer.Option("--prices", help="A file of prices for models without a known price.")
 ]
 NoProbe = Annotated[
     bool, typer.Option("--no-probe", help="Do not try the model's key and name before the run.")
@@ -132,13 +134,13 @@ RunId = Annotated[
 ]
 Shuffle = Annotated[int | None, typer.Option("--shuffle", help="Shuffle the tasks with this seed.")]
 Retries = Annotated[
-    int, typer.Option("--retries", help="For infrastructure failures alone.", min=0)
+    int, typer.Option("--retries", help="Retries after infrastructure failures.", min=0)
 ]
 MaxOutage = Annotated[
     float | None,
     typer.Option(
         "--max-outage",
-        help="Minutes to wait for an engine, model (default 15) or disk (1) that is away.",
+        help="Minutes to wait for an unavailable engine, model (default 15) or disk (1).",
         min=0,
         max=_LONGEST_DURATION,
         callback=_refuse_nan,
@@ -148,7 +150,7 @@ AttemptTimeout = Annotated[
     float | None,
     typer.Option(
         "--attempt-timeout",
-        help="Seconds for an attempt as a whole; default: what all its stages may take, and more.",
+        help="Seconds for a whole attempt; default: the sum of its stages' limits and a margin.",
         min=0,
         max=_LONGEST_DURATION,
         callback=_refuse_nan,
@@ -157,14 +159,15 @@ AttemptTimeout = Annotated[
 RetryLost = Annotated[
     bool,
     typer.Option(
-        "--retry-lost", help="Make those again that the infrastructure failed to the last retry."
+        "--retry-lost",
+        help="Rerun attempts that failed because of infrastructure after all retries.",
     ),
 ]
 MaxCost = Annotated[
     float | None,
     typer.Option(
         "--max-cost",
-        help="Start no attempt once so many USD are spent.",
+        help="Start no further attempts once this many USD are spent.",
         min=0,
         callback=_refuse_nan,
     ),
@@ -173,7 +176,7 @@ FailUnder = Annotated[
     float | None,
     typer.Option(
         "--fail-under",
-        help="Exit 1 below this resolved rate.",
+        help="Exit with code 1 below this resolved rate.",
         min=0,
         max=1,
         callback=_refuse_nan,
@@ -187,17 +190,15 @@ AllowUnsandboxed = Annotated[
     bool,
     typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox."),
 ]
-Repeat = Annotated[
-    int, typer.Option("--repeat", help="How often each is run, to find flaky tests.", min=1)
-]
+Repeat = Annotated[int, typer.Option("--repeat", help="Runs per task, to find flaky tests.", min=1)]
 WriteIds = Annotated[
     bool,
-    typer.Option("--write-ids", help="Fill in fail_to_pass and pass_to_pass by running."),
+    typer.Option("--write-ids", help="Run the tests to fill in fail_to_pass and pass_to_pass."),
 ]
 
-Out = Annotated[Path, typer.Option("--out", help="The folder that tasks are written into.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace tasks that are there already.")]
-NoProve = Annotated[bool, typer.Option("--no-prove", help="Write the tasks, and run none.")]
+Out = Annotated[Path, typer.Option("--out", help="The folder for the tasks.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace existing tasks.")]
+NoProve = Annotated[bool, typer.Option("--no-prove", help="Do not validate the tasks.")]
 
 
 def select_tasks(
@@ -208,7 +209,7 @@ def select_tasks(
     tag: str | None = None,
     limit: int | None = None,
 ) -> "list[Task]":
-    """Load tasks and narrow them down; odd things on the way are said on stderr.
+    """Load and filter tasks; prints warnings on stderr.
 
     Raises:
         InputError: a task is wrong, or none is left.
@@ -227,12 +228,14 @@ def select_tasks(
     ]
     if not chosen:
         known = ", ".join(task.id for task in catalogue.tasks)
-        raise InputError(f"no task fits --filter {glob} and --tag {tag}; there are: {known}")
+        filters = [f"--filter {glob!r}"] if glob is not None else []
+        filters += [f"--tag {tag!r}"] if tag is not None else []
+        raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
     return chosen[:limit]
 
 
 def parse_jobs(text: str) -> int | None:
-    """What `--jobs` says; `None` for auto.
+    """The value of `--jobs`; `None` for auto.
 
     Raises:
         UsageError: it is neither `auto` nor a number above 0.

@@ -1,13 +1,11 @@
-"""The exit codes of the program, and what it sets for its own process.
-
-How it ends when the reader of a pipe has ended or a signal comes, and how many files it may open.
-"""
+"""The exit codes of the program, its handling of signals and pipes, and its limit of open files."""
 
 import io
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
@@ -31,7 +29,7 @@ class ExitCode(IntEnum):
 
 
 def exit_on_broken_pipe() -> None:
-    """Have writes to stdout and stderr end the program once nobody reads them any more."""
+    """Have writes to stdout and stderr end the program when their reader has ended."""
     sys.stdout = _guarded(sys.stdout)
     sys.stderr = _guarded(sys.stderr)
 
@@ -68,10 +66,26 @@ def _guarded(stream: TextIO) -> TextIO:
     )
 
 
-def raise_keyboard_interrupt_on_signals() -> None:
-    """From here on both raise KeyboardInterrupt, or what an event loop makes of it.
+@contextmanager
+def handling_signals(handler: Callable[[int], None]) -> Iterator[None]:
+    """Call a handler on Ctrl-C and SIGTERM during the block."""
 
-    Also where a shell started the program in the background, with Ctrl-C ignored.
+    def handle(number: int, frame: FrameType | None) -> None:
+        del frame
+        handler(number)
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def raise_keyboard_interrupt_on_signals() -> None:
+    """From here on Ctrl-C and SIGTERM raise KeyboardInterrupt, or cancel the running event loop.
+
+    Also if a shell started the program in the background and Ctrl-C was ignored.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _forward_as_sigint)

@@ -63,7 +63,6 @@ def report(
     ] = None,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
-    debug: options.Debug = False,
 ) -> None:
     """Report on runs: a row per attempt, rates with intervals, and a leaderboard of several.
 
@@ -76,7 +75,6 @@ def report(
     from agentbench.report.leaderboard import results_by_agent
     from agentbench.runs.store.store import find_run
 
-    del debug  # read by the program itself
     if format_name is ReportFormat.JUNIT:
         require("--format junit", JUNIT)
     if format_name is ReportFormat.HTML:

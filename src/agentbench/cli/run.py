@@ -1,4 +1,4 @@
-"""`agentbench run`, `resume` and `rescore`: make attempts, go on with them, judge them again."""
+"""`agentbench run`, `resume` and `rescore`: make attempts, go on with a run, judge it again."""
 
 import json
 from collections import Counter
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.run_execution import execute_run, say_line, say_nothing
 from agentbench.core.choices import ExecutorName
 from agentbench.core.display_text import printable
 
@@ -50,51 +51,40 @@ def run(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
-    """Run every task under TASKS with one agent, and judge what it did.
+    """Run every task under TASKS with one agent, and judge the results.
 
     Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
     """
-    from agentbench.cli.options import parse_jobs, select_tasks
-    from agentbench.cli.run_execution import execute_run
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
     from agentbench.runs.start import start_run
 
-    del debug  # read by the program itself
     cache_dir = usable_cache_dir()
-    chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
+    selected = options.select_tasks(
+        tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit
+    )
     # fmt: off
     run_options = RunOptions(
         agent=agent, agent_command=agent_command,
         model=model, base_url=base_url, prices=prices, probe=not no_probe,
         record=record, replay=replay,
-        attempts=attempts, jobs=parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
+        attempts=attempts, jobs=options.parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
         runs_dir=runs_dir, run_id=run_id, retries=retries, use_cache=not no_cache,
         registry=registry,
         max_outage=None if max_outage is None else timedelta(minutes=max_outage),
         attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
         timeout_scale=timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
-        cache_dir=cache_dir, say=_silent if quiet else _say,
+        cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )
     # fmt: on
-    started = start_run(chosen, run_options)
+    started = start_run(selected, run_options)
     _announce(started.configuration, quiet=quiet)
     execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
 
 
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
-
-
-def _silent(_line: str) -> None:
-    pass
-
-
 def _announce(configuration: "RunConfiguration", *, quiet: bool) -> None:
-
     if quiet:
         return
     typer.echo(f"sandbox: {configuration.sandbox} ({configuration.sandbox_reason})", err=True)
@@ -135,23 +125,20 @@ def resume(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Go on with an interrupted run: finished attempts are kept, the others are made again.
 
     Example: agentbench resume last
     """
-    from agentbench.cli.run_execution import execute_run
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.resume import resume_run
     from agentbench.runs.store.store import find_run
 
-    del debug  # read by the program itself
     resumed = resume_run(
         find_run(run, runs_dir),
         cache_dir=usable_cache_dir(),
         retry_lost=retry_lost,
-        say=lambda line: None if quiet else typer.echo(line, err=True),
+        say=say_nothing if quiet else say_line,
     )
     if not quiet:
         typer.echo(f"{len(resumed.planned)} attempts to make", err=True)
@@ -166,16 +153,14 @@ def rescore(
     ] = False,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
-    """Judge a run's records again with today's rules, and show what changed.
+    """Judge a run's records again with today's rules, and show the changes.
 
     Example: agentbench rescore last
     """
     from agentbench.attempt.record import rescore as judged_again
     from agentbench.runs.store.store import RunStore, find_run
 
-    del debug  # read by the program itself
     store = RunStore.open(find_run(run, runs_dir))
     reading = store.reading(whole=True)
     for warning in reading.warnings():
@@ -196,7 +181,7 @@ def rescore(
                 "resolved_after": after.resolved,
             }
         )
-        if write:  # behind all that is still to be read
+        if write:  # after the lines that are still to be read
             store.append(after, store.rescored_folder(after))
     if as_json:
         typer.echo(json.dumps({"judged": len(latest), "changed": changed}, indent=1))

@@ -1,19 +1,15 @@
-"""Make the attempts of a run while showing them, and end with its table and exit code.
-
-Ctrl-C stops it cleanly.
-"""
+"""Makes the attempts of a run while showing them, and ends with its table and exit code."""
 
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from types import FrameType
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import typer
 
-from agentbench.cli.process_setup import ExitCode, raise_open_files_limit
+from agentbench.cli.process_setup import ExitCode, handling_signals, raise_open_files_limit
+from agentbench.core.display_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,55 +20,53 @@ if TYPE_CHECKING:
     from agentbench.runs.store.summaries import AttemptSummary
 
 
-def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
-    """Make a run's attempts, showing them as they end; Ctrl-C stops it cleanly.
+def say_line(line: str) -> None:
+    """Print a message on stderr."""
+    typer.echo(printable(line, limit=1000), err=True)
 
-    Nothing is kept of a record that was shown: runs may be long, and all is on disk.
-    """
+
+def say_nothing(_line: str) -> None:
+    """Print no message, for `--quiet`."""
+
+
+def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
+    """Make a run's attempts, and show each one when it ends; Ctrl-C stops the run cleanly."""
     raise_open_files_limit()
-    shown = _display_for(run, quiet=quiet, verbose=verbose)
+    shown = None
+    if verbose or not quiet:
+        from agentbench.cli.live_progress import RunDisplay  # imports rich, which is slow
+
+        shown = RunDisplay(run, quiet=quiet, verbose=verbose)
     with _cancel_on_signals(run, shown), shown or nullcontext():
         for record in run.attempts():
             if shown is not None:
                 shown.add(record)
 
 
-def _display_for(run: "Run", *, quiet: bool, verbose: bool) -> "RunDisplay | None":
-    if quiet and not verbose:
-        return None
-    from agentbench.cli.live_progress import RunDisplay  # brings rich, which takes its time
-
-    return RunDisplay(run, quiet=quiet, verbose=verbose)
-
-
-@contextmanager
-def _cancel_on_signals(run: "Run", shown: "RunDisplay | None") -> Iterator[None]:
+def _cancel_on_signals(run: "Run", shown: "RunDisplay | None") -> AbstractContextManager[None]:
     """First Ctrl-C (or SIGTERM): stop cleanly. Second: at once."""
     pressed: list[float] = []
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        del frame
+    def stop(number: int) -> None:
         pressed.append(time.monotonic())
         if len(pressed) > 1:
             if shown is not None:
                 shown.give_back()
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-        typer.echo("stopping: what runs is cut off and cleaned up (once more: at once)", err=True)
+        typer.echo(
+            "Stopping. Running attempts will be marked as interrupted (Ctrl-C again: stop at once)",
+            err=True,
+        )
         run.cancel()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return handling_signals(stop)
 
 
 def execute_run(
     run: "Run", *, as_json: bool, quiet: bool, verbose: bool, fail_under: float | None = None
 ) -> None:
-    """Make a run's attempts, show what came of the whole run, and exit with its code."""
+    """Make a run's attempts, print the results of the whole run, and exit with its code."""
     from agentbench.core.host import available_cpus
     from agentbench.report.summary import ResultSummary, summary_line
 
@@ -94,7 +88,7 @@ def execute_run(
         print_table(attempts, console_of(sys.stdout))
     folder = str(run.store.folder)
     typer.echo(summary_line(summary, seconds=seconds, folder=folder), err=True)
-    if run.workshop.cancel.is_set():
+    if run.resources.cancel.is_set():
         typer.echo(f"go on with: agentbench resume {folder}", err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
     _check_complete(run, len(attempts))

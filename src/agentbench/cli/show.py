@@ -23,7 +23,6 @@ def show(
     attempt: Annotated[int, typer.Argument(help="Which attempt.", min=1)] = 1,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show one attempt: stages, the reason and why it was chosen, tests, patch.
 
@@ -33,7 +32,6 @@ def show(
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.store import RunStore, find_run
 
-    del debug  # read by the program itself
     store = RunStore.open(find_run(run, runs_dir))
     reading = store.reading(processes=available_cpus())
     for warning in reading.warnings():
@@ -72,13 +70,11 @@ def explain(
     stage: Annotated[
         str | None, typer.Option("--stage", help="The stage that ended with the exit code.")
     ] = None,
-    debug: options.Debug = False,
 ) -> None:
     """Explain the failure taxonomy at the terminal.
 
     Example: agentbench explain 137 --stage setup
     """
-    del debug  # read by the program itself
     typer.echo(explanation(what, stage).rstrip("\n"))
 
 

@@ -1,4 +1,4 @@
-"""`agentbench validate`: prove that tasks are valid, and say how strong their tests are."""
+"""`agentbench validate`: prove that tasks are valid, and measure how strong their tests are."""
 
 import json
 import sys
@@ -9,6 +9,7 @@ import typer
 
 from agentbench.cli import mutation_score, options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,12 +21,12 @@ RecordOption = Annotated[
     bool,
     typer.Option(
         "--record",
-        help="Quarantine flaky tests in each task.toml, and keep what was found in proof.json.",
+        help="Quarantine flaky tests in each task.toml, and store the results in proof.json.",
     ),
 ]
 ResumeOption = Annotated[
     bool,
-    typer.Option("--resume", help="Leave out what --record kept a proof of, if it still holds."),
+    typer.Option("--resume", help="Skip tasks with a valid proof.json from --record."),
 ]
 
 
@@ -51,27 +52,24 @@ def validate(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
-    debug: options.Debug = False,
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
-    Also says how many of the tests to fix blind controls really control, what leaks, and, with
-    --strength, which wrong versions of the reference solution the hidden tests let pass.
+    Also shows how many target tests the control runs cover, which data leaks, and, with --strength,
+    which wrong versions of the reference solution pass the hidden tests.
 
     Example: agentbench validate tasks/ --repeat 3
     """
-    from agentbench.cli.options import parse_jobs, select_tasks
-    from agentbench.cli.tasks.validation import validate_new_tasks
+    from agentbench.cli.tasks.validation import follow_runs
     from agentbench.core.choices import ControlLevel
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
-    from agentbench.validation.task_validation import ValidationSettings
+    from agentbench.validation.task_validation import ValidationSettings, validate_folders
 
-    del debug  # read by the program itself
     cache_dir = usable_cache_dir()
     run_options = RunOptions(
         attempts=repeat,
-        jobs=parse_jobs(jobs),
+        jobs=options.parse_jobs(jobs),
         sandbox=sandbox.value,
         runs_dir=runs_dir,
         use_cache=not no_cache,
@@ -79,14 +77,16 @@ def validate(
         timeout_scale=timeout_scale,
         integrity_controls=ControlLevel.FULL,
         cache_dir=cache_dir,
-        say=lambda line: typer.echo(line, err=True),
+        say=say_line,
     )
     settings = ValidationSettings(
         options=run_options, write_ids=write_ids, record=record, resume=resume
     )
-    chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit)
-    proven = validate_new_tasks(
-        [task.folder for task in chosen], settings, quiet=quiet, verbose=verbose
+    selected = options.select_tasks(
+        tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit
+    )
+    proven = validate_folders(
+        [task.folder for task in selected], settings, follow_runs(quiet=quiet, verbose=verbose)
     )
     strengths: Mapping[Path, MutationScore] = {}
     if measure_strength or min_strength is not None:
@@ -108,7 +108,7 @@ def validate(
 
 
 def _finish(proven: "Sequence[ValidationResult]") -> None:
-    """Say how many of how many are good, and end as that asks for."""
+    """Print the number of valid tasks, and exit with a code that fits it."""
     good = sum(one.is_valid for one in proven)
     from agentbench.core.display_text import printable
     from agentbench.validation.task_validation import invalid_reasons_text

@@ -5,8 +5,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agentbench.attempt.runner import resolve_image
-from agentbench.attempt.task_image import with_image
+from agentbench.attempt.task_image import resolve_image, with_image
 from agentbench.errors import GitCloneError, InputError, UnavailableError
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions

@@ -11,6 +11,7 @@ import anyio.to_thread
 from mcp.shared.exceptions import MCPError
 
 from agentbench.core.schema import JsonObject
+from agentbench.errors import RunCancelled
 from agentbench.mcp.symbolic_schemas import SymbolicErrorType
 from agentbench.mcp.symbolic_tools import (
     SYMBOLIC_ARGUMENTS,
@@ -98,7 +99,7 @@ def _none_if_interrupted(
 ) -> JsonObject | None:
     try:
         return work(watch)
-    except KeyboardInterrupt:  # how a sandbox says that a command was called off
+    except RunCancelled:  # how a sandbox says that a command was called off
         return None
 
 

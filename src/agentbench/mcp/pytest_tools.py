@@ -111,7 +111,7 @@ def call_pytest_tool(
     """Do what a tool is for; returns the answer. Runs pytest, so it is no call for an event loop.
 
     Raises:
-        KeyboardInterrupt: it was called off; no process of it is left.
+        RunCancelled: it was called off; no process of it is left.
     """
     match arguments:
         case ExecuteArguments() | DiscoverArguments():

@@ -139,7 +139,7 @@ class SymbolicTools:
         """Do what a tool is for; returns the answer. It takes long, so not for an event loop.
 
         Raises:
-            KeyboardInterrupt: it was called off; no process of it is left.
+            RunCancelled: it was called off; no process of it is left.
         """
         if not self.installed and tool is not SymbolicTool.HEALTH:
             command = install_command("symbolic")

@@ -49,7 +49,7 @@ def execute_tests(
 
     Raises:
         SandboxError: the sandbox is lost.
-        KeyboardInterrupt: it was cancelled; no process of it is left.
+        RunCancelled: it was cancelled; no process of it is left.
     """
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, sink=sink, cancel=cancel)
@@ -72,7 +72,7 @@ def discover_tests(
 
     Raises:
         SandboxError: the sandbox is lost.
-        KeyboardInterrupt: it was cancelled; no process of it is left.
+        RunCancelled: it was cancelled; no process of it is left.
     """
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, collect_only=True, sink=sink, cancel=cancel)

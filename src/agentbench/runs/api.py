@@ -1,12 +1,12 @@
 """The public functions: attempts and runs from a notebook or a training loop.
 
->>> from agentbench import run_attempt # doctest: +SKIP >>> run_attempt("tasks/lru-expiry",
-my_agent).resolved # doctest: +SKIP True
+>>> from agentbench import run_attempt  # doctest: +SKIP
+>>> run_attempt("tasks/lru-expiry", my_agent).resolved  # doctest: +SKIP
+True
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from agentbench.agents.interface import Agent
@@ -28,13 +28,13 @@ def run_attempt(
     sandbox: SandboxProvider | str = "auto",
     options: RunOptions | None = None,
 ) -> AttemptRecord:
-    """Let an agent try one task once, and judge it.
+    """Let an agent attempt one task once, and judge the result.
 
     Args:
-        task: a loaded task, or the path of a task's folder.
-        agent: an agent, or a name as `--agent` takes it.
+        task: A loaded task, or the path of a task's folder.
+        agent: An agent, or a name that `--agent` accepts.
         sandbox: `auto`, `docker`, `bubblewrap`, `process`, or a provider.
-        options: anything else a run may be told; its agent, sandbox and attempts are overridden.
+        options: The other options; their agent, sandbox and attempts are ignored.
 
     Raises:
         InputError: the task is wrong.
@@ -56,30 +56,26 @@ def run_tasks(
     attempts: int = 1,
     options: RunOptions | None = None,
 ) -> Iterator[AttemptRecord]:
-    """Let an agent try tasks; yields each attempt's record as it ends, in the order they end.
+    """Let an agent attempt tasks; yields the record of each attempt when it ends.
 
-    What is wrong with a task, the agent or the sandbox is raised at once, before the first attempt.
-    Closing the iterator stops the run: what is under way is cut off, recorded and cleaned up.
+    A fault of a task, the agent or the sandbox is raised at once, before the first attempt. Closing
+    the iterator stops the run: running attempts are recorded as interrupted and cleaned up.
 
     Args:
-        tasks: loaded tasks, or paths of task folders, folders of them, or suite files.
-        agent: an agent, or a name as `--agent` takes it.
+        tasks: Loaded tasks, or paths of task folders, folders of them, or suite files.
+        agent: An agent, or a name that `--agent` accepts.
         sandbox: `auto`, `docker`, `bubblewrap`, `process`, or a provider.
-        attempts: how often each task is tried.
-        options: anything else a run may be told.
+        attempts: The number of attempts at each task.
+        options: The other options; their agent, sandbox and attempts are ignored.
 
     Raises:
         InputError: a task is wrong; all faults at once.
         UsageError: there is no such agent.
         UnavailableError: the sandbox is not available.
     """
-    chosen = replace(
-        options if options is not None else RunOptions(),
-        agent=agent,
-        sandbox=sandbox,
-        attempts=attempts,
-    )
-    return _records_of(start_run(_loaded(tasks, chosen), chosen))
+    given = options if options is not None else RunOptions()
+    selected = given.replace(agent=agent, sandbox=sandbox, attempts=attempts)
+    return _records_of(start_run(_loaded(tasks, selected), selected))
 
 
 def _records_of(run: Run) -> Iterator[AttemptRecord]:

@@ -1,6 +1,6 @@
-"""What this machine has for attempts, what those that run take of it.
+"""The cores and memory of this machine for attempts, and how much of them is free.
 
-Giving freed memory back to the system.
+Also gives freed memory back to the system.
 
 The C library keeps freed memory for each of its threads' pools, in pieces too scattered to be used
 again: 500 attempts, eight at a time, left 10 MB so (measured with glibc 2.36).
@@ -20,7 +20,7 @@ from agentbench.tasks.task import Task, TaskEnvironment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeCapacity:
-    """What is free now."""
+    """The cores and memory that are free now."""
 
     cpus: float
     memory_mib: float
@@ -33,7 +33,7 @@ class FreeCapacity:
 
 
 class Capacity:
-    """Cores and memory, less what the tasks declare whose attempts run. For one thread.
+    """Cores and memory, minus those that the tasks of running attempts declare. For one thread.
 
     A limit is no promise that so much is used: what is declared is counted, and beside that the
     memory must be free when an attempt starts, whoever else uses the machine.
@@ -69,7 +69,7 @@ class Capacity:
         )
 
     def room(self) -> FreeCapacity:
-        """What is free now."""
+        """The cores and memory that are free now."""
         available = self._available() if self._running else None
         return FreeCapacity(
             cpus=self._cpus,

@@ -1,4 +1,4 @@
-"""Which model the attempts of a run use, where it is, and opening the gateway to it."""
+"""The model of a run's attempts, and the gateway to it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, SpeaksApiFormats, UsesModel
+from agentbench.attempt.settings import RunSettings
 from agentbench.core.extras import GATEWAY, require
 from agentbench.errors import UsageError
 from agentbench.models.interface import ModelGateway
@@ -20,27 +21,38 @@ _WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """What a run was told about its model."""
+    """The model of a run: the part of its settings that opens a gateway."""
 
-    name: str | None = None  # as --model has it; a replay knows its own
+    name: str | None = None  # the value of --model; None also for a replay
     base_url: str | None = None
-    prices: Path | None = None  # beside the known ones
+    prices: Path | None = None  # of models that have no known price
     record: Path | None = None
     replay: Path | None = None
 
+    @classmethod
+    def of(cls, settings: RunSettings) -> "ModelSettings":
+        """The model of a run's settings."""
+        return cls(
+            name=settings.model,
+            base_url=settings.base_url,
+            prices=settings.prices,
+            record=settings.record,
+            replay=settings.replay,
+        )
+
     def check(self, agent: Agent) -> None:
-        """Refuse what cannot work, before anything is started.
+        """Refuse an agent without its model or library, before anything starts.
 
         Raises:
             UsageError: the agent needs a model and has none, or a library is missing.
         """
-        if isinstance(agent, UsesModel) and agent.needs_model and not self._is_wanted:
+        if isinstance(agent, UsesModel) and agent.needs_model and not self._has_model:
             raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
-        if self._is_wanted and agent.name not in _WITHOUT_MODEL:
+        if self._has_model and agent.name not in _WITHOUT_MODEL:
             require("--model", GATEWAY)
 
     @property
-    def _is_wanted(self) -> bool:
+    def _has_model(self) -> bool:
         return self.name is not None or self.replay is not None
 
     @contextmanager
@@ -50,16 +62,16 @@ class ModelSettings:
         """The gateway to the model; None for an agent that uses none.
 
         Args:
-            agent: Whose attempts it is for.
-            probe: Whether the model is asked for a token first.
-            environ: Where keys and base URLs are looked up; the process's own by default.
+            agent: The agent of the attempts.
+            probe: Ask the model for one token first.
+            environ: The variables with keys and base URLs; by default those of the process.
 
         Raises:
             InputError: a recording or a file of prices cannot be read.
             UsageError: the model is not known, or its key or name is refused.
             UnavailableError: it does not answer.
         """
-        if not self._is_wanted or agent.name in _WITHOUT_MODEL:
+        if not self._has_model or agent.name in _WITHOUT_MODEL:
             yield None
             return
         with self._running(os.environ if environ is None else environ) as gateway:

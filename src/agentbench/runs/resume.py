@@ -1,7 +1,6 @@
 """Goes on with a run that was interrupted, killed, or left without its engine."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from math import inf
 from pathlib import Path
 
@@ -11,12 +10,9 @@ from agentbench.attempt.task_image import with_images
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.components import (
     agent_of,
-    ask_model,
     durations_of,
-    model_of,
     plan_of,
     report_removed_orphans,
-    resources_of,
     select_sandbox,
 )
 from agentbench.runs.environment import default_cache_dir
@@ -39,14 +35,14 @@ def resume_run(
     retry_lost: bool = False,
     say: Callable[[str], None] = lambda _line: None,
 ) -> Run:
-    """Go on with a run: finished attempts are kept, the others are made (again).
+    """Go on with a run: finished attempts are kept, the others are made again.
 
     Args:
-        folder: of the run.
-        cache_dir: where mirrors and preparations are kept; the user's own by default.
-        agent: the agent itself, where the run was started with one that has no name to find it by.
-        retry_lost: make those again, too, that the infrastructure failed to the last retry.
-        say: is told what takes long before attempts.
+        folder: The folder of the run.
+        cache_dir: The folder of mirrors and preparations; by default the user's own.
+        agent: The agent itself, if the run was started with one that has no name here.
+        retry_lost: Also rerun attempts that failed because of infrastructure after all retries.
+        say: Receives a line before slow work.
 
     Raises:
         InputError: there is no such run, or a task of it has changed since.
@@ -56,57 +52,62 @@ def resume_run(
     """
     store = RunStore.open(folder)
     configuration = store.configuration()
-    with run_lock(folder):  # or refused at once, not after everything has been looked at
+    with run_lock(folder):  # refused before slow work
         recovered = store.recover()
-    options = RunOptions(
-        agent=_same_agent(configuration, agent) if agent is not None else configuration.agent,
-        agent_command=configuration.agent_command,
-        model=configuration.model,
-        base_url=configuration.base_url,
-        prices=_path(configuration.prices),
-        record=_path(configuration.record),
-        replay=_path(configuration.replay),
-        executor=configuration.executor,
-        sandbox=configuration.sandbox,
-        use_cache=configuration.use_cache,
-        registry=configuration.registry,
-        timeout_scale=configuration.timeout_scale,
-        integrity_controls=configuration.integrity_controls,
-        attempt_timeout=_span(configuration.attempt_timeout_s),
-        cache_dir=cache_dir if cache_dir is not None else default_cache_dir(),
-        say=say,
-    )
+    options = _options(configuration, agent, cache_dir or default_cache_dir(), say)
     given = _reloaded(configuration, options)
-    chosen = select_sandbox(options)
-    workshop = resources_of(options, chosen.provider)
-    tasks = _with_images_of_the_run(given, configuration, workshop)
-    tries = store.reading()
-    retries = inf if retry_lost else configuration.retries
+    selected = select_sandbox(options)
+    resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
+    tasks = _with_recorded_images(given, configuration, resources)
+    reading = store.reading()
     durations = durations_of(options, configuration)
-    whole = plan_of(tasks, configuration, durations)
-    planned = remaining_attempts(whole, tries.headlines, retries=retries)
-    chosen_agent = agent_of(options, tasks)
-    model = model_of(options)
-    model.check(chosen_agent)
-    slots_elsewhere(options.executor)
-    report_removed_orphans(options, chosen.provider)
-    if planned:
-        ask_model(model, chosen_agent, probe=True)
-    return Run(
+    retries = inf if retry_lost else configuration.retries
+    plan = plan_of(tasks, configuration, durations)
+    run = Run(
         configuration=configuration,
         store=store,
-        planned=planned,
-        agent=chosen_agent,
-        workshop=workshop,
-        model=model,
+        planned=remaining_attempts(plan, reading.headlines, retries=retries),
+        agent=agent_of(options, tasks),
+        resources=resources,
         durations=durations,
         warnings=(
             *recovered,
-            *tries.warnings(),
-            *chosen.warnings,
+            *reading.warnings(),
+            *selected.warnings,
             *_image_warnings(given, tasks, configuration),
         ),
         retry_lost=retry_lost,
+        say=say,
+    )
+    _check(run, options)
+    return run
+
+
+def _check(run: Run, options: RunOptions) -> None:
+    """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
+    run.model.check(run.agent)
+    slots_elsewhere(options.executor)
+    report_removed_orphans(options, run.resources.provider)
+    if run.planned:
+        with run.model.opened(run.agent, probe=True):
+            pass
+
+
+def _options(
+    configuration: RunConfiguration,
+    agent: Agent | None,
+    cache_dir: Path,
+    say: Callable[[str], None],
+) -> RunOptions:
+    if agent is not None and agent.name != configuration.agent:
+        raise UsageError(
+            f"{configuration.run_id}: is a run of {configuration.agent}, not of {agent.name}"
+        )
+    return RunOptions(
+        **dict(configuration.settings()),
+        agent=agent if agent is not None else configuration.agent,
+        sandbox=configuration.sandbox,
+        cache_dir=cache_dir,
         say=say,
     )
 
@@ -124,24 +125,23 @@ def _reloaded(configuration: RunConfiguration, options: RunOptions) -> tuple[Tas
     return tasks
 
 
-def _with_images_of_the_run(
-    tasks: Sequence[Task], configuration: RunConfiguration, workshop: RunResources
+def _with_recorded_images(
+    tasks: Sequence[Task], configuration: RunConfiguration, resources: RunResources
 ) -> list[Task]:
-    """The tasks with the images that the run began with, whatever would be chosen today."""
+    """The tasks with the images that the run started with, even if others would be chosen today."""
     images = {entry.id: entry.image for entry in configuration.tasks}
-    known = [task if images[task.id] is None else _named(task, images[task.id]) for task in tasks]
-    return with_images(known, workshop.provider, workshop.mirrors)
-
-
-def _named(task: Task, image: str | None) -> Task:
-    environment = task.environment.model_copy(update={"image": image})
-    return task.model_copy(update={"environment": environment})
+    named = []
+    for task in tasks:
+        image = images[task.id] or task.environment.image
+        environment = task.environment.model_copy(update={"image": image})
+        named.append(task.model_copy(update={"environment": environment}))
+    return with_images(named, resources.provider, resources.mirrors)
 
 
 def _image_warnings(
     given: Sequence[Task], tasks: Sequence[Task], configuration: RunConfiguration
 ) -> tuple[str, ...]:
-    """A line for a run of an older agentbench, which did not write down its images."""
+    """A line for a run of an older agentbench, which did not record its images."""
     recorded = {entry.id for entry in configuration.tasks if entry.image is not None}
     chosen = {
         task.environment.image: None
@@ -152,19 +152,3 @@ def _image_warnings(
         return ()
     names = ", ".join(map(str, chosen))
     return (f"{configuration.run_id}: its images were not recorded; the rest runs in {names}",)
-
-
-def _same_agent(configuration: RunConfiguration, agent: Agent) -> Agent:
-    if agent.name != configuration.agent:
-        raise UsageError(
-            f"{configuration.run_id}: is a run of {configuration.agent}, not of {agent.name}"
-        )
-    return agent
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text is not None else None
-
-
-def _span(seconds: float | None) -> timedelta | None:
-    return timedelta(seconds=seconds) if seconds is not None else None

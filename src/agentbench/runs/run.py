@@ -1,8 +1,8 @@
-"""A run that is ready to go, or to go on: its attempts are made, and run.json says how it ended."""
+"""A run that can start or go on: its attempts are made, and run.json says how it ended."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from math import inf
 
 from agentbench import __version__
@@ -27,122 +27,109 @@ from agentbench.runs.store.store import RunStore, run_lock
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """A run that is ready to go, or to go on."""
+    """A run that can start or go on."""
 
     configuration: RunConfiguration
     store: RunStore
     planned: Plan
     agent: Agent
-    workshop: RunResources
-    model: ModelSettings = field(default_factory=ModelSettings)
-    durations: AttemptDurations | None = None  # of earlier attempts; None: none are kept
+    resources: RunResources
+    durations: AttemptDurations | None = None  # of earlier attempts; None: without the cache
     warnings: tuple[str, ...] = ()
-    retry_lost: bool = False  # also what the infrastructure failed as often as it may
+    retry_lost: bool = False  # also attempts whose retries all failed
     say: Callable[[str], None] = lambda _line: None
-    """Is told what attempts wait for, such as an engine that is away."""
+    """Receives a line when attempts wait, for example for an engine that is away."""
+    model: ModelSettings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = ModelSettings.of(self.configuration)
 
     def attempts(self) -> Iterator[AttemptRecord]:
-        """Make the attempts; yields each one's last record the moment it is on disk.
+        """Make the attempts; yields the last record of each as soon as it is on disk.
 
         Closing the iterator before its end stops the run, and run.json says `interrupted`.
 
         Raises:
-            StorageError: the run's disk takes nothing; what was under way is cut off.
+            StorageError: the run's disk has no space; running attempts are interrupted.
             OutageError: the engine, a disk or the model was away for too long; likewise.
             UsageError: another process makes this run's attempts.
         """
         with run_lock(self.store.folder):
-            yield from self._attempts()
+            yield from self._locked_attempts()
 
-    def _attempts(self) -> Iterator[AttemptRecord]:
-        planned = self._not_done()  # by whoever was at it until now
+    def _locked_attempts(self) -> Generator[AttemptRecord, None, None]:
+        retries = inf if self.retry_lost else self.configuration.retries
+        done = self.store.reading().headlines  # also what another process has made meanwhile
+        planned = remaining_attempts(self.planned, done, retries=retries)
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)
         ending = RunEnding.INTERRUPTED
         restore()
         try:
             with self.model.opened(self.agent, probe=False) as gateway:
-                made = run_attempts(planned, self._executor(gateway), self._schedule())
-                yield from trimming_memory(made)
-            if not self.workshop.cancel.is_set():
+                records = run_attempts(planned, self._executor(gateway), self._schedule())
+                yield from trimming_memory(records)
+            if not self.resources.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:
-            self.workshop.aside.finish()
+            self.resources.background.finish()
             update = {"ended_at": datetime.now(UTC), "ending": ending}
             self.store.write_configuration(configuration.model_copy(update=update))
 
-    def _not_done(self) -> Plan:
-        retries = inf if self.retry_lost else self.configuration.retries
-        return remaining_attempts(self.planned, self.store.reading().headlines, retries=retries)
-
     def _schedule(self) -> Schedule:
-        jobs = self.configuration.jobs
+        settings, jobs = self.configuration, self.configuration.jobs
+        if settings.executor is ExecutorName.LOCAL:
+            capacity = Capacity.of_host(self.planned.tasks, jobs)
+        else:
+            capacity = Capacity(cpus=inf, memory_mib=inf)  # Ray itself counts those of its nodes
         return Schedule(
             jobs=jobs,
-            retries=self.configuration.retries,
-            capacity=self._capacity(jobs),
-            cancel=self.workshop.cancel,
-            max_cost_usd=self.configuration.max_cost_usd,
+            retries=settings.retries,
+            capacity=capacity,
+            cancel=self.resources.cancel,
+            max_cost_usd=settings.max_cost_usd,
             is_prepared=self.planned.knows,
-            on_end=self.durations.note if self.durations is not None else _nothing,
-        )
-
-    def _capacity(self, jobs: int) -> Capacity:
-        if self.configuration.executor is ExecutorName.LOCAL:
-            return Capacity.of_host(self.planned.tasks, jobs)
-        return Capacity(cpus=inf, memory_mib=inf)  # the cluster knows what its nodes have
-
-    def _orders(self) -> WorkerConfig:
-        configuration, workshop = self.configuration, self.workshop
-        command = configuration.agent_command
-        by_name = configuration.agent in BUILT_IN
-        return WorkerConfig(
-            run_id=configuration.run_id,
-            agentbench_version=__version__,
-            agent=configuration.agent if by_name else self.agent,
-            agent_command=command,
-            model=WorkerModel.of(self.model),
-            sandbox=configuration.sandbox,
-            use_cache=workshop.use_cache,
-            registry=configuration.registry,
-            timeout_scale=workshop.timeout_scale,
-            integrity_controls=workshop.control_level,
-            attempt_timeout=workshop.attempt_timeout,
+            on_end=self.durations.note if self.durations is not None else _ignore_record,
         )
 
     def _executor(self, gateway: ModelGateway | None) -> Executor:
-        workshop = replace(self.workshop, gateway=gateway, breaker=self._breaker(gateway))
-        if self.configuration.executor is ExecutorName.RAY:
+        configuration = self.configuration
+        resources = replace(self.resources, gateway=gateway, breaker=self._breaker(gateway))
+        if configuration.executor is ExecutorName.RAY:
             from agentbench.runs.executors.ray_cluster import RayExecutor
 
-            return RayExecutor(self._orders(), self.agent, workshop, self.store)
-        tries = LocalAttempts(
-            run_id=self.configuration.run_id,
-            agent=self.agent,
-            workshop=workshop,
-            store=self.store,
+            worker = WorkerConfig(
+                run_id=configuration.run_id,
+                agentbench_version=__version__,
+                agent=configuration.agent if configuration.agent in BUILT_IN else self.agent,
+                model=WorkerModel.of(self.model),
+                sandbox=configuration.sandbox,
+                settings=resources.settings,
+            )
+            return RayExecutor(worker, self.agent, resources, self.store)
+        attempts = LocalAttempts(
+            run_id=configuration.run_id, agent=self.agent, resources=resources, store=self.store
         )
-        return LocalExecutor(tries.make, jobs=self.configuration.jobs)
+        return LocalExecutor(attempts.make, jobs=configuration.jobs)
 
     def _breaker(self, gateway: ModelGateway | None) -> CircuitBreaker:
-        longest = self.configuration.max_outage_s
-        patience = None if longest is None else timedelta(seconds=longest)
+        patience = self.configuration.max_outage
         if self.configuration.executor is ExecutorName.LOCAL:
             needs = requirements_of(
                 run=self.store.folder,
-                cache=self.workshop.cache.folder,
-                provider=self.workshop.provider,
+                cache=self.resources.cache.folder,
+                provider=self.resources.provider,
                 gateway=gateway,
                 patience=patience,
             )
         else:
             needs = requirements_of_driver(self.store.folder, gateway, patience)
-        return CircuitBreaker(needs, cancel=self.workshop.cancel, say=lambda line: self.say(line))
+        return CircuitBreaker(needs, cancel=self.resources.cancel, say=lambda line: self.say(line))
 
     def cancel(self) -> None:
-        """Stop: what runs is cut off and recorded so, nothing new is started."""
-        self.workshop.cancel.set()
+        """Stop: running attempts are recorded as interrupted, and no other one starts."""
+        self.resources.cancel.set()
 
 
-def _nothing(_record: AttemptRecord) -> None:
+def _ignore_record(_record: AttemptRecord) -> None:
     pass

@@ -1,7 +1,4 @@
-"""Starts as many attempts at a time as there is room for.
-
-Has those made again that an infrastructure error excluded.
-"""
+"""Starts as many attempts at a time as there is room for, and retries infrastructure failures."""
 
 import heapq
 import random
@@ -20,12 +17,12 @@ from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.task import Task
 
 _AHEAD = 256
-"""How many attempts are looked at for one that may start, and how often the first may be passed."""
+"""How many attempts are searched for one that may start, and how often the first is passed over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ScheduledRetry:
-    """An attempt that is to be made once more."""
+    """An attempt that will be retried."""
 
     due: float
     planned: PlannedAttempt = field(compare=False)
@@ -41,9 +38,8 @@ class _QueuedAttempt:
 class AttemptQueue:
     """Attempts in their order, few of them in memory at a time.
 
-    One whose task is being prepared by an attempt that runs is passed over while another may
-    start: it would only wait for the other's lock. So is one that there is no room for, though not
-    for ever.
+    An attempt is passed over while another one prepares its task, since it would only wait for the
+    lock, and while there is no room for it, but not for ever.
     """
 
     def __init__(
@@ -62,12 +58,12 @@ class AttemptQueue:
 
     @property
     def to_retry(self) -> int:
-        """How many wait to be made once more."""
+        """How many attempts wait for their retry."""
         return len(self._again)
 
     @property
     def next_due(self) -> float | None:
-        """When the first of those may start."""
+        """When the first retry may start."""
         return self._again[0].due if self._again else None
 
     @property
@@ -77,22 +73,22 @@ class AttemptQueue:
         return not self._ahead and not self._again
 
     def put_back(self, again: ScheduledRetry) -> None:
-        """Have an attempt made once more."""
+        """Retry an attempt later."""
         heapq.heappush(self._again, again)
 
     def give_up(self) -> list[ScheduledRetry]:
-        """Those that will not be made once more after all."""
+        """Give up all retries; returns them."""
         given_up, self._again = sorted(self._again), []
         return given_up
 
     def take_again(self, room: FreeCapacity, *, now: float) -> PlannedAttempt | None:
-        """The attempt whose time to be made once more has come, if there is room for it."""
+        """The next retry, if its time has come and there is room for it."""
         if self._again and self._again[0].due <= now and room.holds(self._again[0].planned.task):
             return heapq.heappop(self._again).planned
         return None
 
     def take(self, room: FreeCapacity) -> PlannedAttempt | None:
-        """The next attempt that there is room for, preferably of a task that nobody prepares."""
+        """The next attempt that there is room for, preferably of a task that is prepared."""
         self._look_ahead()
         place = self._place(room)
         if place is None:
@@ -106,7 +102,7 @@ class AttemptQueue:
         return chosen.planned
 
     def ended(self, planned: PlannedAttempt, *, prepared: bool) -> None:
-        """An attempt that was taken is over; `prepared`: its task's preparation is there now."""
+        """An attempt has ended; `prepared`: its task's preparation exists now."""
         preparation = _preparation(planned.task)
         if self._preparing[preparation] > 1 and not prepared:
             self._preparing[preparation] -= 1
@@ -135,7 +131,7 @@ class AttemptQueue:
 
 
 def _preparation(task: Task) -> int:
-    """Stands for what a task's preparation is made of, as far as that is known without an image."""
+    """A hash of everything that a task's preparation depends on, except the resolved image."""
     source, environment = task.source, task.environment
     parts = (
         str(source.files or source.url),
@@ -154,7 +150,7 @@ _POLL = 0.5  # seconds
 
 
 def retry_delay(tries: int) -> float:
-    """For how many seconds an attempt waits that failed so many times."""
+    """The seconds before the next retry of an attempt that failed so many times."""
     return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (tries - 1)))
 
 
@@ -168,7 +164,7 @@ class Schedule:
     cancel: Event
     max_cost_usd: float | None = None
     is_prepared: Callable[[Task], bool] = lambda _task: False
-    """Whether a task was tried before, so that no attempt waits for another's set-up."""
+    """Whether a task was prepared before, so that no attempt waits for another's set-up."""
     on_start: Callable[[PlannedAttempt], None] = lambda _planned: None
     on_end: Callable[[AttemptRecord], None] = lambda _record: None
     back_off: Callable[[int], float] = retry_delay
@@ -180,12 +176,12 @@ def run_attempts(
 ) -> Generator[AttemptRecord, None, None]:
     """Make every planned attempt; yields each one's last record as it ends.
 
-    Stops starting attempts when the run is cancelled or has spent its money. Closing the
-    iterator cancels what is under way.
+    Starts no attempt once the run is cancelled or has spent its money. Closing the iterator
+    cancels the running attempts.
 
     Raises:
-        StorageError: what attempts leave could not be written.
-        OutageError: what attempts need was away for too long.
+        StorageError: the files of attempts could not be written.
+        OutageError: something that attempts need was away for too long.
     """
     scheduler = _Scheduler(planned, executor, schedule)
     with executor:
@@ -200,7 +196,7 @@ def run_attempts(
 
 
 def was_interrupted(record: AttemptRecord) -> bool:
-    """Whether our own Ctrl-C cut an attempt off: such a one is made again by `resume`."""
+    """Whether the run's cancellation ended an attempt: `resume` makes it again."""
     return any(
         failure.reason is FailureReason.INTERRUPTED and failure.fault is Fault.INFRASTRUCTURE
         for failure in record.failures
@@ -208,7 +204,7 @@ def was_interrupted(record: AttemptRecord) -> bool:
 
 
 class _Scheduler:
-    """Starts attempts while there is room, and has those made again that were lost."""
+    """Starts attempts while there is room, and retries those that the infrastructure failed."""
 
     def __init__(
         self, planned: Iterable[PlannedAttempt], executor: Executor, schedule: Schedule
@@ -217,8 +213,8 @@ class _Scheduler:
         self._schedule = schedule
         self._capacity = schedule.capacity
         self._waiting = AttemptQueue(planned, is_prepared=schedule.is_prepared)
-        self._tries: Counter[tuple[str, int]] = Counter()  # of those that were lost
-        self._spent = 0.0  # by every try, also one that is made again
+        self._tries: Counter[tuple[str, int]] = Counter()  # that the infrastructure failed
+        self._spent = 0.0  # by every try, also one that is retried
         self.running = 0
 
     def goes_on(self) -> bool:
@@ -237,7 +233,7 @@ class _Scheduler:
             self._executor.start(planned)
 
     def ended(self) -> Iterator[AttemptRecord]:
-        """What has ended meanwhile, less what is made again; waits for a while."""
+        """The attempts that have ended and are not retried; waits for a while."""
         for over in self._executor.ended(within=self._patience()):
             record, task = over.record, over.planned.task
             self.running -= 1
@@ -250,7 +246,7 @@ class _Scheduler:
                 yield record
 
     def given_up(self) -> Iterator[AttemptRecord]:
-        """The last records of those that were to be made again when the run ended."""
+        """The last records of attempts whose retries are given up."""
         for again in self._waiting.give_up():
             yield again.last
 

@@ -1,40 +1,38 @@
-"""Starts a run.
-
-Whatever can be checked, such as a missing program of an agent's command, is checked before the
-run's folder is made.
-"""
+"""Starts a run: checks everything that can be checked, and then creates the run's folder."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
-from pathlib import Path, PurePosixPath
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
 
 from agentbench import __version__
 from agentbench.agents.command import missing_programs, not_found_message
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.predictions import PredictionName
-from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import limits_of
+from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.runner import prepare_task, resolve_image
-from agentbench.attempt.task_image import image_of, python_warnings, why_python, with_images
+from agentbench.attempt.task_image import (
+    image_of,
+    python_warnings,
+    resolve_image,
+    why_python,
+    with_images,
+)
 from agentbench.core.host import host_facts
-from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.components import (
     agent_of,
-    ask_model,
     durations_of,
-    model_of,
     plan_of,
     report_removed_orphans,
-    resources_of,
     select_sandbox,
 )
 from agentbench.runs.environment import catalogue_state
 from agentbench.runs.executors.local import slots_elsewhere
-from agentbench.runs.options import RunOptions, check_options
+from agentbench.runs.model_settings import ModelSettings
+from agentbench.runs.options import RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.store import RunStore, new_run_id
@@ -46,29 +44,29 @@ _CHECKED_TASKS = 3  # tasks: in a run of many, all would have to be prepared to 
 
 
 def check_agent_programs(
-    agent: Agent, tasks: Sequence[Task], workshop: RunResources, *, say: Callable[[str], None]
+    agent: Agent, tasks: Sequence[Task], resources: RunResources, *, say: Callable[[str], None]
 ) -> None:
-    """Look for the programs where the first tasks' agents will work, until one task has them all.
+    """Look for the agent's programs in the first tasks, until one task has them all.
 
-    The set-up of a task may install a program, and its repository may hold one: a task whose image
-    lacks a program is prepared, as its first attempt would do. Where that is not possible, nothing
-    is decided, and the attempt tells.
+    The set-up of a task may install a program, and its repository may contain one. So a task whose
+    image lacks a program is prepared, as its first attempt would do. If that is not possible, the
+    first attempt shows whether the programs are there.
 
     Raises:
         UsageError: none of these tasks has the programs.
     """
     programs = agent.programs if isinstance(agent, NeedsPrograms) else ()
     missing: tuple[str, ...] = ()
-    looked_at = tasks[:_CHECKED_TASKS]
-    for task in looked_at if programs else ():
+    checked = tasks[:_CHECKED_TASKS]
+    for task in checked if programs else ():
         try:
-            missing = _missing_for_task(programs, task, workshop, say)
+            missing = _missing_for_task(programs, task, resources, say)
         except (UnavailableError, SandboxError, OSError):
             return
         if not missing:
             return
     if missing:
-        names = ", ".join(task.id for task in looked_at)
+        names = ", ".join(task.id for task in checked)
         raise UsageError(
             f"{not_found_message(missing)}; it has to be in the task's image or repository, or its "
             f"set-up has to install it (looked for in {names})"
@@ -76,34 +74,30 @@ def check_agent_programs(
 
 
 def _missing_for_task(
-    programs: tuple[str, ...], task: Task, workshop: RunResources, say: Callable[[str], None]
+    programs: tuple[str, ...], task: Task, resources: RunResources, say: Callable[[str], None]
 ) -> tuple[str, ...]:
-    """The programs that are not where a task's agent will work.
+    """The programs that a task's prepared state lacks.
 
     Raises:
-        UnavailableError: that cannot be known before the attempt.
-        SandboxError: a sandbox could not be made.
+        UnavailableError: only an attempt can show it.
+        SandboxError: a sandbox could not be created.
     """
-    if task.environment.dockerfile is None and not any(map(_is_of_repository, programs)):
-        missing = _missing_in(resolve_image(task, workshop.provider), programs, task, workshop)
+    in_repository = any("/" in each and not PurePosixPath(each).is_absolute() for each in programs)
+    if task.environment.dockerfile is None and not in_repository:
+        missing = _missing_in(resolve_image(task, resources.provider), programs, task, resources)
         if not missing or not (task.setup.commands or "PATH" in task.environment.env):
             return missing
-    if not workshop.use_cache:
-        raise UnavailableError("what is prepared would not be kept")
+    if not resources.settings.use_cache:
+        raise UnavailableError("without the cache the preparation would be lost")
     say(f"preparing {task.id}, to look for {', '.join(programs)} in it")
-    with owned_folder("agentbench-logs-") as logs:
-        prepared = prepare_task(task, NoopAgent(), workshop, logs)
-    return _missing_in(prepared.snapshot, programs, task, workshop)
-
-
-def _is_of_repository(program: str) -> bool:
-    return "/" in program and not PurePosixPath(program).is_absolute()
+    prepared = prepare_task(task, resources).prepared
+    return _missing_in(prepared.snapshot, programs, task, resources)
 
 
 def _missing_in(
-    source: ImageId | SnapshotId, programs: tuple[str, ...], task: Task, workshop: RunResources
+    source: ImageId | SnapshotId, programs: tuple[str, ...], task: Task, resources: RunResources
 ) -> tuple[str, ...]:
-    with workshop.provider.open(source, limits=limits_of(task), network=False) as sandbox:
+    with resources.provider.open(source, limits=limits_of(task), network=False) as sandbox:
         return missing_programs(sandbox, programs, task.environment.env)
 
 
@@ -111,60 +105,57 @@ _TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
 def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
-    """Check everything that can be checked before the first attempt, and make the run's folder.
+    """Check everything that can be checked before the first attempt, and create the run's folder.
 
     Raises:
         UsageError: an option or the agent is wrong, a program of its command is missing, or the
             runs folder cannot be written.
-        UnavailableError: the sandbox is not available, or an image is not there.
+        UnavailableError: the sandbox is not available, or an image does not exist.
     """
-    check_options(options)
+    options.check()
     agent = agent_of(options, tasks)
-    model = model_of(options)
+    model = ModelSettings.of(options)
     model.check(agent)
     slots = slots_elsewhere(options.executor)
-    chosen = select_sandbox(options)
-    _refuse_unsandboxed(options, chosen)
-    report_removed_orphans(options, chosen.provider)
-    ask_model(model, agent, probe=options.probe)
-    workshop = resources_of(options, chosen.provider)
-    given, tasks = tasks, with_images(tasks, chosen.provider, workshop.mirrors)
-    _check_images(given, tasks, workshop)
-    _build_agent_programs(agent, tasks, chosen.provider)
+    selected = select_sandbox(options)
+    provider = selected.provider
+    _refuse_unsandboxed(options, provider)
+    report_removed_orphans(options, provider)
+    with model.opened(agent, probe=options.probe):
+        pass  # a wrong key, name or file is found before anything is created
+    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
+    given, tasks = tasks, with_images(tasks, provider, resources.mirrors)
+    _check_images(given, tasks, resources)
+    _build_agent_programs(agent, tasks, provider)
     if slots is None:  # else attempts are made on other machines
-        check_agent_programs(agent, tasks, workshop, say=options.say)
-    configuration = _configuration(tasks, options, agent, chosen, slots)
-    store = RunStore.create(options.runs_dir, configuration)
+        check_agent_programs(agent, tasks, resources, say=options.say)
+    configuration = _configuration(tasks, options, agent, selected, slots)
     durations = durations_of(options, configuration)
     return Run(
         configuration=configuration,
-        store=store,
+        store=RunStore.create(options.runs_dir, configuration),
         planned=plan_of(tasks, configuration, durations),
         agent=agent,
-        workshop=workshop,
-        model=model,
+        resources=resources,
         durations=durations,
-        warnings=(
-            *chosen.warnings,
-            *python_warnings(tasks, chosen.provider, workshop.mirrors),
-        ),
+        warnings=(*selected.warnings, *python_warnings(tasks, provider, resources.mirrors)),
         say=options.say,
     )
 
 
-def _refuse_unsandboxed(options: RunOptions, chosen: BackEndSelection) -> None:
+def _refuse_unsandboxed(options: RunOptions, provider: SandboxProvider) -> None:
     name = options.agent if isinstance(options.agent, str) else "package.module:attribute"
     own = ":" in name and PredictionName.parse(name) is None
     trusted = name in _TRUSTED_AGENTS or own
-    if chosen.provider.name == "process" and not trusted and not options.allow_unsandboxed:
+    if provider.name == "process" and not trusted and not options.allow_unsandboxed:
         raise UsageError(
             f"--agent {name} would run without a sandbox here; start Docker or make bubblewrap "
             "work (`agentbench doctor` says how), or accept that with --allow-unsandboxed"
         )
 
 
-def _check_images(given: Sequence[Task], tasks: Sequence[Task], workshop: RunResources) -> None:
-    """Find missing images before any attempt; what a Dockerfile makes is made in its attempt."""
+def _check_images(given: Sequence[Task], tasks: Sequence[Task], resources: RunResources) -> None:
+    """Find missing images before any attempt; an attempt builds the image of its Dockerfile."""
     seen: set[str | None] = set()
     for original, task in zip(given, tasks, strict=True):
         image = task.environment.image
@@ -172,14 +163,14 @@ def _check_images(given: Sequence[Task], tasks: Sequence[Task], workshop: RunRes
             continue
         seen.add(image)
         try:
-            resolve_image(task, workshop.provider)
+            resolve_image(task, resources.provider)
         except UnavailableError as error:
-            why = "" if image is None else why_python(original, workshop.mirrors)
+            why = "" if image is None else why_python(original, resources.mirrors)
             raise UnavailableError(f"{task.id}: {why}{error}") from error
 
 
 def _build_agent_programs(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> None:
-    """Have the agent's own programs made before any attempt waits for them."""
+    """Build the agent's own programs before any attempt waits for them."""
     if not isinstance(agent, NeedsMounts):
         return
     images = {task.environment.image: task for task in tasks if not task.environment.dockerfile}
@@ -191,38 +182,24 @@ def _configuration(
     tasks: Sequence[Task],
     options: RunOptions,
     agent: Agent,
-    chosen: BackEndSelection,
+    selected: BackEndSelection,
     slots: int | None,
 ) -> RunConfiguration:
     now = datetime.now(UTC)
     commit, dirty = catalogue_state(tasks[0].folder.parent) if tasks else (None, None)
-    provider = chosen.provider
+    provider = selected.provider
+    files = {"prices": options.prices, "record": options.record, "replay": options.replay}
+    paths = {name: path.resolve() for name, path in files.items() if path is not None}
     return RunConfiguration(
+        **dict(options.settings().replace(**paths)),
         run_id=RunId(options.run_id) if options.run_id else new_run_id(now),
         agentbench_version=__version__,
         agent=agent.name,
-        agent_command=options.agent_command,
-        model=options.model,
-        base_url=options.base_url,
-        prices=_absolute(options.prices),
-        record=_absolute(options.record),
-        replay=_absolute(options.replay),
-        attempts=options.attempts,
         jobs=options.jobs or slots or fitting_jobs(tasks),
-        executor=options.executor,
         sandbox=provider.name,
-        sandbox_reason=chosen.reason,
+        sandbox_reason=selected.reason,
         sandbox_facts=dict(provider.describe()),
-        sandbox_lacks=tuple(p.value for p in Promise if p not in provider.promises),
-        timeout_scale=options.timeout_scale,
-        retries=options.retries,
-        max_outage_s=_seconds(options.max_outage),
-        attempt_timeout_s=_seconds(options.attempt_timeout),
-        use_cache=options.use_cache,
-        registry=options.registry,
-        max_cost_usd=options.max_cost_usd,
-        integrity_controls=options.integrity_controls,
-        shuffle_seed=options.shuffle_seed,
+        sandbox_lacks=tuple(each.value for each in Promise if each not in provider.promises),
         tasks=tuple(_entry(task, provider) for task in tasks),
         catalogue_commit=commit,
         catalogue_dirty=dirty,
@@ -240,11 +217,3 @@ def _entry(task: Task, provider: SandboxProvider) -> TaskEntry:
         image=image.name,
         python=image.python,
     )
-
-
-def _absolute(path: Path | None) -> str | None:
-    return str(path.resolve()) if path is not None else None
-
-
-def _seconds(span: timedelta | None) -> float | None:
-    return span.total_seconds() if span is not None else None

@@ -14,7 +14,7 @@ from threading import Condition, Event, get_ident
 from typing import Protocol
 
 from agentbench.core.owned_folder import is_owned, own_folder
-from agentbench.errors import DoesNotFitError, SandboxError
+from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import UNPACK, tar_stream
 from agentbench.sandbox.disk_usage import DiskWatch, out_of_disk
 from agentbench.sandbox.interface import Command, SnapshotId
@@ -178,14 +178,14 @@ class FolderSandbox:
 
         Raises:
             SandboxError: the sandbox was killed, or could not be set up.
-            KeyboardInterrupt: the run or the command was cancelled.
+            RunCancelled: the run or the command was cancelled.
         """
         self._refuse_if_over()
         with self._counted():
             result = self._watched(command, self.watch) if self.watch else self._attended(command)
         self._refuse_if_over()
         if command.cancelled:
-            raise KeyboardInterrupt
+            raise RunCancelled
         return result
 
     def kill(self) -> None:
@@ -259,7 +259,7 @@ class FolderSandbox:
 
     def _refuse_if_over(self) -> None:
         if self.cancel.is_set():
-            raise KeyboardInterrupt
+            raise RunCancelled
         if self._killed.is_set():
             raise SandboxError("the sandbox was killed")
 

@@ -140,7 +140,7 @@ class Sandbox(Protocol):
 
         Raises:
             SandboxError: the sandbox or its engine is lost (or it was killed before).
-            KeyboardInterrupt: the run or the command was cancelled; its processes are dead.
+            RunCancelled: the run or the command was cancelled; its processes are dead.
         """
 
     def kill(self) -> None:
@@ -245,7 +245,7 @@ class SandboxProvider(Protocol):
     ) -> AbstractContextManager[Sandbox]:
         """A fresh sandbox from an image or a snapshot; all of it is gone when the block ends.
 
-        Once `cancel` is set, a command in it is killed and `run` raises KeyboardInterrupt.
+        Once `cancel` is set, a command in it is killed and `run` raises RunCancelled.
 
         Raises:
             SandboxError: it could not be made.

@@ -171,8 +171,8 @@ _AGENT_ENDINGS = {
     AgentEnding.CRASHED: FailureReason.UNKNOWN,
     AgentEnding.INTERRUPTED: FailureReason.INTERRUPTED,
 }
-# Our own cancellation reaches a stage as an exception. If only the agent reports an interruption,
-# its failure must not be retried for that.
+# A cancelled run reaches a stage as RunCancelled. If only the agent reports an interruption, its
+# failure must not be retried for that.
 _NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
 # Our own deadline outweighs these endings; other endings say more than a deadline does.
 _OUTWEIGHED_BY_DEADLINE = _NEVER_INFRASTRUCTURE | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}

@@ -134,7 +134,7 @@ def analyse(
     Raises:
         UnavailableError: no sandbox works here, or the libraries are not to be had.
         SandboxError: the sandbox is lost.
-        KeyboardInterrupt: it was called off; no process of it is left.
+        RunCancelled: it was called off; no process of it is left.
     """
     with laboratory.bench(code, cancel=cancel) as bench:
         return analyse_in(bench, asked)
@@ -145,7 +145,7 @@ def analyse_in(bench: AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult
 
     Raises:
         SandboxError: the sandbox is lost.
-        KeyboardInterrupt: it was called off; no process of it is left.
+        RunCancelled: it was called off; no process of it is left.
     """
     question = _ProgramInput(
         tool=asked.aim,
@@ -238,7 +238,7 @@ def compare_functions(
     Raises:
         UnavailableError: no sandbox works here, or the libraries are not to be had.
         SandboxError: the sandbox is lost.
-        KeyboardInterrupt: it was called off; no process of it is left.
+        RunCancelled: it was called off; no process of it is left.
     """
     with laboratory.bench(code, cancel=cancel) as bench:
         started = time.monotonic()  # the first bench takes seconds to be made, which are not theirs

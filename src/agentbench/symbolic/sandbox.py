@@ -51,7 +51,7 @@ class AnalysisSandbox:
 
         Raises:
             SandboxError: the sandbox is lost.
-            KeyboardInterrupt: it was called off; its processes are dead.
+            RunCancelled: it was called off; its processes are dead.
         """
         place = self.sandbox.mounted(PROGRAMS_MOUNT) / program
         library = self.sandbox.mounted(LIBRARY_MOUNT)
@@ -94,7 +94,7 @@ class AnalysisSandboxes:
         Raises:
             UnavailableError: no sandbox works here, or the libraries are not to be had.
             SandboxError: the sandbox is lost.
-            KeyboardInterrupt: it was called off.
+            RunCancelled: it was called off.
         """
         image, python = self._ready()
         lent = symbolic_mounts(self._cache_dir, python)

@@ -20,7 +20,7 @@ from threading import Event
 from typing import BinaryIO, cast
 
 from agentbench.core.redaction import without_credentials
-from agentbench.errors import UnavailableError
+from agentbench.errors import RunCancelled, UnavailableError
 
 _ACCEPTED_FSCK_FAULTS = (
     # Real histories have these; old versions of git wrote them.
@@ -156,7 +156,7 @@ def git(
 
     Raises:
         UnavailableError: git is not installed.
-        KeyboardInterrupt: `cancel` was set; git and all that it started are dead.
+        RunCancelled: `cancel` was set; git and all that it started are dead.
     """
     settings = {**_COMMON_ENV, **(_ISOLATED_ENV if isolated else {}), **(env or {})}
     options = [part for setting in _SAFE_SETTINGS for part in ("-c", setting)]
@@ -224,7 +224,7 @@ def _output(
     deadline = None if timeout is None else time.monotonic() + timeout.total_seconds()
     while True:
         if cancel is not None and cancel.is_set():
-            raise KeyboardInterrupt
+            raise RunCancelled
         left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
         if left <= 0:
             return None

@@ -89,7 +89,7 @@ class Mirrors:
 
         Raises:
             GitCloneError: the origin does not answer or is not a repository.
-            KeyboardInterrupt: a clone or fetch was cancelled.
+            RunCancelled: a clone or fetch was cancelled.
         """
         if source.files is not None:
             return self._of_files(source.files)

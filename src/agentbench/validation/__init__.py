@@ -1,1 +1,1 @@
-"""Task validation: whether a task can be solved, is not solved already, and is not flaky."""
+"""Task validation: whether a task can be solved, is not solved yet, and is not flaky."""

@@ -1,6 +1,6 @@
-"""`proof.json` beside a task.toml: what running the task showed, and of which files.
+"""`proof.json` next to a task.toml: the result of validating the task's files.
 
-The task's digest leaves it out, so that a proof does not change what it proves.
+The task's digest leaves the file out, so that a proof does not change the task.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from agentbench.tasks.task import Task
 from agentbench.validation.mutation_score.results import MutationScore
 from agentbench.validation.validation_runs import TaskProofRun
 
-_MAX_BYTES = 16 * 2**20  # bytes; a proof names tests, and some tasks have many
+_MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many
 
 
 class StoredProof(Schema):
-    """What the gate found out about one state of a task's files."""
+    """The result of validating one state of a task's files."""
 
     schema_version: Literal[1] = 1
     agentbench_version: str
@@ -59,7 +59,7 @@ def stored_proof_of(
     leaks: Sequence[Finding],
     repeat: int,
 ) -> StoredProof:
-    """What is kept of what running a task showed just now."""
+    """The proof for a validation result."""
     proof = shown.proof
     return StoredProof(
         agentbench_version=__version__,
@@ -79,7 +79,7 @@ def stored_proof_of(
 
 
 def read_proof(folder: Path) -> StoredProof | None:
-    """The proof in a task's folder; None where there is none that can be read."""
+    """The proof in a task's folder; None if there is none or it cannot be read."""
     path = folder / PROOF_FILE
     try:
         if not path.is_file() or path.stat().st_size > _MAX_BYTES:
@@ -90,7 +90,7 @@ def read_proof(folder: Path) -> StoredProof | None:
 
 
 def write_proof(folder: Path, proof: StoredProof) -> None:
-    """Keep a proof in the task's folder.
+    """Write a proof into the task's folder.
 
     Raises:
         OSError: the folder cannot be written.

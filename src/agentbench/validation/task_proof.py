@@ -1,7 +1,6 @@
-"""Proves tasks from records.
+"""Decides from records whether a task is valid.
 
-The reference solution resolves each, doing nothing does not, and no test ends differently in equal
-runs.
+Its reference solution must resolve it, doing nothing must not, and no test may be flaky.
 """
 
 from collections import Counter
@@ -17,14 +16,13 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
 Outcomes = Mapping[NodeId, CaseOutcome]
-"""What became of each test of one run."""
+"""The outcome of each test of one run."""
 
 
 def flake_rates(equal_runs: Sequence[Outcomes]) -> dict[NodeId, float]:
-    """The share of the runs in which a test did not end as in most; tests that always did are out.
+    """For each flaky test, the share of runs with a minority outcome.
 
-    A test that is missing from a run counts as one that ended otherwise; a run that shows no test
-    at all tells nothing.
+    A test that is missing from a run has another outcome there; a run without any test is ignored.
     """
     known = [outcomes for outcomes in equal_runs if outcomes]
     rates = {}
@@ -36,51 +34,51 @@ def flake_rates(equal_runs: Sequence[Outcomes]) -> dict[NodeId, float]:
 
 
 def worst_rates(*groups: Mapping[NodeId, float]) -> dict[NodeId, float]:
-    """Each test with the highest of its rates."""
+    """Each test with its highest rate."""
     every = {node_id for group in groups for node_id in group}
     return {n: max(group.get(n, 0.0) for group in groups) for n in sorted(every)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProof:
-    """What running a task with the oracle and with no agent has shown."""
+    """The results of running a task with its reference solution and without an agent."""
 
     task_id: TaskId
     faults: tuple[str, ...]
     flaky: tuple[NodeId, ...]
     runs: int
     flake_rates: Mapping[NodeId, float] = field(default_factory=dict)
-    """Of each flaky test: the share of its runs in which it did not end as in most."""
+    """For each flaky test, the share of its runs with a minority outcome."""
     seconds: Mapping[StageName, float] = field(default_factory=dict)
-    """The median of what each stage took; a stage that was taken from the cache is not counted."""
+    """The median duration of each stage, without cached ones."""
     peak_memory_mib: float | None = None
-    """The most that a command of a stage used at once, where the sandbox counts it."""
+    """The peak memory of each stage's commands, if the sandbox measures it."""
     controlled: tuple[NodeId, ...] = ()
-    """The fail_to_pass tests that failed in a blind run when a value in them was changed."""
+    """The fail_to_pass tests that failed in a control run after a value in them was changed."""
     to_control: int = 0
-    """How many fail_to_pass tests there are."""
+    """The number of fail_to_pass tests."""
     weakly_controlled: tuple[WeakControl, ...] = ()
     regression_tests: int = 0
-    """How many tests have to pass before the reference solution and after it."""
+    """The number of tests that must pass before and after the reference solution."""
 
     @property
     def valid(self) -> bool:
-        """Whether the task may be used."""
+        """Whether the task is valid."""
         return not self.faults and not self.flaky
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidingTests:
-    """Which tests the reference solution fixes, and which pass before and after."""
+    """The tests that the reference solution fixes, and those that pass before and after it."""
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
     flake_rates: Mapping[NodeId, float] = field(default_factory=dict)
-    """Of those that are in neither list, since they did not end the same every time."""
+    """The rates of flaky tests, which are in neither list."""
 
 
 def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]) -> TaskProof:
-    """Hold a task against the records of some oracle and some no-op attempts at it."""
+    """Compare a task with records of attempts by the oracle and by the no-op agent."""
     faults = dict.fromkeys([*_oracle_faults(oracle), *_noop_faults(task, noop)])
     if not oracle or not noop:
         faults["not every attempt was made, so nothing is proved"] = None
@@ -107,9 +105,9 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
 
 
 def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
-    """The ids that a task's own runs give, of attempts that were judged without a list.
+    """The test ids that a task's own runs show, from attempts that were judged without lists.
 
-    A test that is skipped before and passes after was not seen to fail: it is among neither.
+    A test that is skipped before the solution and passes after it did not fail: it is in no list.
     """
     before = [_outcomes(record, StageName.BASELINE_RUN) for record in oracle]
     after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
@@ -132,7 +130,7 @@ def deciding_tests(oracle: Sequence[AttemptRecord]) -> DecidingTests:
 
 
 def without_ids(task: Task) -> Task:
-    """The task as it is before anybody knows which tests decide: the whole run does."""
+    """The task without lists of tests, so that the whole run decides."""
     key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
     return task.model_copy(update={"answer_key": key})
 
@@ -156,7 +154,7 @@ def _noop_faults(task: Task, records: Sequence[AttemptRecord]) -> Iterable[str]:
 
 
 def _tests_to_fix(task: Task, record: AttemptRecord) -> Iterable[NodeId]:
-    """The tests to fix: those listed, or those that the reference solution was seen to fix."""
+    """The tests to fix: the listed ones, or those that the reference solution fixed."""
     if task.answer_key.fail_to_pass:
         return task.answer_key.fail_to_pass
     before = _outcomes(record, StageName.BASELINE_RUN)
@@ -192,7 +190,7 @@ def _outcomes(record: AttemptRecord, name: StageName) -> Outcomes:
 def _flake_rates(
     task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]
 ) -> dict[NodeId, float]:
-    """Of the tests that are not quarantined already; before the fix and after it are two things."""
+    """The rates of tests that are not quarantined yet, separately before and after the fix."""
     before = [_outcomes(record, StageName.BASELINE_RUN) for record in (*oracle, *noop)]
     before += [_outcomes(record, StageName.FINAL_TEST) for record in noop]
     after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]

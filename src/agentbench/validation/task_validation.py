@@ -1,8 +1,8 @@
-"""Task validation: tasks are proven by running, or named with the reason why they are invalid.
+"""Task validation: runs tasks to find out whether they are valid, or why they are not.
 
-A task is valid when its reference solution resolves it and doing nothing does not, as often as each
-is tried; when it fails without a fix for the right reason; and when none of the tests that decide
-is flaky. Flaky ones can be quarantined; the task is then proven again without them.
+A task is valid if its reference solution always resolves it and doing nothing never does, if it
+fails without a fix for the right reason, and if none of the deciding tests is flaky. Flaky tests
+can be quarantined; the task is then validated again without them.
 """
 
 from collections import Counter
@@ -31,59 +31,57 @@ from agentbench.validation.validation_runs import (
     run_proofs,
 )
 
-_BATCH = 24  # tasks whose proofs are kept together: what an interruption costs
-_QUARANTINE_ROUNDS = (
-    3  # of quarantining; a task that is flaky in new places after these is not good
-)
+_BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
+_QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationSettings:
-    """How tasks are proven; `options.attempts` is how often each agent tries each."""
+    """How tasks are validated; `options.attempts` is the number of attempts by each agent."""
 
     options: RunOptions
     write_ids: bool = False
     """Find fail_to_pass and pass_to_pass by running, and write them into task.toml."""
     record: bool = False
-    """Quarantine flaky tests in task.toml, and keep what was found out in proof.json."""
+    """Quarantine flaky tests in task.toml, and write the results into proof.json."""
     resume: bool = False
-    """Leave alone what proof.json shows to be proven as it is, at least as often as asked."""
+    """Skip unchanged tasks whose proof.json has at least as many attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationResult:
-    """What the gate says of one task's folder."""
+    """The result for one task's folder."""
 
     folder: Path
     task_id: TaskId
     reasons: tuple[str, ...]
-    """Why it is not good; none: it is."""
+    """Why it is invalid; empty: it is valid."""
     proof: TaskProof | None = None
-    """What running it showed; None: its files are wrong, or it was proven earlier."""
+    """The results of running it; None: its files are wrong, or its stored proof holds."""
     leaks: tuple[Finding, ...] = ()
     stored_proof: StoredProof | None = None
-    """What proof.json holds of it, where that is written or was taken over."""
+    """The content of its proof.json, if it was written or used."""
     is_from_stored_proof: bool = False
-    """Whether an earlier proof was taken over."""
+    """Whether a stored proof was used."""
     undecided: bool = False
-    """Whether an attempt was lost to the infrastructure, so that it is not known."""
+    """Whether the result is unknown because the infrastructure failed."""
 
     @property
     def is_valid(self) -> bool:
-        """Whether the task may be used."""
+        """Whether the task is valid."""
         return not self.reasons
 
 
 def validate_folders(
     folders: Sequence[Path], settings: ValidationSettings, follow: FollowRun
 ) -> list[ValidationResult]:
-    """Prove the tasks in some folders; in the order of the folders, each with its reasons.
+    """Validate the tasks in some folders; the results have the order of the folders.
 
-    A task that cannot be loaded, that its reference solution does not resolve, that doing nothing
-    resolves, or that is flaky, is not good; it touches none of the others.
+    A task is invalid if it cannot be loaded, if its reference solution does not resolve it, if
+    doing nothing resolves it, or if it is flaky. It does not affect the others.
 
     Raises:
-        UnavailableError: there is no sandbox to prove them in.
+        UnavailableError: no sandbox is available.
         UsageError: an option is wrong.
         OSError: settings.record, and a task's folder cannot be written.
     """
@@ -102,7 +100,7 @@ class _Validator:
         self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
 
     def prove(self, folders: Sequence[Path]) -> dict[Path, ValidationResult]:
-        """Prove one batch."""
+        """Validate one batch."""
         found: dict[Path, ValidationResult] = {}
         tasks = self._load(folders, found)
         if self._settings.resume:
@@ -164,7 +162,7 @@ class _Validator:
     def _quarantined(
         self, shown: dict[Path, TaskProofRun], tasks: dict[Path, Task]
     ) -> tuple[dict[Path, TaskProofRun], dict[Path, Task]]:
-        """Set flaky tests apart and prove those tasks again."""
+        """Quarantine flaky tests and validate their tasks again."""
         shown, tasks = dict(shown), dict(tasks)
         for _ in range(_QUARANTINE_ROUNDS):
             flaky = [folder for folder in tasks if shown[folder].proof.flaky]
@@ -205,9 +203,9 @@ class _Validator:
 
 
 def _lack_of_regression_tests(folder: Path, task: Task, proof: TaskProof) -> Iterator[str]:
-    """Without regression tests, an agent that breaks everything else is resolved.
+    """Why a task without regression tests is invalid: it lets an agent break everything else.
 
-    SWE-bench publishes some instances without any, and judges them so.
+    Some published SWE-bench instances have none; they are accepted as they are.
     """
     by_script = task.answer_key.verifier is not None
     if not (proof.faults or proof.regression_tests or by_script or (folder / ORIGIN).is_file()):
@@ -227,11 +225,11 @@ def _batches(folders: Sequence[Path], size: int) -> Iterator[list[Path]]:
         yield batch
 
 
-_PROVEN_BY_RUNNING = "weak-control"  # how well tests are controlled is seen by running them
+_PROVEN_BY_RUNNING = "weak-control"  # only running tests shows how well they are controlled
 
 
 def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
-    """All that weighs, but for what a proof knows better."""
+    """The serious findings, except those that a proof decides."""
     found = audit_task(read_task_facts(task, mirrors)).findings
     return tuple(
         each
@@ -241,7 +239,7 @@ def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
 
 
 def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, float]) -> str | None:
-    """Quarantine a task's flaky tests in its task.toml; says why where that cannot be done.
+    """Quarantine a task's flaky tests in its task.toml; returns why that is not possible.
 
     Raises:
         OSError: the file cannot be written.
@@ -258,11 +256,11 @@ def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, floa
     return None
 
 
-_MAX_KINDS = 6  # that a summary names; the rest is counted together
+_MAX_KINDS = 6  # in a summary; the rest is counted together
 
 
 def result_lines(one: ValidationResult) -> Iterator[str]:
-    """All that there is to say of one task, a line each: reasons, leaks, weak controls."""
+    """The lines about one task: reasons, leaks, weak controls."""
     yield from one.reasons
     for leak in one.leaks:
         yield f"{leak.severity.value}: {leak.rule} at {leak.where}: {leak.what}"
@@ -272,7 +270,7 @@ def result_lines(one: ValidationResult) -> Iterator[str]:
 
 
 def invalid_reasons_text(proven: Sequence[ValidationResult]) -> str:
-    """The first reasons of the tasks that are not good, by their kind, the most frequent first."""
+    """The first reasons of invalid tasks by kind, the most frequent one first."""
     kinds = Counter(_reason_kind(one.reasons[0]) for one in proven if not one.is_valid)
     said = [f"{count} x {kind}" for kind, count in kinds.most_common(_MAX_KINDS)]
     more = len(kinds) - len(said)
@@ -280,6 +278,6 @@ def invalid_reasons_text(proven: Sequence[ValidationResult]) -> str:
 
 
 def _reason_kind(reason: str) -> str:
-    """A reason without what is its task's alone: names, numbers of runs, what pytest said."""
+    """A reason without its task's details: names, numbers of runs, pytest's output."""
     head = reason.partition(": ")[0]
     return head.partition(" (")[0].rpartition("/task.toml")[2].strip() or "its files are wrong"

@@ -1,10 +1,10 @@
-"""The runs behind a proof: the reference solution and doing nothing, as often as asked.
+"""The runs that validate tasks: attempts with the reference solution and without an agent.
 
 They also show which tests decide: those that fail before the reference solution and pass with it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,23 +23,23 @@ from agentbench.validation.environment.found_tests import is_collected_by_defaul
 from agentbench.validation.task_proof import TaskProof, deciding_tests, prove, without_ids
 
 FollowRun = Callable[[Run], None]
-"""Makes a run's attempts and shows them; raises when it is interrupted."""
+"""Runs the attempts and shows them; raises if it is interrupted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProofRun:
-    """What running a task showed, and where."""
+    """The results of running a task, and the sandbox that it ran in."""
 
     proof: TaskProof
     sandbox: str
     undecided: bool
-    """Whether an attempt was lost to the infrastructure: then nothing is known of the task."""
+    """Whether an attempt failed because of the infrastructure, so that the result is unknown."""
 
 
 def run_proofs(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
 ) -> dict[Path, TaskProofRun]:
-    """Try every task with both agents, and hold it against what came of it; by its folder.
+    """Run every task with both agents; the results are by folder.
 
     Raises:
         UnavailableError: there is no sandbox.
@@ -50,7 +50,7 @@ def run_proofs(
     run_id = f"validate-{new_run_id(datetime.now(UTC))}"
     oracle, noop = (
         run_to_end(
-            tuple(tasks.values()), replace(options, agent=agent, run_id=f"{run_id}-{agent}"), follow
+            tuple(tasks.values()), options.replace(agent=agent, run_id=f"{run_id}-{agent}"), follow
         )
         for agent in ("oracle", "noop")
     )
@@ -59,7 +59,7 @@ def run_proofs(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
-    """A whole run: its last records, and the sandbox that they were made in."""
+    """A whole run: its last records, and its sandbox."""
 
     records: tuple[AttemptRecord, ...]
     sandbox: str
@@ -70,13 +70,13 @@ class FinishedRun:
 
 
 def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) -> FinishedRun:
-    """Make a run to its end, apart from the runs that somebody asked for.
+    """Run to the end, in the folder of validation runs.
 
     Raises:
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    run = start_run(tasks, replace(options, runs_dir=options.runs_dir / VALIDATION))
+    run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
     follow(run)
     return FinishedRun(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
 
@@ -93,14 +93,14 @@ def _proof_run(task: Task, oracle: FinishedRun, noop: FinishedRun) -> TaskProofR
 def find_deciding_tests(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
 ) -> dict[Path, str]:
-    """Write fail_to_pass and pass_to_pass into each task.toml; gives what was not found, and why.
+    """Write fail_to_pass and pass_to_pass into each task.toml; returns failures with reasons.
 
     Raises:
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
     faults = _find_and_write(tasks, options, follow)
-    # The whole suite can be more than a sandbox takes, or end pytest before a test ran.
+    # The whole suite can exceed the sandbox's limits, or end pytest before a test runs.
     narrow = {folder: _narrowed(tasks[folder]) for folder in faults}
     again = {folder: task for folder, task in narrow.items() if task is not None}
     if again:
@@ -116,7 +116,7 @@ def _find_and_write(
     if not tasks:
         return {}
     run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
-    told = replace(options, agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
+    told = options.replace(agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF)
     made = run_to_end([_without_listed_tests(task) for task in tasks.values()], told, follow)
     faults: dict[Path, str] = {}
     for folder, task in tasks.items():
@@ -141,14 +141,14 @@ def _find_and_write(
 
 
 def _without_listed_tests(task: Task) -> Task:
-    """The task as it is judged before its tests are known; a file that breaks hides no other."""
+    """The task before its tests are known; pytest goes on after files that it cannot collect."""
     task = without_ids(task)
     command = f"{task.problem.test_command} --continue-on-collection-errors"
     return _with_problem(task, test_command=command)
 
 
 def _narrowed(task: Task) -> Task | None:
-    """The task with only those test files that its hidden tests change; None: it is so already."""
+    """The task with only the test files that its hidden tests change; None: it has no others."""
     changed = [file for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
     files = tuple(file.path for file in changed if is_collected_by_default(file.path))
     return (

@@ -44,8 +44,7 @@ def attempt(tmp_path, monkeypatch):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
             monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
-            options = replace(
-                bench.options,
+            options = bench.options.replace(
                 model=PROVIDERS[provider],
                 base_url=server.base_url,
                 probe=False,

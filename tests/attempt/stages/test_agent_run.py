@@ -4,7 +4,7 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.errors import GitCloneError, LLMError, SandboxError, ToolError
+from agentbench.errors import GitCloneError, LLMError, RunCancelled, SandboxError, ToolError
 from agentbench.models.interface import ModelUsage
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command
@@ -275,12 +275,12 @@ def test_our_ctrl_c_is_not_the_agents_to_swallow(attempt_by):
 
         def solve(given):
             context.cancel.set()
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(RunCancelled):
                 sh(given.sandbox, "sleep 1000")
             return DONE
 
         context.agent = ScriptedAgent(solve)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(RunCancelled):
             go(context, "agent_run")
 
 

@@ -46,7 +46,7 @@ sys.setprofile(forge)
 def run(attempt_by, source, *, level=ControlLevel.FULL, **more):
     """The final test of a program, and the attempt that it belonged to."""
     with attempt_by(**more) as context:
-        context.control_level = level
+        context.control(level)
         context.baseline = go(context, "baseline_run")
         file = FileContent(content=source.encode(), executable=False)
         context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
@@ -217,15 +217,15 @@ def test_a_file_that_is_no_python_is_not_controlled(provider, desk, tmp_path):
 
 def test_what_is_changed_while_the_agent_works_is_what_is_run(attempt_by):
     with attempt_by() as context:
-        context.control_level = ControlLevel.FULL
+        context.control(ControlLevel.FULL)
         context.baseline = go(context, "baseline_run")
         go(context, "agent_run")
-        ahead = context.controls_ahead
+        ahead = context.preparation.controls
         assert isinstance(ahead, ControlRuns)
         file = FileContent(content=FIXED.encode(), executable=False)
         context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
         evidence = go(context, "final_test")
-        assert context.controls_ahead is None  # it was used, and is over
+        assert context.preparation.controls is None  # it was used, and is over
         assert context.controls.seed == ahead.seed
         assert evidence.findings == ()
 
@@ -233,4 +233,4 @@ def test_what_is_changed_while_the_agent_works_is_what_is_run(attempt_by):
 def test_nothing_is_changed_ahead_where_nothing_is_controlled(attempt_by):
     with attempt_by() as context:
         go(context, "agent_run")  # without a baseline nobody knows which tests decide
-        assert context.controls_ahead is None
+        assert context.preparation.controls is None

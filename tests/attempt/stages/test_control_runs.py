@@ -46,9 +46,6 @@ class Runs:
         wrong, right = self.agent.pop(0) if change == "agent" else self.reference
         return ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
 
-    def agents_change(self):
-        return "agent"
-
     def reference_change(self):
         return "reference" if self.reference else None
 
@@ -75,7 +72,7 @@ def ended(outcomes) -> PytestRun:
 def settle(plan, runs, first):
     half = plan.half(0, KnownFunctions())
     memory = ControlMemory()
-    settling = ControlCalibration(runs, plan, memory, side=0, passed=frozenset(IDS))
+    settling = ControlCalibration(runs, plan, memory, change="agent", side=0, passed=frozenset(IDS))
     wrong, right = first
     run = ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
     shown, _, _ = settling.settle(half, run)

@@ -4,6 +4,7 @@ from threading import Semaphore
 
 import pytest
 
+from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
 from agentbench.attempt.stages.fresh_sandboxes import (
     PreopenedSandbox,
     fresh_sandbox,
@@ -13,7 +14,7 @@ from agentbench.core.choices import ControlLevel
 from agentbench.errors import SandboxError
 from agentbench.pytest_results.command import reporter_mounts
 from agentbench.sandbox.interface import Command
-from agentbench.scoring.evidence import PytestOutcome
+from agentbench.scoring.evidence import Evidence, PytestOutcome
 from tests.fakes.staging import go
 from tests.patience import HANG_SECONDS
 
@@ -46,37 +47,44 @@ class Opening:
 @contextmanager
 def opening(context, **options):
     context.provider = provider = Opening(context.provider, **options)
-    context.control_level = ControlLevel.OFF  # controls open sandboxes of their own
+    context.control(ControlLevel.OFF)  # controls open sandboxes of their own
     yield provider
+
+
+def with_preopened(context) -> PreopenedSandbox:
+    """A sandbox for the final test of an attempt, as its agent's stage opens it."""
+    context.preparation = FinalTestPreparation(context.ready, Evidence())
+    context.preparation.sandbox = ahead = PreopenedSandbox(context.ready, reporter_mounts())
+    return ahead
 
 
 def test_nothing_is_left_of_a_sandbox(attempt_by):
     with attempt_by() as context, opening(context) as provider:
-        with fresh_sandbox(context) as sandbox:
+        with fresh_sandbox(context.ready) as sandbox:
             assert sandbox.run(TRUE).ok
-        context.aside.finish()
+        context.background.finish()
         assert (provider.opened, provider.open_now) == (1, 0)
 
 
 def test_a_sandbox_that_nobody_takes_is_removed(attempt_by):
     with attempt_by() as context, opening(context) as provider:
-        PreopenedSandbox(context, reporter_mounts()).close()
-        context.aside.finish()
+        PreopenedSandbox(context.ready, reporter_mounts()).close()
+        context.background.finish()
         assert (provider.opened, provider.open_now) == (1, 0)
 
 
 def test_where_a_command_sees_all_files_none_is_made_ahead(attempt_by):
     with attempt_by() as context, opening(context) as provider:
         provider.promises = frozenset()
-        assert preopen_sandbox(context) is None
+        assert preopen_sandbox(context.ready) is None
         assert provider.opened == 0
 
 
 def test_the_final_test_takes_the_one_that_was_made(attempt_by):
     with attempt_by() as context, opening(context) as provider:
-        context.final_ahead = PreopenedSandbox(context, reporter_mounts())
+        with_preopened(context)
         report = go(context, "final_test").report
-        context.aside.finish()
+        context.background.finish()
         assert report is not None
         assert report.outcome is PytestOutcome.FAILED
         assert (provider.opened, provider.open_now) == (1, 0)
@@ -86,12 +94,12 @@ def test_the_final_test_takes_the_one_that_was_made(attempt_by):
 def test_the_final_test_makes_another_one_if_that_is_lost(attempt_by, lost):
     refuses = 1 if lost == "when it is made" else 0
     with attempt_by() as context, opening(context, refuses=refuses) as provider:
-        context.final_ahead = ahead = PreopenedSandbox(context, reporter_mounts())
+        ahead = with_preopened(context)
         if lost == "later":
-            _, sandbox = ahead._made.result()
+            _, sandbox = ahead._opened.result()
             sandbox.kill()
         report = go(context, "final_test").report
-        context.aside.finish()
+        context.background.finish()
         assert report is not None
         assert report.outcome is PytestOutcome.FAILED
         assert (provider.opened, provider.open_now) == (2, 0)
@@ -102,26 +110,24 @@ def test_the_agent_works_while_it_is_made(attempt_by):
 
     def look(given) -> None:
         del given
-        made.append(context.final_ahead)
+        made.append(context.preparation.sandbox)
 
     with attempt_by(look) as context, opening(context):
         go(context, "agent_run")
-        ahead, context.final_ahead = context.final_ahead, None
-        assert made == [ahead]
-        if ahead is not None:
-            ahead.close()
+        assert made == [context.preparation.sandbox]
 
 
 @pytest.mark.parametrize(("idle", "blind"), [(0, 0), (1, 1), (2, 2), (5, 2)])
 def test_no_more_sandboxes_of_blind_runs_lie_idle_than_may(attempt_by, idle, blind):
     with attempt_by() as context, opening(context) as provider:
-        context.control_level, context.idle_slots = ControlLevel.FULL, Semaphore(idle)
+        context.control(ControlLevel.FULL)
+        context.idle_slots = Semaphore(idle)
         context.baseline = go(context, "baseline_run")
         before = provider.opened
         go(context, "agent_run")
         assert context.idle_slots._value == idle - blind
-        context.drop_what_is_ahead()
-        context.aside.finish()
+        context.close()
+        context.background.finish()
         assert provider.opened - before == 2 + blind  # the agent's and the final test's beside them
         assert provider.open_now == 0
         assert context.idle_slots._value == idle
@@ -129,13 +135,13 @@ def test_no_more_sandboxes_of_blind_runs_lie_idle_than_may(attempt_by, idle, bli
 
 def test_blind_runs_take_what_was_made_for_them(attempt_by):
     with attempt_by() as context, opening(context) as provider:
-        context.control_level = ControlLevel.FULL
+        context.control(ControlLevel.FULL)
         context.baseline = go(context, "baseline_run")
         before = provider.opened
         go(context, "agent_run")
-        assert context.controls_ahead is not None
+        assert context.preparation.controls is not None
         go(context, "final_test")
-        context.aside.finish()
+        context.background.finish()
         assert provider.opened - before == 4
         assert context.idle_slots._value == 2
         assert provider.open_now == 0
@@ -147,10 +153,12 @@ def test_the_agents_sandbox_is_removed_where_the_blind_runs_cannot_be_planned(
     def fail(*_given):
         raise SandboxError("no plan")
 
-    monkeypatch.setattr("agentbench.attempt.stages.control_runs.plan_control_runs", fail)
+    monkeypatch.setattr("agentbench.attempt.stages.control_runs.ControlRuns.prepare", fail)
     with attempt_by() as context, opening(context) as provider:
+        context.control(ControlLevel.FULL)
+        context.baseline = Evidence()
         with pytest.raises(SandboxError, match="no plan"):
             go(context, "agent_run")
-        context.drop_what_is_ahead()
-        context.aside.finish()
+        context.close()
+        context.background.finish()
         assert (provider.opened, provider.open_now) == (2, 0)

@@ -2,7 +2,6 @@ from pathlib import PurePosixPath as P
 
 import pytest
 
-from agentbench.attempt.stages.judged_tests import hidden_files
 from agentbench.errors import GitCheckoutError
 from tests.e2e.small_task import HIDDEN
 from tests.fakes.staging import small_task, staged
@@ -10,7 +9,7 @@ from tests.fakes.staging import small_task, staged
 
 def test_the_patch_becomes_files(provider, desk, tmp_path):
     with staged(small_task(tmp_path / "small"), provider, desk) as context:
-        files = hidden_files(context)
+        files = context.inputs.hidden_tests.files
     assert list(files) == [P("tests/test_hidden.py")]
     hidden = files[P("tests/test_hidden.py")]
     assert hidden is not None
@@ -19,7 +18,7 @@ def test_the_patch_becomes_files(provider, desk, tmp_path):
 
 def test_without_a_patch_there_are_none(provider, desk, tmp_path):
     with staged(small_task(tmp_path / "small", hidden=""), provider, desk) as context:
-        assert hidden_files(context) == {}
+        assert context.inputs.hidden_tests.files == {}
 
 
 def test_a_patch_that_does_not_fit_is_the_tasks_fault(provider, desk, tmp_path):
@@ -30,4 +29,4 @@ def test_a_patch_that_does_not_fit_is_the_tasks_fault(provider, desk, tmp_path):
         staged(task.model_copy(update={"answer_key": key}), provider, desk) as context,
         pytest.raises(GitCheckoutError, match=r"tests\.patch: does not apply"),
     ):
-        hidden_files(context)
+        context.inputs.hidden_tests.check()

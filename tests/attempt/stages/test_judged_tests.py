@@ -49,8 +49,8 @@ def test_the_request_is_the_tasks_command_with_its_limits(task, provider, desk):
         update={"environment": task.environment.model_copy(update={"env": {"TZ": "UTC"}})}
     )
     with staged(task, provider, desk, timeout_scale=2.0) as context:
-        request = judged_request(context)
-        assert judged_timeout(context) == timedelta(seconds=120) == request.timeout
+        request = judged_request(context.inputs)
+        assert judged_timeout(context.inputs) == timedelta(seconds=120) == request.timeout
     assert request.targets == ("tests",)
     assert request.env == {"TZ": "UTC"}
     assert request.command.options == ("--maxfail=0",)
@@ -67,6 +67,6 @@ def test_a_record_keeps_the_tests_that_a_rule_asks_for(task):
 
 def test_the_time_of_the_tests_is_the_tasks_own(task, provider, desk):
     with staged(task, provider, desk) as context:
-        assert judged_evidence(context, Evidence(command=command(0))).own_seconds == 5
-        assert judged_evidence(context, Evidence()).own_seconds == 0
-        assert judged_evidence(context, Evidence()).memory_limit_mib == 2048
+        assert judged_evidence(context.inputs, Evidence(command=command(0))).own_seconds == 5
+        assert judged_evidence(context.inputs, Evidence()).own_seconds == 0
+        assert judged_evidence(context.inputs, Evidence()).memory_limit_mib == 2048

@@ -31,7 +31,9 @@ def test_the_agents_sandbox_never_held_them(provider, desk, tmp_path):
         prepare(context)
         go(context, "baseline_run")
         assert context.prepared is not None
-        with provider.open(context.prepared.snapshot, limits=context.limits, network=False) as box:
+        with provider.open(
+            context.prepared.snapshot, limits=context.inputs.limits, network=False
+        ) as box:
             from tests.sandbox.conformance_base import sh
 
             assert sh(box, "ls tests").stdout.split() == ["test_basket.py"]

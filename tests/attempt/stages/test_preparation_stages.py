@@ -12,10 +12,9 @@ def test_the_workspace_gets_the_one_commit_and_no_history(provider, desk, tmp_pa
         evidence = go(context, "git_clone")
         assert evidence.command is not None
         assert evidence.command.ok
-        assert context.sandbox is not None
         git = Path(context.sandbox.workspace) / ".git"
-        assert context.mirror is not None
-        assert context.mirror.commit in sh(context, f"cat {git}/FETCH_HEAD")
+        assert context.clone.mirror is not None
+        assert context.clone.mirror.commit in sh(context, f"cat {git}/FETCH_HEAD")
         assert sh(context, "git rev-list --count FETCH_HEAD").strip() == "1"
 
 

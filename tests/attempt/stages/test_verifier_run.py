@@ -12,7 +12,9 @@ from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import AttemptRecord, rescore
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.runner import resolve_image, run_pipeline
+from agentbench.attempt.runner import run_pipeline
+from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.task_image import resolve_image
 from agentbench.errors import UnavailableError
 from agentbench.importers.harbor.importing import import_folders
 from agentbench.sandbox.docker.provider import DockerProvider
@@ -43,7 +45,7 @@ class Bench:
             mirrors=self.mirrors,
             cache=PreparationCache(folder / "cache", self.provider),
             cancel=Event(),
-            use_cache=False,
+            settings=RunSettings(use_cache=False),
         )
 
     def task(self, name: str, changes=None) -> Task:
@@ -63,7 +65,7 @@ class Bench:
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
-    made.workshop.aside.finish()
+    made.workshop.background.finish()
 
 
 def oracle(task: Task) -> OracleAgent:

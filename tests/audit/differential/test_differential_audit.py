@@ -87,7 +87,7 @@ def audit_in(folder, provider=None, **more) -> DifferentialAudit:
         cancel=Event(),
     )
     settings = {"seconds": 60, "say": lambda _line: None, **more}
-    return DifferentialAudit(workshop=workshop, cache_dir=default_cache_dir(), **settings)
+    return DifferentialAudit(resources=workshop, cache_dir=default_cache_dir(), **settings)
 
 
 def findings_of(folder, **more):

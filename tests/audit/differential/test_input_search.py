@@ -33,7 +33,7 @@ def subject_of(tmp_path_factory):
                       fail_to_pass=("tests/test_hidden.py::test_a",))  # fmt: skip
     facts = read_task_facts(task, mirrors())
     audit = audit_in(folder)
-    bench = prepare_comparison(task, audit.workshop, audit.cache_dir)
+    bench = prepare_comparison(task, audit.resources, audit.cache_dir)
 
     def made(text: str) -> ComparedAttempt:
         content = FileContent(content=text.encode(), executable=False)

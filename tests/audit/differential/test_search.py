@@ -14,7 +14,7 @@ CHANGE = {"basket.py": "PRICES = 1\n", "new/deep.py": "x = 2\n", "serial.txt": N
 def bench_of(folder, **changes):
     audit = audit_in(folder)
     return prepare_comparison(
-        small_task(folder / "small", **changes), audit.workshop, audit.cache_dir
+        small_task(folder / "small", **changes), audit.resources, audit.cache_dir
     )
 
 

@@ -1,24 +1,15 @@
 import pytest
 import typer
 
-from agentbench.cli.options import SandboxName
+from agentbench.cli.option_groups import ValidationOptions
 from agentbench.cli.tasks.folder_formats import validate_and_report
 from agentbench.importers.harbor.importing import ImportResult
 from agentbench.tasks.dataset_rows import Rejection
 
-GIVEN = {
-    "prove": True,
-    "repeat": 1,
-    "jobs": "1",
-    "sandbox": SandboxName.AUTO,
-    "as_json": False,
-    "quiet": False,
-    "verbose": False,
-}
-
 
 def concluded(imported, tmp_path, **changes):
-    validate_and_report(imported, runs_dir=tmp_path / "runs", **(GIVEN | changes))
+    given = ValidationOptions(repeat=1, jobs="1", runs_dir=tmp_path / "runs", **changes)
+    validate_and_report(imported, given, prove=True)
 
 
 def test_nothing_that_was_written_is_nothing_to_prove(tmp_path, capsys):

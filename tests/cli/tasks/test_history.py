@@ -29,8 +29,8 @@ def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
     folder = tmp_path / "out" / "basket"
     said = new(folder)
     assert said.code == 0, said.stderr
-    assert said.stdout == f"{folder}  good\n"
-    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
+    assert said.stdout == f"{folder}  valid\n"
+    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")
     tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
     assert tests["fail_to_pass"] == list(LISTED)
     # Of a file that the fix does not touch:
@@ -44,7 +44,7 @@ def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):
     folder = tmp_path / "out" / "basket"
     said = new(folder, "--touched-files")
     assert said.code == 1, said.stderr
-    assert f"{folder}  NOT GOOD\n  no regression tests: no test passes both before" in said.stdout
+    assert f"{folder}  INVALID\n  no regression tests: no test passes both before" in said.stdout
     audited = cli("audit", folder)
     assert "no-regression-tests" in audited.stdout
     assert "0 without a finding" in audited.stderr + audited.stdout

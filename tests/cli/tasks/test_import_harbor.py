@@ -42,10 +42,10 @@ def test_each_is_proven_by_its_own_script_and_the_wrong_one_is_named(cli, theirs
     said = cli("tasks", "import", "harbor", theirs, *where, "--repeat", 1, "-j", 2, "-q")
     assert said.code == 1, said.stderr
     words = {line.split()[0].rpartition("/")[2]: line for line in said.stdout.splitlines()}
-    assert all(words[name].endswith("  good") for name in ("hello", "several-rewards", "separate"))
-    assert words["unsolved"].endswith("NOT GOOD")
+    assert all(words[name].endswith("  valid") for name in ("hello", "several-rewards", "separate"))
+    assert words["unsolved"].endswith("INVALID")
     assert "the reference solution ends in TESTS_FAILED: reward 0 is not above 0" in said.stdout
-    assert said.stderr.endswith("4 tasks written, 3 of 4 proven good\n")
+    assert said.stderr.endswith("4 tasks written, 3 of 4 valid\n")
 
 
 @pytest.mark.docker

@@ -32,8 +32,8 @@ def take(cli, tmp_path, sandbox):
 def test_an_instance_is_imported_and_proven(take, project, tmp_path):
     said = take(project.instance())
     assert said.code == 0, said.stderr
-    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  good"
-    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
+    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  valid"
+    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")
 
 
 def test_the_good_rest_is_written_and_the_program_says_65(take, project, tmp_path):
@@ -71,8 +71,8 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
         *("--repeat", "1", "--runs-dir", tmp_path / "runs", "--quiet"),
     )
     assert said.code == 65, said.stderr
-    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__good-1  good"
-    assert said.stderr.endswith("1 task written, 1 of 1 proven good, 2 refused\n")
+    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__good-1  valid"
+    assert said.stderr.endswith("1 task written, 1 of 1 valid, 2 refused\n")
     refused = [line for line in said.stderr.splitlines() if line.startswith("refused: ")]
     assert [line.split(": ")[2:4] for line in refused] == [
         ["acme__foreign-1", "image"],
@@ -87,8 +87,8 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
 def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
     said = take(project.instance(FAIL_TO_PASS=[f"{FILE}::test_last[two"]))
     assert said.code == 0, said.stderr
-    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  good"
-    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
+    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  valid"
+    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")
     kept = json.loads((tmp_path / "tasks" / "acme__counting-7" / "swebench.json").read_text())
     assert kept["node_ids"] == {f"{FILE}::test_last[two": [f"{FILE}::test_last[two items]"]}
 
@@ -104,13 +104,13 @@ def test_an_instance_whose_solution_solves_nothing_is_not_good(take, project):
     useless = project.patch.replace("+    return items[-1]", "+    return items[-3]")
     said = take(project.instance(patch=useless))
     assert said.code == 1, said.stderr
-    assert "NOT GOOD" in said.stdout
+    assert "INVALID" in said.stdout
 
 
 def test_a_bug_of_swe_smith_is_imported_and_proven(take, project):
     said = take(project.smith())
     assert said.code == 0, said.stderr
-    assert "1 of 1 proven good" in said.stderr
+    assert "1 of 1 valid" in said.stderr
 
 
 @pytest.mark.parametrize(
@@ -169,4 +169,4 @@ def test_what_nobody_has_described_is_tried_out_where_that_is_asked_for(take, pr
     assert "or let it be tried out with --detect" in refused.stderr
     said = take(unknown, options=("--detect",))
     assert said.code == 0, said.stderr
-    assert said.stderr.endswith("1 task written, 1 of 1 proven good\n")
+    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")

@@ -25,4 +25,4 @@ def test_its_own_tests_prove_it(cli, tmp_path):
     where = ("--out", tmp_path / "ours", "--runs-dir", tmp_path / "runs", "--sandbox", "docker")
     said = cli("tasks", "import", "terminal-bench", tmp_path / "hello", *where, "--repeat", 1, "-q")
     assert said.code == 0, said.stdout + said.stderr
-    assert said.stdout == f"{tmp_path}/ours/hello  good\n"
+    assert said.stdout == f"{tmp_path}/ours/hello  valid\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from agentbench.cli.option_groups import ValidationOptions
 from agentbench.cli.options import SandboxName
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
@@ -33,13 +34,13 @@ def told(capsys, *arguments, as_json=False):
 
 def test_all_good_is_0(capsys):
     code, out, err = told(capsys, (), [GOOD.folder], [GOOD])
-    assert (code, out, err) == (0, "out/a  good\n", "1 task written, 1 of 1 proven good\n")
+    assert (code, out, err) == (0, "out/a  valid\n", "1 task written, 1 of 1 valid\n")
 
 
 def test_one_that_is_not_good_is_1_with_its_reasons(capsys):
     code, out, _ = told(capsys, (), [GOOD.folder, BAD.folder], [GOOD, BAD])
     assert code == 1
-    assert out == "out/a  good\nout/b  NOT GOOD\n  flaky: t.py::x (50%)\n"
+    assert out == "out/a  valid\nout/b  INVALID\n  flaky: t.py::x (50%)\n"
 
 
 def test_one_that_is_refused_is_65_and_the_rest_is_told(capsys):
@@ -67,25 +68,27 @@ def test_what_obeys_no_terminal_is_printed(capsys):
 
 def test_wrong_options_are_refused(tmp_path):
     with pytest.raises(UsageError, match="--jobs"):
-        validation_settings(repeat=1, jobs="many", sandbox=SandboxName.AUTO, runs_dir=tmp_path)
+        validation_settings(ValidationOptions(jobs="many", runs_dir=tmp_path))
 
 
 def test_no_folder_proves_nothing(tmp_path, sandbox):
-    settings = validation_settings(
-        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs"
+    given = ValidationOptions(
+        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs", quiet=True
     )
-    assert validate_new_tasks([], settings, quiet=True, verbose=False) == []
+    settings = validation_settings(given)
+    assert validate_new_tasks([], settings, given) == []
 
 
 def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
     small_task(tmp_path / "small", setup='commands = ["sleep 600"]')
-    settings = validation_settings(
-        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs"
+    given = ValidationOptions(
+        repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs", quiet=True
     )
+    settings = validation_settings(given)
     pressing = threading.Thread(target=press_once_it_runs, args=(tmp_path / "runs",))
     pressing.start()
     with pytest.raises(typer.Exit) as caught:
-        validate_new_tasks([tmp_path / "small"], settings, quiet=True, verbose=False)
+        validate_new_tasks([tmp_path / "small"], settings, given)
     pressing.join()
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     assert not (tmp_path / "small" / "proof.json").exists()

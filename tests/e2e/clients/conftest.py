@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,8 +77,7 @@ def trial(toolboxes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         with ScriptedModel(script) as server:
             for name in KEYS:
                 monkeypatch.setenv(name, server.key)
-            options = replace(
-                bench.options,
+            options = bench.options.replace(
                 model=client.model,
                 base_url=server.base_url,
                 probe=False,

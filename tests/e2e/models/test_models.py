@@ -33,7 +33,7 @@ def attempt(bench, tmp_path, monkeypatch):
 @pytest.fixture
 def walled_attempt(walled_bench, tmp_path, monkeypatch):
     """The same on bubblewrap without controls, for what these have no part in."""
-    options = replace(walled_bench.options, integrity_controls=ControlLevel.OFF)
+    options = walled_bench.options.replace(integrity_controls=ControlLevel.OFF)
     return _maker(replace(walled_bench, options=options), tmp_path, monkeypatch)
 
 
@@ -44,8 +44,7 @@ def _maker(bench, tmp_path, monkeypatch):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
             monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
-            options = replace(
-                bench.options,
+            options = bench.options.replace(
                 model=model or WIRES[wire],
                 base_url=server.base_url,
                 probe=False,

@@ -18,7 +18,7 @@ def store(tmp_path):
 class TestLocalExecutor(ExecutorConformance):
     @pytest.fixture
     def executor(self, workshop, store):
-        tries = LocalAttempts(run_id=RUN, agent=NoopAgent(), workshop=workshop(), store=store)
+        tries = LocalAttempts(run_id=RUN, agent=NoopAgent(), resources=workshop(), store=store)
         return LocalExecutor(tries.make, jobs=2)
 
 

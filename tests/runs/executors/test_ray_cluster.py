@@ -7,6 +7,7 @@ import pytest
 
 from agentbench import __version__
 from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.settings import RunSettings
 from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.runs.capacity import Capacity
 from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig, WorkerModel
@@ -27,18 +28,13 @@ from tests.runs.records import RUN, configuration
 
 pytestmark = [needs_ray, quiet_ray]
 
-ORDERS = WorkerConfig(
+WORKER = WorkerConfig(
     run_id=RUN,
     agentbench_version=__version__,
     agent="noop",
-    agent_command=None,
     model=WorkerModel(),
     sandbox=local_provider().name,
-    use_cache=True,
-    registry=None,
-    timeout_scale=1.0,
-    integrity_controls=ControlLevel.OFF,
-    attempt_timeout=None,
+    settings=RunSettings(integrity_controls=ControlLevel.OFF),
 )
 
 
@@ -60,8 +56,8 @@ def on_cluster(lasting_node, workshop, store):
     from agentbench.runs.executors.ray_cluster import RayExecutor
 
     def made(shop=None, **more):
-        orders = replace(ORDERS, **more.pop("orders", {}))
-        return RayExecutor(orders, NoopAgent(), shop or workshop(), store, **more)
+        worker = replace(WORKER, **more.pop("worker", {}))
+        return RayExecutor(worker, NoopAgent(), shop or workshop(), store, **more)
 
     return made
 
@@ -128,7 +124,7 @@ def test_the_record_says_which_node_it_came_from(on_cluster, task):
 
 
 def test_a_node_with_another_agentbench_makes_nothing(on_cluster, task):
-    with on_cluster(orders={"agentbench_version": "0.0.0"}) as executor:
+    with on_cluster(worker={"agentbench_version": "0.0.0"}) as executor:
         executor.start(PlannedAttempt(task=task, attempt=1))
         (over,) = all_ended(executor, 1)
     assert over.record.failure_reason is FailureReason.SANDBOX_ERROR
@@ -213,7 +209,7 @@ def test_what_is_on_the_cluster_is_on_the_board_until_it_is_back(on_cluster, wor
     shop = workshop()
     with on_cluster(shop) as executor:
         executor.start(PlannedAttempt(task=task, attempt=4))
-        (entry,) = shop.board.under_way()
+        (entry,) = shop.live_status.running()
         assert (entry.task_id, entry.attempt, entry.where) == (task.id, 4, "the cluster")
         all_ended(executor, 1)
-        assert shop.board.under_way() == ()
+        assert shop.live_status.running() == ()

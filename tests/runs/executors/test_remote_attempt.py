@@ -6,6 +6,7 @@ import pytest
 
 from agentbench import __version__
 from agentbench.agents.interface import AgentOutcome
+from agentbench.attempt.settings import RunSettings
 from agentbench.errors import UnavailableError
 from agentbench.runs.executors.attempt_archive import pack_task, unpack
 from agentbench.runs.executors.remote_attempt import (
@@ -26,20 +27,15 @@ from tests.runs.records import RUN
 
 @pytest.fixture
 def errand(task, provider):
-    orders = WorkerConfig(
+    worker = WorkerConfig(
         run_id=RUN,
         agentbench_version=__version__,
         agent="oracle",
-        agent_command=None,
         model=WorkerModel(),
         sandbox=provider.name,
-        use_cache=True,
-        registry=None,
-        timeout_scale=1.0,
-        integrity_controls=None,
-        attempt_timeout=None,
+        settings=RunSettings(),
     )
-    return RemoteAttempt(orders=orders, task=task, files=pack_task(task), attempt=2, retry_of=1)
+    return RemoteAttempt(worker=worker, task=task, files=pack_task(task), attempt=2, retry_of=1)
 
 
 def test_a_node_makes_a_try_and_sends_its_files(errand, tmp_path):
@@ -52,7 +48,7 @@ def test_a_node_makes_a_try_and_sends_its_files(errand, tmp_path):
 
 
 def test_another_version_is_refused(errand):
-    other = replace(errand, orders=replace(errand.orders, agentbench_version="0.0.0"))
+    other = replace(errand, worker=replace(errand.worker, agentbench_version="0.0.0"))
     with pytest.raises(UnavailableError, match="install the same on every node"):
         run_on_node(other)
 
@@ -63,10 +59,9 @@ def with_model(errand):
 
     def made(base_url, **more):
         model = WorkerModel(name="openai/scripted", base_url=base_url, **more)
-        orders = replace(
-            errand.orders, agent="command", agent_command=command("openai-chat", 3), model=model
-        )
-        return replace(errand, orders=orders)
+        settings = RunSettings(agent_command=command("openai-chat", 3))
+        worker = replace(errand.worker, agent="command", settings=settings, model=model)
+        return replace(errand, worker=worker)
 
     return made
 
@@ -104,7 +99,7 @@ def test_an_interrupt_cuts_it_off(errand):
 
     agent = ScriptedAgent(work)
     try:
-        brought = run_on_node(replace(errand, orders=replace(errand.orders, agent=agent)))
+        brought = run_on_node(replace(errand, worker=replace(errand.worker, agent=agent)))
     finally:
         is_over.set()
     assert was_interrupted(brought.record)

@@ -20,7 +20,7 @@ class Breaker(CircuitBreaker):
 
 def tried(workshop, folder, task, agent=None):
     store = RunStore.create(folder, configuration())
-    tries = LocalAttempts(run_id=RUN, agent=agent or NoopAgent(), workshop=workshop, store=store)
+    tries = LocalAttempts(run_id=RUN, agent=agent or NoopAgent(), resources=workshop, store=store)
     return tries.make(PlannedAttempt(task=task, attempt=1)), store
 
 
@@ -43,14 +43,14 @@ def test_a_try_is_on_the_board_with_its_stage_while_it_is_under_way(task, worksh
     shop, seen = workshop(), []
 
     def look(_given):
-        seen.extend((each.task_id, each.attempt, each.stage) for each in shop.board.under_way())
+        seen.extend((each.task_id, each.attempt, each.stage) for each in shop.live_status.running())
 
     tried(shop, tmp_path, task, ScriptedAgent(look))
     assert seen == [(task.id, 1, StageName.AGENT_RUN)]
-    assert shop.board.under_way() == ()
+    assert shop.live_status.running() == ()
 
 
 def test_a_try_that_is_lost_leaves_the_board(task, workshop, tmp_path):
     shop = workshop(UnreliableProvider())
     tried(shop, tmp_path, task)
-    assert shop.board.under_way() == ()
+    assert shop.live_status.running() == ()

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.interface import Command, ReadOnlyMount
 from agentbench.sandbox.process.in_place import open_in_place, scrubbed_environment
 from agentbench.sandbox.process.provider import FOLDER_PREFIX
@@ -67,7 +67,7 @@ def test_a_command_can_be_cancelled_and_the_next_one_runs(sandbox):
         cancel=cancel,
         sink=lambda _stream, _chunk: cancel.set(),
     )
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(RunCancelled):
         sandbox.run(command)
     assert sh(sandbox, "echo on").stdout == "on\n"
 

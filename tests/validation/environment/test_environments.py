@@ -46,7 +46,7 @@ def test_the_tests_of_the_change_show_that_it_is_right_and_that_holds_for_others
     change, unfit, options
 ):
     told = []
-    environments = EnvironmentFinder(replace(options, say=told.append))
+    environments = EnvironmentFinder(options.replace(say=told.append))
     with pytest.raises(InputError):  # one whose tests do not run does not speak for the others
         environments.of(unfit)
     found = environments.of(change)
@@ -59,7 +59,7 @@ def test_the_tests_of_the_change_show_that_it_is_right_and_that_holds_for_others
 
 def test_what_has_not_held_three_times_is_not_tried_again(unfit, options):
     told = []
-    environments = EnvironmentFinder(replace(options, say=told.append))
+    environments = EnvironmentFinder(options.replace(say=told.append))
     tried = []
     for _ in range(4):
         with pytest.raises(InputError):

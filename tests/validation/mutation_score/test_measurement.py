@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.tasks.loading import load_task
@@ -195,7 +195,7 @@ def test_without_a_cache_nothing_is_left(tmp_path):
     task = small_task(tmp_path / "task")
     how = settings(most=1)
     cache = tmp_path / "cache"
-    options = replace(how.options, use_cache=False, cache_dir=cache)
+    options = how.options.replace(use_cache=False, cache_dir=cache)
     strength = measured(task, replace(how, options=options))
     assert strength.total == 1
     assert not list(cache.glob("prepared/*/*"))
@@ -215,8 +215,8 @@ def test_what_is_cancelled_ends_with_the_interruption(tmp_path):
             yield sandbox
 
     provider.open = stopping
-    options = replace(how.options, sandbox=provider)
-    with pytest.raises(KeyboardInterrupt):
+    options = how.options.replace(sandbox=provider)
+    with pytest.raises(RunCancelled):
         measured(task, replace(how, options=options))
 
 

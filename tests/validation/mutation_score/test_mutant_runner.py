@@ -29,7 +29,7 @@ def judged(tmp_path):
     def judged(task, *texts, reference=FIXED):
         with staged(task, local_provider(), Desk(tmp_path)) as context:
             prepare(context)
-            judge = mutant_runner_for(context, change_to(reference))
+            judge = mutant_runner_for(context.ready, change_to(reference))
             if isinstance(judge, str):
                 return judge
             return [judge.run(change_to(text)) for text in texts]

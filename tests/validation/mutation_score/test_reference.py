@@ -23,7 +23,7 @@ def changed(tmp_path):
     def changed(task):
         with staged(task, local_provider(), Desk(tmp_path)) as context:
             prepare(context)
-            change = reference_change(context)
+            change = reference_change(context.ready)
             return change, fixed_files(change, context.prepared)
 
     return changed
@@ -54,7 +54,7 @@ def test_a_patch_that_does_not_fit_is_refused(tmp_path):
         prepare(context)  # as if that had been in the cache: it looks at the patch, too
         context.task = with_patch(task, patch_of("basket.py", "x = 1\n", "x = 2\n"))
         with pytest.raises(InputError, match=r"solution\.patch: does not apply: "):
-            reference_change(context)
+            reference_change(context.ready)
 
 
 def test_a_patch_is_needed_and_a_repository_that_it_fits(tmp_path):

@@ -1,7 +1,4 @@
-"""Extracts the agent's changes from its ended sandbox, decides what of them is judged.
-
-Saves them as a patch.
-"""
+"""Extracts the agent's changes from its ended sandbox, selects the judged part, saves patches."""
 
 import difflib
 import io
@@ -11,8 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.stages.judged_tests import hidden_files
+from agentbench.attempt.context import PreparedContext
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, SandboxError
 from agentbench.integrity.extraction import ExtractionLimits, WorkspaceChange, read_change
@@ -28,33 +24,28 @@ from agentbench.tasks.mirror import tracked_files
 _GRACE = timedelta(seconds=10)  # for a fresh sandbox to answer
 
 
-def extract_change(context: StageContext, sandbox: Sandbox) -> WorkspaceChange:
-    """Read the change out of the ended sandbox; a workspace that is gone is the agent's doing.
+def extract_change(context: PreparedContext, sandbox: Sandbox) -> WorkspaceChange:
+    """Read the change from the ended sandbox; a workspace that is gone is the agent's fault.
 
     Raises:
         SandboxError: it cannot be read.
     """
-    prepared = context.prepared
-    assert prepared is not None
+    prepared, limits = context.prepared, context.limits
+    # Twice what the disk may hold, and the names of as many files as there may be.
+    stream_bytes = (2 * limits.disk_mib << 20) + 2048 * limits.files
     try:
         sandbox.kill()
         with sandbox.read_tree(sandbox.workspace) as chunks:
-            return read_change(chunks, prepared.base, prepared.content, _extraction_limits(context))
+            bounds = ExtractionLimits(stream_bytes=stream_bytes)
+            return read_change(chunks, prepared.base, prepared.content, bounds)
     except SandboxError as error:
         if _back_end_works(context):
-            error.fault = Fault.AGENT.value
+            raise error.blamed_on(Fault.AGENT.value) from error
         raise
 
 
-def _extraction_limits(context: StageContext) -> ExtractionLimits:
-    """How much is read: twice what the disk may hold, and the names of so many files."""
-    limits = context.limits
-    return ExtractionLimits(stream_bytes=(2 * limits.disk_mib << 20) + 2048 * limits.files)
-
-
-def _back_end_works(context: StageContext) -> bool:
-    """Whether the back end still works: then it was not the infrastructure that failed."""
-    assert context.prepared is not None
+def _back_end_works(context: PreparedContext) -> bool:
+    """Whether the back end still works, so that the infrastructure has not failed."""
     try:
         with context.provider.open(
             context.prepared.snapshot, limits=context.limits, network=False
@@ -64,28 +55,26 @@ def _back_end_works(context: StageContext) -> bool:
         return False
 
 
-def suspicious_findings(context: StageContext, change: JudgedChange) -> Iterator[Finding]:
-    """Code that cheats need, as information for a reader: honest code may need it, too."""
-    assert context.prepared is not None
+def suspicious_findings(context: PreparedContext, change: JudgedChange) -> Iterator[Finding]:
+    """Code that cheats need, as information for a reader: honest code may need it too."""
     for path, file in change.files.items():
         if file is not None:
             before = context.prepared.content(path)
             yield from suspicious_code(path.as_posix(), before, file.content)
 
 
-def judged_change(context: StageContext, change: WorkspaceChange) -> JudgedChange:
-    """What of a change is judged; it is kept as a patch, and beside it what was dropped."""
+def judged_change(context: PreparedContext, change: WorkspaceChange) -> JudgedChange:
+    """The judged part of a change; saves it as a patch, and the whole if something was dropped."""
     prepared, task = context.prepared, context.task
-    assert prepared is not None
     listed = (node_id.partition("::")[0] for node_id in task.answer_key.fail_to_pass)
     protection = ProtectionRules(
         test_paths=(*task.problem.test_paths, *listed),
         patterns=task.answer_key.protected,
-        hidden=frozenset(hidden_files(context)),
+        hidden=frozenset(context.hidden_tests.files),
         a_script_judges=task.answer_key.verifier is not None,
     )
     work, caches = change, tuple[ToolCache, ...]()
-    if not protection.a_script_judges:  # its tests may be about any of these files
+    if not protection.a_script_judges:  # a script may test any of these files
         separated = separate_caches(change.files, prepared.base, lambda: _tracked(context))
         work, caches = replace(change, files=separated.files), separated.caches
     judged = protect(work, protection, prepared.base, prepared.content)
@@ -96,9 +85,8 @@ def judged_change(context: StageContext, change: WorkspaceChange) -> JudgedChang
     return judged
 
 
-def _tracked(context: StageContext) -> AbstractSet[PurePosixPath]:
-    """The files of the repository; where git cannot tell, all of the base."""
-    assert context.prepared is not None
+def _tracked(context: PreparedContext) -> AbstractSet[PurePosixPath]:
+    """The files that git tracks; all files of the base if git cannot list them."""
     try:
         if context.task.source.workdir is None:
             return tracked_files(context.mirrors.of(context.task.source))

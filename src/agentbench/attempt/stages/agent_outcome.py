@@ -1,10 +1,7 @@
-"""What came of an agent.
+"""The outcome of an agent: checked field by field, with its exception and its model requests.
 
-Its outcome checked field by field, its exception as a fact, and what the model endpoint saw of its
-requests.
-
-An agent's own account of why it stopped is worth little: aider ends with exit code 0 when its key
-is refused, others print and hang. The door saw each request and each answer.
+An agent's own account of why it stopped is not reliable: aider ends with exit code 0 when its key
+is refused, others print and hang. The model endpoint counts each request and each answer.
 """
 
 import math
@@ -27,7 +24,7 @@ _OUTCOME = TypeAdapter(AgentOutcome)
 
 
 def checked_outcome(given: object) -> AgentOutcome:
-    """The outcome with every field of its type, and its detail of a length to be kept.
+    """The outcome, with every field of its type and its detail shortened.
 
     Raises:
         TypeError: it is no AgentOutcome.
@@ -67,7 +64,7 @@ def _is_an_amount(number: float) -> bool:
 
 _LONGEST_TRACEBACK = 20_000  # characters of a traceback, from its end
 _OUR_SOURCE = str(Path(__file__).parents[2])  # the folder of agentbench
-# What the protocol of agents lets them raise; the reason of any other exception is not theirs.
+# The protocol of agents lets them raise these; other exceptions do not choose their reason.
 _AGENT_REASONS = frozenset(
     {FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
 )
@@ -123,11 +120,11 @@ _EXPLAINED = frozenset(
         AgentEnding.CRASHED,
     }
 )
-"""Endings that a model which does not answer may well be the cause of."""
+"""Endings that a model without an answer may have caused."""
 
 
 def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
-    """The evidence of an agent's stage, with what its door saw.
+    """The evidence of an agent's stage, with what its model endpoint counted.
 
     A spent budget is a cost limit, and a last request that was never answered is an error of the
     model, whatever the agent made of it; an ending that says more (a step limit) stays.

@@ -1,29 +1,29 @@
-"""agent_run: the agent works in its own sandbox within its budget.
-
-Then what it changed is extracted.
-"""
+"""agent_run: the agent works in its own sandbox within its budget; its changes are extracted."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from agentbench.agents.interface import AgentOutcome, Budget, NeedsMounts
-from agentbench.attempt.context import StageContext
+from agentbench.agents.interface import Agent, AgentOutcome, Budget, NeedsMounts
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.outputs import AgentRunOutput
+from agentbench.attempt.pipeline import stage_timeout
 from agentbench.attempt.stages.agent_outcome import checked_outcome, with_model
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
-from agentbench.attempt.stages.fresh_sandboxes import PreopenedSandbox, preopen_sandbox
-from agentbench.attempt.stages.judged_tests import hidden_files
+from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
+from agentbench.attempt.stages.fresh_sandboxes import PreopenedSandbox
+from agentbench.errors import RunCancelled
 from agentbench.models.interface import ModelEndpoint
 from agentbench.pytest_results.command import reporter_mounts
 from agentbench.sandbox.interface import Sandbox, Stream
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
-from agentbench.scoring.taxonomy import FailureReason, Fault
+from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 if TYPE_CHECKING:
     from agentbench.core.redaction import Redactor
@@ -33,62 +33,77 @@ _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a c
 _POLL = 0.1  # seconds
 
 
-def agent_run(context: StageContext) -> Evidence:
-    """Let the agent work, end its sandbox, and take out what it changed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInputs:
+    """The inputs of agent_run that no other stage has."""
 
-    Raises:
-        SandboxError: the sandbox could not be made or is lost.
-        KeyboardInterrupt: the run was cancelled.
+    agent: Agent
+    secrets: frozenset[str] = frozenset()  # of this machine; they are removed from logs
+    open_endpoint: Callable[[], AbstractContextManager[ModelEndpoint]] | None = None
+    """None: the run has no model."""
+
+    def redactor(self, endpoint: ModelEndpoint | None) -> "Redactor":
+        """Removes the secrets and the attempt's token from texts."""
+        from agentbench.core.redaction import Redactor
+
+        return Redactor(self.secrets if endpoint is None else {*self.secrets, endpoint.token})
+
+
+def agent_run(
+    context: PreparedContext, inputs: AgentInputs, preparation: FinalTestPreparation
+) -> AgentRunOutput:
+    """Let the agent work, end its sandbox, and extract its changes.
+
+    An error is part of the output, so that what the agent did before is recorded too.
     """
-    hidden = hidden_files(context)
-    with _model_endpoint(context) as door, _agent_sandbox(context, door) as begun:
-        context.final_ahead = preopen_sandbox(context)
-        # Imported, and the blind runs planned, while an engine makes the sandboxes.
-        from agentbench.attempt.stages.agent_changes import (
-            extract_change,
-            judged_change,
-            suspicious_findings,
-        )
-        from agentbench.attempt.stages.control_runs import plan_control_runs
-
-        plan_control_runs(context, hidden)
-        with begun.taken() as sandbox:
-            started = time.monotonic()
-            evidence = _solve(context, sandbox, door)
-            own_seconds = time.monotonic() - started
-            change = extract_change(context, sandbox)
-    if context.model_facts is not None:
-        evidence = with_model(evidence, context.model_facts)
-    context.change = judged_change(context, change)
-    findings = (*evidence.findings, *change.findings, *suspicious_findings(context, context.change))
-    return evidence.model_copy(update={"findings": findings, "own_seconds": own_seconds})
-
-
-@contextmanager
-def _model_endpoint(context: StageContext) -> Iterator[ModelEndpoint | None]:
-    """The attempt's door, if it has one; what passed is known when its streams are cut."""
-    if context.open_door is None:
-        yield None
-        return
-    door = None
+    endpoint, solved, change = None, None, None
+    opened = nullcontext() if inputs.open_endpoint is None else inputs.open_endpoint()
     try:
-        with context.open_door() as door:
-            yield door
-    finally:
-        context.model_facts = door.traffic() if door is not None else None
+        context.hidden_tests.check()
+        with opened as endpoint, _agent_sandbox(context, inputs.agent, endpoint) as begun:
+            preparation.begin()
+            from agentbench.attempt.stages.agent_changes import (
+                extract_change,
+                judged_change,
+                suspicious_findings,
+            )
+
+            with begun.taken() as sandbox:
+                solved = _solve(context, inputs, sandbox, endpoint)
+                extracted = extract_change(context, sandbox)
+        change = judged_change(context, extracted)
+        findings = (*extracted.findings, *suspicious_findings(context, change))
+    except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
+        return AgentRunOutput(
+            evidence=Evidence(),
+            error=error,
+            outcome=solved.outcome if solved is not None else None,
+            traffic=endpoint.traffic() if endpoint is not None else None,
+            change=change,
+        )
+    traffic = endpoint.traffic() if endpoint is not None else None
+    evidence = with_model(solved.evidence, traffic) if traffic is not None else solved.evidence
+    update = {"findings": (*evidence.findings, *findings), "own_seconds": solved.seconds}
+    return AgentRunOutput(
+        evidence=evidence.model_copy(update=update),
+        outcome=solved.outcome,
+        traffic=traffic,
+        change=change,
+    )
 
 
 @contextmanager
-def _agent_sandbox(context: StageContext, door: ModelEndpoint | None) -> Iterator[PreopenedSandbox]:
-    """Where the agent works: the prepared state, with the door and the agent's own programs."""
-    assert context.image is not None
+def _agent_sandbox(
+    context: PreparedContext, agent: Agent, endpoint: ModelEndpoint | None
+) -> Iterator[PreopenedSandbox]:
+    """The prepared state, with the model endpoint and the agent's own programs."""
     mounts = list(reporter_mounts())
-    if door is not None:
+    if endpoint is not None:
         from agentbench.models.gateway.relay import endpoint_mounts
 
-        mounts += endpoint_mounts(door)
-    if isinstance(context.agent, NeedsMounts):
-        mounts += context.agent.mounts(context.provider, context.image)
+        mounts += endpoint_mounts(endpoint)
+    if isinstance(agent, NeedsMounts):
+        mounts += agent.mounts(context.provider, context.image)
     begun = PreopenedSandbox(context, mounts)
     try:
         yield begun
@@ -96,55 +111,74 @@ def _agent_sandbox(context: StageContext, door: ModelEndpoint | None) -> Iterato
         begun.close()
 
 
-def _solve(context: StageContext, sandbox: Sandbox, door: ModelEndpoint | None) -> Evidence:
-    limits = context.task.problem.limits
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SolvedTask:
+    evidence: Evidence
+    outcome: AgentOutcome | None  # None: the agent raised an exception
+    seconds: float
+
+
+def _solve(
+    context: PreparedContext,
+    inputs: AgentInputs,
+    sandbox: Sandbox,
+    endpoint: ModelEndpoint | None,
+) -> _SolvedTask:
+    task, limits, started = context.task, context.task.problem.limits, time.monotonic()
     budget = Budget(
-        timeout=context.scaled(limits.timeout_s),
+        timeout=stage_timeout(StageName.AGENT_RUN, task, context.settings),
         max_steps=limits.max_steps,
         max_cost_usd=limits.max_cost_usd,
     )
-    env = context.task.environment.env
-    bounded = AgentSandbox(sandbox, budget, context.sink, env)
-    outcome = _in_thread(context, bounded, budget, door)
-    memory = context.task.environment.memory_mib
+    bounded = AgentSandbox(sandbox, budget, context.sink, task.environment.env)
+    outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
+    memory = task.environment.memory_mib
     if isinstance(outcome, ExceptionFact):
-        return Evidence(exception=outcome, memory_limit_mib=memory)
-    context.outcome = outcome
-    return Evidence(
-        command=outcome.command,
-        agent=outcome.ending,
-        agent_detail=outcome.detail,
-        memory_limit_mib=memory,
+        evidence = Evidence(exception=outcome, memory_limit_mib=memory)
+    else:
+        evidence = Evidence(
+            command=outcome.command,
+            agent=outcome.ending,
+            agent_detail=outcome.detail,
+            memory_limit_mib=memory,
+        )
+    return _SolvedTask(
+        evidence=evidence,
+        outcome=None if isinstance(outcome, ExceptionFact) else outcome,
+        seconds=time.monotonic() - started,
     )
 
 
-def _in_thread(
-    context: StageContext, sandbox: AgentSandbox, budget: Budget, door: ModelEndpoint | None
+def _solve_in_thread(
+    context: PreparedContext,
+    inputs: AgentInputs,
+    sandbox: AgentSandbox,
+    budget: Budget,
+    endpoint: ModelEndpoint | None,
 ) -> AgentOutcome | ExceptionFact:
-    """Call the agent in a thread of its own: Python code that hangs cannot be ended otherwise."""
+    """Call the agent in its own thread: Python code that hangs cannot be ended otherwise."""
     future: Future[AgentOutcome | ExceptionFact] = Future()
-    sink = context.sink  # that of this stage: an agent that was given up may end in a later one
 
     def work() -> None:
         try:
-            agent = context.agent
-            outcome = checked_outcome(agent.solve(context.task.problem, sandbox, budget, door))
+            solved = inputs.agent.solve(context.task.problem, sandbox, budget, endpoint)
+            outcome = checked_outcome(solved)
             if outcome.detail:
-                detail = _redactor(context, door).text(outcome.detail)
+                detail = inputs.redactor(endpoint).text(outcome.detail)
                 outcome = replace(outcome, detail=detail)
             future.set_result(_in_time(outcome, budget))
-        except BaseException as error:  # noqa: BLE001 - somebody's agent may raise anything
-            fact = _exception_fact(error, context, sandbox, door)
-            sink(Stream.STDERR, fact.traceback.encode("utf-8", "replace"))
+        except BaseException as error:  # noqa: BLE001 - an agent may raise anything
+            fact = _exception_fact(error, inputs, sandbox, endpoint)
+            context.sink(Stream.STDERR, fact.traceback.encode("utf-8", "replace"))
             future.set_result(fact)
 
     Thread(target=work, name=f"agent-{context.task.id}", daemon=True).start()
-    import_module("agentbench.attempt.stages.judging")  # which comes next, while the agent works
+    import_module("agentbench.attempt.stages.judging")  # the next stage's, while the agent works
     deadline = time.monotonic() + (budget.remaining() + _grace(budget)).total_seconds()
     while time.monotonic() < deadline:
         wait([future], timeout=_POLL)
         if context.cancel.is_set():
-            raise KeyboardInterrupt  # also where the agent swallowed it
+            raise RunCancelled  # also if the agent caught it
         if future.done():
             return future.result()
     detail = f"the agent was still running after {budget.timeout.total_seconds():.0f} s"
@@ -163,14 +197,17 @@ def _in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
 
 
 def _exception_fact(
-    error: BaseException, context: StageContext, sandbox: AgentSandbox, door: ModelEndpoint | None
+    error: BaseException,
+    inputs: AgentInputs,
+    sandbox: AgentSandbox,
+    endpoint: ModelEndpoint | None,
 ) -> ExceptionFact:
-    """What an agent raised; where it cannot even be shown, its name."""
+    """The exception that an agent raised; only its name if it cannot be shown."""
     from agentbench.attempt.stages.agent_outcome import agent_error
 
     try:
-        return agent_error(error, sandbox, _redactor(context, door))
-    except BaseException:  # noqa: BLE001 - its own methods may raise, too
+        return agent_error(error, sandbox, inputs.redactor(endpoint))
+    except BaseException:  # noqa: BLE001 - its own methods may raise too
         name = type(error).__name__
         return ExceptionFact(
             type_name=name,
@@ -179,10 +216,3 @@ def _exception_fact(
             fault=Fault.AGENT.value,
             traceback=f"{name}: an exception that cannot be shown\n",
         )
-
-
-def _redactor(context: StageContext, door: ModelEndpoint | None) -> "Redactor":
-    """Removes what the harness knows as a secret in this attempt."""
-    from agentbench.core.redaction import Redactor
-
-    return Redactor(context.secrets if door is None else {*context.secrets, door.token})

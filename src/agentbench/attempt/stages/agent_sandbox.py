@@ -1,7 +1,4 @@
-"""The sandbox as an agent gets it.
-
-Bounded by its budget, and everything it prints goes to the stage's log.
-"""
+"""The sandbox of an agent: bounded by its budget, with its output in the stage's log."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -66,7 +63,7 @@ class AgentSandbox:
         self._inner.kill()
 
     def is_lost(self) -> bool:
-        """Whether it runs no command any more, although the agent did not end it."""
+        """Whether it runs no commands any more although the agent did not end it."""
         if self._is_killed:
             return False
         try:

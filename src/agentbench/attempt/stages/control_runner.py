@@ -1,7 +1,4 @@
-"""Runs one control run.
-
-A change, the hidden tests and those with changed expectations, in a fresh sandbox.
-"""
+"""Runs one control run: a change and the tests with changed expectations, in a fresh sandbox."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from threading import Event
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.stages.fresh_sandboxes import (
     PreopenedSandbox,
     filled_sandbox,
@@ -18,79 +15,81 @@ from agentbench.attempt.stages.fresh_sandboxes import (
 )
 from agentbench.attempt.stages.judged_tests import judged_request, unchanged_tests
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCloneError
+from agentbench.errors import GitCloneError, RunCancelled
 from agentbench.integrity.control_plan import PlannedControlRun
-from agentbench.pytest_results.command import PytestRequest
+from agentbench.integrity.protection import JudgedChange
 from agentbench.pytest_results.execution import PytestRun, execute_tests
 from agentbench.sandbox.interface import Sandbox
+from agentbench.scoring.evidence import Evidence
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 
 Files = Mapping[PurePosixPath, FileContent | None]
 
 _POLL = 0.1  # seconds
-_PATIENCE = 2  # a blind run may take this many times as long as the final test
+_TIMEOUT_FACTOR = 2  # a control run may take so many times as long as the final test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFiles:
-    """A change that blind runs put to the test."""
+    """A change that control runs test."""
 
-    files: Files
+    files: Files = field(default_factory=dict)
     emptied: tuple[PurePosixPath, ...] = ()
+
+    @classmethod
+    def of(cls, change: JudgedChange | None) -> "ChangedFiles":
+        """The agent's change; empty without one."""
+        return cls() if change is None else cls(files=change.files, emptied=change.emptied)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRunner:
-    """Makes the blind runs of one attempt, until they are given up."""
+    """Runs the control runs of one attempt, until they are cancelled."""
 
-    context: StageContext
-    hidden: Files
-    given_up: Event
-    _ahead: list[PreopenedSandbox] = field(default_factory=list)
+    context: PreparedContext
+    baseline: Evidence
+    cancel: Event
+    _preopened: list[PreopenedSandbox] = field(default_factory=list)
 
-    def make_ahead(self, number: int) -> None:
-        """Begin to make so many sandboxes, as far as the run lets so many lie idle."""
+    def preopen(self, number: int) -> None:
+        """Start to create so many sandboxes, as far as the run allows so many idle ones."""
         for _ in range(number):
             if not self.context.idle_slots.acquire(blocking=False):
                 return
-            ahead = preopen_sandbox(self.context)
-            if ahead is None:
+            preopened = preopen_sandbox(self.context)
+            if preopened is None:
                 self.context.idle_slots.release()
                 return
-            self._ahead.append(ahead)
+            self._preopened.append(preopened)
 
     def close(self) -> None:
-        """Remove what was made ahead and is not needed."""
-        while (ahead := self._next_ahead()) is not None:
-            ahead.close()
+        """Remove the preopened sandboxes that no run has taken."""
+        while (preopened := self._take_preopened()) is not None:
+            preopened.close()
 
     def run(self, half: PlannedControlRun, change: ChangedFiles) -> PytestRun:
-        """Run the tests of a half, when there is a slot for it.
+        """Run the tests of a half on a change, once there is a slot.
 
         Raises:
-            SandboxError: the sandbox could not be made or is lost.
-            KeyboardInterrupt: the run was cancelled, or the controls given up.
+            SandboxError: the sandbox could not be created or is lost.
+            RunCancelled: the run or the control runs were cancelled.
         """
-        unchanged = unchanged_tests(self.context)
-        written = {**unchanged, **change.files, **self.hidden}
+        context = self.context
+        unchanged = unchanged_tests(context, self.baseline)
+        written = {**unchanged, **change.files, **context.hidden_tests.files}
         files = {**written, **_rewritten_files(half, written)}
 
         def fill(sandbox: Sandbox) -> None:
             write_files(sandbox, files, emptied=change.emptied)
 
-        with self._slot(), filled_sandbox(self.context, self._next_ahead(), fill) as sandbox:
-            request = _control_request(self.context)
-            return execute_tests(sandbox, request, end_sandbox=True, cancel=self.given_up)
-
-    def agents_change(self) -> ChangedFiles:
-        """What the attempt is about."""
-        change = self.context.change
-        if change is None:
-            return ChangedFiles(files={})
-        return ChangedFiles(files=change.files, emptied=change.emptied)
+        # With more time than the judged run; the code under test sees no other difference.
+        request = judged_request(context)
+        request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
+        with self._slot(), filled_sandbox(context, self._take_preopened(), fill) as sandbox:
+            return execute_tests(sandbox, request, end_sandbox=True, cancel=self.cancel)
 
     def reference_change(self) -> ChangedFiles | None:
-        """The reference solution, where the task has one that fits."""
+        """The reference solution, if the task has one that applies."""
         task = self.context.task
         if not task.answer_key.solution_patch.strip():
             return None
@@ -103,40 +102,39 @@ class ControlRunner:
             return None
 
     def content(self, file: str) -> bytes | None:
-        """A file of tests as the final test has it; `None` where there is none."""
-        path = PurePosixPath(file)
-        if path in self.hidden:
-            written = self.hidden[path]
+        """A file of tests as the final test has it; `None` if there is none."""
+        path, hidden = PurePosixPath(file), self.context.hidden_tests.files
+        if path in hidden:
+            written = hidden[path]
             return None if written is None else written.content
-        assert self.context.prepared is not None
         return self.context.prepared.content(path)
 
-    def _next_ahead(self) -> PreopenedSandbox | None:
+    def _take_preopened(self) -> PreopenedSandbox | None:
         try:
-            ahead = self._ahead.pop()
+            preopened = self._preopened.pop()
         except IndexError:
             return None
         self.context.idle_slots.release()
-        return ahead
+        return preopened
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
         slots = self.context.control_slots
         while not slots.acquire(timeout=_POLL):
-            self._check()
+            self._raise_if_cancelled()
         try:
-            self._check()
+            self._raise_if_cancelled()
             yield
         finally:
             slots.release()
 
-    def _check(self) -> None:
-        if self.given_up.is_set() or self.context.cancel.is_set():
-            raise KeyboardInterrupt
+    def _raise_if_cancelled(self) -> None:
+        if self.cancel.is_set() or self.context.cancel.is_set():
+            raise RunCancelled
 
 
 def _rewritten_files(half: PlannedControlRun, written: Files) -> Files:
-    """The files of a half, executable where the ones that they replace are."""
+    """The files of a half; each is executable if the file that it replaces is."""
     found = {}
     for file, content in half.files.items():
         path = PurePosixPath(file)
@@ -144,9 +142,3 @@ def _rewritten_files(half: PlannedControlRun, written: Files) -> Files:
         executable = replaced is not None and replaced.executable
         found[path] = FileContent(content=content, executable=executable)
     return found
-
-
-def _control_request(context: StageContext) -> PytestRequest:
-    """The judged run with more time; nothing that the code under test can read is different."""
-    request = judged_request(context)
-    return replace(request, timeout=_PATIENCE * request.timeout)

@@ -1,21 +1,17 @@
-"""The control runs of an attempt beside its final test.
+"""The control runs of an attempt beside its final test, and which deviations count against it.
 
-Whether what deviates in them speaks against the attempt.
-
-A test that goes wrong is run once more, as it may be flaky. If it goes wrong again, or passed where
-it had to fail, the reference solution is put to the same files: what it does too is held against
-nobody, and is remembered, so that later attempts are controlled in another way.
+A test that deviates is run once more, as it may be flaky. If it deviates again, or passed where it
+had to fail, the same files are run with the reference solution. Deviations that the reference
+solution shares are ignored and remembered, so that later attempts are controlled in another way.
 """
 
 import secrets
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from random import Random
 from threading import Event
 
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.stages.control_runner import ControlRunner, Files
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.stages.control_runner import ChangedFiles, ControlRunner
 from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.core.choices import ControlLevel
 from agentbench.integrity.control_plan import (
@@ -36,7 +32,7 @@ _ROUNDS = 4
 
 
 class ControlCalibration:
-    """One blind run of an attempt, from its first try to its end."""
+    """One control run of an attempt, from its first try to its end."""
 
     def __init__(
         self,
@@ -44,10 +40,12 @@ class ControlCalibration:
         plan: ControlPlan,
         memory: ControlMemory,
         *,
+        change: ChangedFiles,
         side: int,
         passed: frozenset[NodeId],
     ) -> None:
         """`passed` are the tests that passed the final test: no other one is controlled."""
+        self._change = change
         self._runs = runs
         self._plan = plan
         self._memory = memory
@@ -59,11 +57,11 @@ class ControlCalibration:
     def settle(
         self, half: PlannedControlRun, run: PytestRun
     ) -> tuple[ControlRun, PlannedControlRun, PytestRun]:
-        """The run as it last ended, what it was made of, and its report.
+        """The last run, its half, and its report.
 
         Raises:
-            SandboxError: a sandbox could not be made or is lost.
-            KeyboardInterrupt: the run was cancelled.
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
         """
         shown = self._shown(half, run)
         if shown.deviations and not any(test.passed_blindly for test in shown.deviations):
@@ -84,12 +82,12 @@ class ControlCalibration:
 
     def _again(self, half: PlannedControlRun) -> PytestRun:
         self._tries += 1
-        return self._runs.run(half, self._runs.agents_change())
+        return self._runs.run(half, self._change)
 
     def _same_with_reference(
         self, half: PlannedControlRun, shown: ControlRun
     ) -> list[ControlledTest]:
-        """The tests that go wrong with the reference solution, too."""
+        """The deviating tests that also deviate with the reference solution."""
         reference = self._runs.reference_change() if shown.deviations else None
         if reference is None:
             return []
@@ -98,7 +96,7 @@ class ControlCalibration:
         return [test for test in shown.deviations if test.node_id in wrong]
 
     def _learn(self, same: list[ControlledTest]) -> bool:
-        """Remember what says nothing; true where a failing end may still say something."""
+        """Remember functions that prove nothing; true if a failure may still prove something."""
         known = self._memory.recall()
         functions = {test.node_id: self._plan.function_of(test.node_id) for test in same}
         uncertain = {
@@ -138,93 +136,69 @@ class ControlCalibration:
         )
 
 
-_SEED_BITS = 52  # what any reader of JSON keeps exactly
+_SEED_BITS = 52  # every reader of JSON keeps so many exactly
 _PARTITIONS = (0, 1)
-_OUTPUT_CHARACTERS = (
-    4_096  # characters: what a blind run prints is much like what the final test does
-)
+_OUTPUT_CHARACTERS = 4_096  # of a control run, which prints much the same as the final test
 _FirstAttempt = tuple[PlannedControlRun, PytestRun] | None
 
 
-@contextmanager
-def controlled(context: StageContext, hidden: Files) -> Iterator["ControlRuns"]:
-    """Start the blind runs that the task asks for; none is left running after the block."""
-    ahead, context.controls_ahead = context.controls_ahead, None
-    controls = ahead if isinstance(ahead, ControlRuns) else ControlRuns(context, hidden)
-    try:
-        controls.start()
-        yield controls
-    finally:
-        controls.close()
-
-
-def plan_control_runs(context: StageContext, hidden: Files) -> None:
-    """Change the tests' expectations, and make sandboxes, while the agent works.
-
-    Its work has no part in either.
-    """
-    if context.baseline is None:
-        return  # it says which tests decide
-    context.controls_ahead = controls = ControlRuns(context, hidden)
-    controls.plan()
-    controls.make_sandboxes()
-
-
 class ControlRuns:
-    """Runs in which some tests expect something wrong, and what came of them."""
+    """Runs in which some tests expect a wrong value, and their results; owns their sandboxes."""
 
-    def __init__(self, context: StageContext, hidden: Files) -> None:
+    def __init__(self, context: PreparedContext, baseline: Evidence) -> None:
         self._context = context
-        self._given_up = Event()
-        self._runs = ControlRunner(context=context, hidden=hidden, given_up=self._given_up)
+        self._baseline = baseline
+        self._cancel = Event()
+        self._runs = ControlRunner(context=context, baseline=baseline, cancel=self._cancel)
         self._pool = ThreadPoolExecutor(max_workers=len(_PARTITIONS), thread_name_prefix="blind")
         self.seed = secrets.randbits(_SEED_BITS)
         self._plan: Future[ControlPlan] | None = None
         self._halves: list[Future[PlannedControlRun | None]] = []
         self._first_tries: list[Future[_FirstAttempt]] = []
 
-    def plan(self) -> None:
-        """Change the expectations, where it is known before which tests decide."""
-        expected, baseline = expected_tests(self._context.task), self._context.baseline
-        if self._context.control_level is ControlLevel.OFF or not expected.fail_to_pass:
-            return
-        listed = resolve_expectation(expected, baseline or Evidence())
-        self._change(listed.fail_to_pass, listed.pass_to_pass)
-
-    def make_sandboxes(self) -> None:
-        """Begin to make those of the blind runs that are planned."""
+    def prepare(self) -> None:
+        """Plan the runs and open their sandboxes, if the deciding tests are known already."""
+        self._plan_listed()
         if self._plan is not None:
-            one_side = self._context.control_level is ControlLevel.SAMPLE
-            self._runs.make_ahead(1 if one_side else len(_PARTITIONS))
+            is_sample = self._context.control_level is ControlLevel.SAMPLE
+            self._runs.preopen(1 if is_sample else len(_PARTITIONS))
 
-    def start(self) -> None:
-        """Begin beside the final test with what is planned."""
+    def start(self, change: ChangedFiles) -> None:
+        """Start the planned runs beside the final test."""
         if self._plan is None:
-            self.plan()
-        self._begin()
+            self._plan_listed()
+        self._start_planned(change)
 
-    def finish(self, final: Evidence) -> Controls:
-        """What the blind runs of an attempt that passed its final test show.
+    def _plan_listed(self) -> None:
+        expected = expected_tests(self._context.task)
+        if self._context.control_level is not ControlLevel.OFF and expected.fail_to_pass:
+            listed = resolve_expectation(expected, self._baseline)
+            self._begin_plan(listed.fail_to_pass, listed.pass_to_pass)
+
+    def finish(self, final: Evidence, change: ChangedFiles) -> Controls:
+        """The results of the control runs of an attempt that passed its final test.
 
         Raises:
-            SandboxError: a sandbox could not be made or is lost.
-            KeyboardInterrupt: the run was cancelled.
+            SandboxError: a sandbox could not be created or is lost.
+            RunCancelled: the run was cancelled.
         """
         if self._context.control_level is ControlLevel.OFF:
             return self.skip("turned off")
         passed = _passed(final)
         if self._plan is None:
-            once = _passed(self._context.baseline or Evidence())
-            self._change(tuple(sorted(passed - once)), tuple(sorted(passed & once)))
-            self._begin()
+            before = _passed(self._baseline)
+            self._begin_plan(tuple(sorted(passed - before)), tuple(sorted(passed & before)))
+            self._start_planned(change)
         assert self._plan is not None
         plan, memory = self._plan.result(), self._context.control_memory
         settled = []
         for side, future in zip(_PARTITIONS, self._first_tries, strict=True):
             first = future.result()
             if first is not None:
-                settling = ControlCalibration(self._runs, plan, memory, side=side, passed=passed)
-                settled.append(settling.settle(*first))
+                calibration = ControlCalibration(
+                    self._runs, plan, memory, change=change, side=side, passed=passed
+                )
+                settled.append(calibration.settle(*first))
         if not settled:
             none = self.skip("no test function whose expectations can be changed")
             return none.model_copy(update={"weakly_controlled": plan.unreadable})
@@ -242,22 +216,24 @@ class ControlRuns:
         )
 
     def skip(self, why: str) -> Controls:
-        """Give up what is under way: there is nothing to control."""
-        self._given_up.set()
+        """Cancel the runs: there is nothing to control."""
+        self._cancel.set()
         return Controls(level=self._context.control_level, skipped=why)
 
     def close(self) -> None:
-        """End what still runs, and wait for its end."""
-        self._given_up.set()
+        """Cancel the runs, wait for their end, and remove the sandboxes."""
+        self._cancel.set()
         self._pool.shutdown(cancel_futures=True)
         self._runs.close()
 
-    def _change(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> None:
+    def _begin_plan(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> None:
         plan = self._plan = self._pool.submit(self._planned, fixed, kept)
         self._halves = [self._pool.submit(self._half, plan, side) for side in _PARTITIONS]
 
-    def _begin(self) -> None:
-        self._first_tries = [self._pool.submit(self._first_try, half) for half in self._halves]
+    def _start_planned(self, change: ChangedFiles) -> None:
+        self._first_tries = [
+            self._pool.submit(self._first_try, half, change) for half in self._halves
+        ]
 
     def _planned(self, fixed: tuple[NodeId, ...], kept: tuple[NodeId, ...]) -> ControlPlan:
         files = files_of(fixed)
@@ -271,17 +247,17 @@ class ControlRuns:
 
     def _half(self, planned: Future[ControlPlan], side: int) -> PlannedControlRun | None:
         plan = planned.result()
-        if side not in self._wanted(plan):
+        if side not in self._sides(plan):
             return None
         return plan.half(side, self._context.control_memory.recall())
 
-    def _first_try(self, changed: Future[PlannedControlRun | None]) -> _FirstAttempt:
-        half = changed.result()
-        if half is None:
-            return None
-        return half, self._runs.run(half, self._runs.agents_change())
+    def _first_try(
+        self, planned: Future[PlannedControlRun | None], change: ChangedFiles
+    ) -> _FirstAttempt:
+        half = planned.result()
+        return None if half is None else (half, self._runs.run(half, change))
 
-    def _wanted(self, plan: ControlPlan) -> tuple[int, ...]:
+    def _sides(self, plan: ControlPlan) -> tuple[int, ...]:
         """Both sides; of a sample, one in which something is wrong."""
         wrong = tuple(side for side in _PARTITIONS if plan.sides[side])
         if not wrong or self._context.control_level is ControlLevel.FULL:

@@ -1,7 +1,4 @@
-"""Sandboxes in the state from before the agent, opened in advance or when needed.
-
-Writing files into them.
-"""
+"""Sandboxes in the state before the agent, opened in advance or when needed, and their files."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -9,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import PurePosixPath
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.pytest_results.command import reporter_mounts
@@ -25,7 +22,7 @@ def write_files(
     *,
     emptied: Iterable[PurePosixPath] = (),
 ) -> None:
-    """Write files into the workspace, after removing those that are `None` or folders now gone.
+    """Write files to the workspace after the removal of those that are `None`, and of folders.
 
     Raises:
         SandboxError: the sandbox is lost or refuses the files.
@@ -57,80 +54,80 @@ _OpenSandbox = tuple[ExitStack, Sandbox]
 
 @contextmanager
 def fresh_sandbox(
-    context: StageContext, mounts: Sequence[ReadOnlyMount] | None = None
+    context: PreparedContext, mounts: Sequence[ReadOnlyMount] | None = None
 ) -> Iterator[Sandbox]:
-    """A fresh sandbox with the reporters, or other mounts; nobody waits for its removal.
+    """A fresh sandbox with the reporters, or other mounts; it is removed in the background.
 
     Raises:
-        SandboxError: it could not be made.
+        SandboxError: it could not be created.
     """
     keep, sandbox = _open_sandbox(context, reporter_mounts() if mounts is None else mounts)
     with keep:
         yield sandbox
-        context.aside.remove(keep.pop_all().close)
+        context.background.remove(keep.pop_all().close)
 
 
-def preopen_sandbox(context: StageContext) -> "PreopenedSandbox | None":
-    """Begin to make the final test's sandbox, where what the agent runs cannot look into it."""
+def preopen_sandbox(context: PreparedContext) -> "PreopenedSandbox | None":
+    """Start to create a sandbox for the tests, if the agent's commands cannot read its files."""
     if Promise.OWN_FILE_SYSTEM not in context.provider.promises:
         return None
     if context.task.answer_key.verifier is not None:
-        return None  # its own image, or a network, may be needed
+        return None  # it may need its own image or a network
     return PreopenedSandbox(context, reporter_mounts())
 
 
 class PreopenedSandbox:
-    """A sandbox that is made while something else goes on."""
+    """A sandbox that is created in the background; either `taken` or closed."""
 
-    def __init__(self, context: StageContext, mounts: Sequence[ReadOnlyMount]) -> None:
-        self._aside = context.aside
+    def __init__(self, context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> None:
+        self._background = context.background
         self._is_taken = False
-        self._made: Future[_OpenSandbox] = self._aside.submit(
+        self._opened: Future[_OpenSandbox] = self._background.submit(
             lambda: _open_sandbox(context, mounts)
         )
 
     @contextmanager
     def taken(self) -> Iterator[Sandbox]:
-        """The sandbox; nobody waits for its removal.
+        """The sandbox; it is removed in the background.
 
         Raises:
-            SandboxError: it could not be made.
-            KeyboardInterrupt: the run was cancelled meanwhile.
+            SandboxError: it could not be created.
+            RunCancelled: the run was cancelled meanwhile.
         """
         self._is_taken = True
-        keep, sandbox = self._made.result()
+        keep, sandbox = self._opened.result()
         with keep:
             yield sandbox
-            self._aside.remove(keep.pop_all().close)
+            self._background.remove(keep.pop_all().close)
 
     def close(self) -> None:
-        """Remove it, if nobody took it."""
+        """Remove it, unless it was taken."""
         if not self._is_taken:
-            self._aside.remove(self._drop)
+            self._background.remove(self._drop)
 
     def _drop(self) -> None:
-        if self._made.exception() is None:
-            keep, _ = self._made.result()
+        if self._opened.exception() is None:
+            keep, _ = self._opened.result()
             keep.close()
 
 
 @contextmanager
 def filled_sandbox(
-    context: StageContext, ahead: PreopenedSandbox | None, fill: Callable[[Sandbox], None]
+    context: PreparedContext, preopened: PreopenedSandbox | None, fill: Callable[[Sandbox], None]
 ) -> Iterator[Sandbox]:
-    """A sandbox with files in it: the one made ahead, or a fresh one where that was lost meanwhile.
+    """A sandbox with files in it: the one opened in advance, or a fresh one if that was lost.
 
     Args:
-        context: The attempt.
-        ahead: What was begun earlier, if anything was.
+        context: The inputs.
+        preopened: The one that was opened in advance, if there is one.
         fill: Writes the files.
 
     Raises:
         DoesNotFitError: the files are more than a sandbox may hold.
-        SandboxError: the sandbox could not be made, or refuses the files.
+        SandboxError: the sandbox could not be created, or refuses the files.
     """
     with ExitStack() as keep:
-        sandbox = None if ahead is None else _filled(ahead, fill, keep)
+        sandbox = None if preopened is None else _filled(preopened, fill, keep)
         if sandbox is None:
             sandbox = keep.enter_context(fresh_sandbox(context))
             fill(sandbox)
@@ -138,11 +135,11 @@ def filled_sandbox(
 
 
 def _filled(
-    ahead: PreopenedSandbox, fill: Callable[[Sandbox], None], keep: ExitStack
+    preopened: PreopenedSandbox, fill: Callable[[Sandbox], None], keep: ExitStack
 ) -> Sandbox | None:
     try:
         with ExitStack() as tried:
-            sandbox = tried.enter_context(ahead.taken())
+            sandbox = tried.enter_context(preopened.taken())
             fill(sandbox)
             keep.push(tried.pop_all())
             return sandbox
@@ -152,8 +149,7 @@ def _filled(
         return None
 
 
-def _open_sandbox(context: StageContext, mounts: Sequence[ReadOnlyMount]) -> _OpenSandbox:
-    assert context.prepared is not None  # made by setup
+def _open_sandbox(context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> _OpenSandbox:
     with ExitStack() as keep:
         sandbox = keep.enter_context(
             context.provider.open(

@@ -1,24 +1,24 @@
-"""Which tests a judged run runs, what the judge expects of them, and the hidden tests as files."""
+"""The tests of a judged run, and their expected outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext, StageContext
+from agentbench.attempt.pipeline import stage_timeout
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCheckoutError
 from agentbench.pytest_results.command import PytestRequest
 from agentbench.scoring.evidence import Evidence, ReportFacts
 from agentbench.scoring.expectation import ExpectedTests, outcomes_of
-from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 
 
 def expected_tests(task: Task) -> ExpectedTests:
-    """What the judge expects of a task's tests."""
+    """The expected outcomes of a task's tests."""
     key = task.answer_key
     return ExpectedTests(
         fail_to_pass=key.fail_to_pass,
@@ -48,8 +48,8 @@ def judged_request(context: StageContext) -> PytestRequest:
 
 
 def judged_timeout(context: StageContext) -> timedelta:
-    """How long a judged run may take."""
-    return context.scaled(context.task.problem.test_timeout_s)
+    """The time limit of a judged run."""
+    return stage_timeout(StageName.FINAL_TEST, context.task, context.settings)
 
 
 def judged_targets(task: Task) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def _outside_test_paths(files: dict[str, None], task: Task) -> tuple[str, ...]:
 
 
 def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
-    """A report without the tests that no rule asks for, so that a record stays small."""
+    """A report without the tests that decide nothing, so that a record stays small."""
     key = task.answer_key
     if not key.fail_to_pass or key.pass_to_pass == "baseline":
         return facts
@@ -86,7 +86,7 @@ def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
 
 
 def judged_evidence(context: StageContext, evidence: Evidence) -> Evidence:
-    """A judged run's evidence with what is common to baseline and final test filled in."""
+    """The evidence of a judged run: its listed tests, their memory limit and their time."""
     command = evidence.command
     report = evidence.report
     return evidence.model_copy(
@@ -98,28 +98,17 @@ def judged_evidence(context: StageContext, evidence: Evidence) -> Evidence:
     )
 
 
-def hidden_files(context: StageContext) -> Mapping[PurePosixPath, FileContent | None]:
-    """What `tests.patch` makes of the base commit; worked out once for an attempt.
-
-    Raises:
-        GitCheckoutError: it does not fit; where the preparation came from the cache,
-            git_checkout has not looked at this patch.
-        GitCloneError: the origin cannot be mirrored.
-    """
-    if context.hidden is None:
-        context.hidden = _overlay(context)
-    return context.hidden
-
-
-def unchanged_tests(context: StageContext) -> Mapping[PurePosixPath, FileContent]:
+def unchanged_tests(
+    context: PreparedContext, baseline: Evidence
+) -> Mapping[PurePosixPath, FileContent]:
     """The files of the base that control runs may rewrite, as they are.
 
-    The final test writes them, too: a time stamp would tell a control run from it.
+    The final test writes them too: else their time stamps would differ from a control run's.
     """
     prepared = context.prepared
-    if context.control_level is ControlLevel.OFF or prepared is None:
+    if context.control_level is ControlLevel.OFF:
         return {}
-    listed = context.task.answer_key.fail_to_pass or outcomes_of(context.baseline or Evidence())
+    listed = context.task.answer_key.fail_to_pass or outcomes_of(baseline)
     found = {}
     for name in dict.fromkeys(node_id.partition("::")[0] for node_id in listed):
         path = PurePosixPath(name)
@@ -128,16 +117,3 @@ def unchanged_tests(context: StageContext) -> Mapping[PurePosixPath, FileContent
             executable = prepared.base.entries[path].executable
             found[path] = FileContent(content=content, executable=executable)
     return found
-
-
-def _overlay(context: StageContext) -> Mapping[PurePosixPath, FileContent | None]:
-    task = context.task
-    if task.source.workdir is not None:
-        return {}  # there is no commit that a patch could fit
-    try:
-        return apply_patch_to_commit(
-            task.answer_key.tests_patch, context.mirrors.of(task.source)
-        ).files
-    except PatchDoesNotApplyError as error:
-        where = task.folder / "tests.patch"
-        raise GitCheckoutError(f"{where}: does not apply to the base commit: {error}") from None

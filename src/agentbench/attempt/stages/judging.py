@@ -1,13 +1,12 @@
-"""baseline_run and final_test.
-
-The hidden tests on the buggy code, and on the agent's change in a fresh sandbox.
-"""
+"""baseline_run and final_test: the hidden tests without any change, and on the agent's change."""
 
 import time
 
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.stages.control_runner import Files
-from agentbench.attempt.stages.control_runs import ControlRuns, controlled
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.outputs import FinalTestOutput, StageOutput
+from agentbench.attempt.stages.control_runner import ChangedFiles
+from agentbench.attempt.stages.control_runs import ControlRuns
+from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
 from agentbench.attempt.stages.fresh_sandboxes import (
     PreopenedSandbox,
     filled_sandbox,
@@ -16,13 +15,12 @@ from agentbench.attempt.stages.fresh_sandboxes import (
 )
 from agentbench.attempt.stages.judged_tests import (
     expected_tests,
-    hidden_files,
     judged_evidence,
     judged_request,
     unchanged_tests,
 )
 from agentbench.attempt.stages.verifier import run_verifier
-from agentbench.errors import DoesNotFitError
+from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls, control_findings
 from agentbench.pytest_results.execution import execute_tests
@@ -33,25 +31,26 @@ from agentbench.scoring.taxonomy import Fault
 from agentbench.scoring.verdict import baseline_warnings
 
 
-def baseline_run(context: StageContext) -> Evidence:
-    """Run what judges before any fix; it is expected to fail.
+def baseline_run(context: PreparedContext) -> StageOutput:
+    """Run the judged tests before any change; they are expected to fail.
 
     Raises:
         GitCheckoutError: the hidden tests do not fit the base commit.
-        SandboxError: the sandbox could not be made or is lost.
+        SandboxError: the sandbox could not be created or is lost.
     """
-    task, hidden = context.task, hidden_files(context)
+    task = context.task
     if task.answer_key.verifier is not None:
-        judged = run_verifier(context, None, name="baseline")
-        warnings = baseline_warnings(expected_tests(task), judged)
-        return judged.model_copy(update={"warnings": warnings})
-    with fresh_sandbox(context) as sandbox:
-        write_files(sandbox, hidden)
-        run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
-    context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
-    evidence = judged_evidence(context, Evidence(command=run.command, report=run.facts))
+        evidence = run_verifier(context, None, name="baseline")
+    else:
+        hidden = context.hidden_tests.files
+        with fresh_sandbox(context) as sandbox:
+            write_files(sandbox, hidden)
+            request = judged_request(context)
+            run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
+        context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
+        evidence = judged_evidence(context, Evidence(command=run.command, report=run.facts))
     warnings = baseline_warnings(expected_tests(task), evidence)
-    return evidence.model_copy(update={"warnings": warnings})
+    return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))
 
 
 _SKIPPED_FOR_A_SCRIPT = (
@@ -59,59 +58,78 @@ _SKIPPED_FOR_A_SCRIPT = (
 )
 
 
-def final_test(context: StageContext) -> Evidence:
-    """Apply the change to the state before the agent, the hidden tests over it, and run them.
+def final_test(
+    context: PreparedContext,
+    *,
+    baseline: Evidence,
+    change: JudgedChange | None,
+    preparation: FinalTestPreparation,
+) -> FinalTestOutput:
+    """Apply the change to the state before the agent, write the hidden tests, and run them.
 
-    Blind controls run beside it; what they show against the attempt is among the findings.
+    Control runs run beside it; what they show against the attempt is among the findings.
 
     Raises:
         GitCheckoutError: the hidden tests do not fit the base commit.
-        SandboxError: the sandbox could not be made or is lost.
+        SandboxError: the sandbox could not be created or is lost.
     """
-    hidden = hidden_files(context)
     if context.task.answer_key.verifier is not None:
-        context.controls = Controls(level=context.control_level, skipped=_SKIPPED_FOR_A_SCRIPT)
-        return run_verifier(context, context.change, name="final")
-    with controlled(context, hidden) as controls:
-        evidence = _run_hidden_tests(context, hidden)
+        return _final_verifier_run(context, change)
+    changed = ChangedFiles.of(change)
+    with preparation.started_controls(changed) as controls:
+        evidence = _run_hidden_tests(context, baseline, changed, preparation.take_sandbox())
         began = time.monotonic()
-        context.controls = _controlled(context, evidence, controls)
-        context.controls_seconds = time.monotonic() - began
-    return evidence.model_copy(update={"findings": control_findings(context.controls)})
+        shown = _finished_controls(context, baseline, evidence, controls, changed)
+        seconds = time.monotonic() - began
+    return FinalTestOutput(
+        evidence=evidence.model_copy(update={"findings": control_findings(shown)}),
+        controls=shown,
+        controls_seconds=seconds,
+    )
 
 
-def _run_hidden_tests(context: StageContext, hidden: Files) -> Evidence:
-    ahead, context.final_ahead = context.final_ahead, None
-    ready = ahead if isinstance(ahead, PreopenedSandbox) else None
-    unchanged = unchanged_tests(context)
-    with filled_sandbox(
-        context, ready, lambda made: _write(made, unchanged, context.change, hidden)
-    ) as sandbox:
-        run = execute_tests(sandbox, judged_request(context), end_sandbox=True, sink=context.sink)
+def _final_verifier_run(context: PreparedContext, change: JudgedChange | None) -> FinalTestOutput:
+    skipped = Controls(level=context.control_level, skipped=_SKIPPED_FOR_A_SCRIPT)
+    try:
+        evidence = run_verifier(context, change, name="final")
+    except (Exception, RunCancelled) as error:  # noqa: BLE001 - raised again for the record
+        return FinalTestOutput(evidence=Evidence(), controls=skipped, error=error)
+    return FinalTestOutput(evidence=evidence, controls=skipped)
+
+
+def _run_hidden_tests(
+    context: PreparedContext,
+    baseline: Evidence,
+    change: ChangedFiles,
+    preopened: PreopenedSandbox | None,
+) -> Evidence:
+    unchanged = unchanged_tests(context, baseline)
+    files = {**unchanged, **change.files, **context.hidden_tests.files}
+
+    def fill(sandbox: Sandbox) -> None:
+        try:
+            write_files(sandbox, files, emptied=change.emptied)
+        except DoesNotFitError as error:
+            if change.files:  # the agent left more than a sandbox may hold
+                raise error.blamed_on(Fault.AGENT.value) from error
+            raise
+
+    with filled_sandbox(context, preopened, fill) as sandbox:
+        request = judged_request(context)
+        run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
     return judged_evidence(context, Evidence(command=run.command, report=run.facts))
 
 
-def _write(sandbox: Sandbox, unchanged: Files, change: JudgedChange | None, hidden: Files) -> None:
-    """Write the agent's change, and the hidden tests over it.
-
-    Raises:
-        DoesNotFitError: by the fault of an agent that left more than a sandbox may hold.
-        SandboxError: the sandbox is lost or refuses the files.
-    """
-    changed = change.files if change is not None else {}
-    emptied = change.emptied if change is not None else ()
-    try:
-        write_files(sandbox, {**unchanged, **changed, **hidden}, emptied=emptied)
-    except DoesNotFitError as error:
-        if changed:
-            error.fault = Fault.AGENT.value
-        raise
-
-
-def _controlled(context: StageContext, final: Evidence, controls: ControlRuns) -> Controls:
-    expected, baseline = expected_tests(context.task), context.baseline or Evidence()
+def _finished_controls(
+    context: PreparedContext,
+    baseline: Evidence,
+    final: Evidence,
+    controls: ControlRuns,
+    change: ChangedFiles,
+) -> Controls:
+    expected = expected_tests(context.task)
     expectation = resolve_expectation(expected, baseline)
     if shortfall_of(expected, expectation, baseline, final) is not None:
         return controls.skip("the final test did not pass")
-    return controls.finish(final)
+    return controls.finish(final, change)

@@ -1,29 +1,30 @@
-"""git_clone, git_checkout and setup.
+"""git_clone, git_checkout and setup: the repository's one commit, and the task's set-up commands.
 
-The repository's one commit without its history, and the task's set-up commands.
-
-A task without a repository begins with what its image holds: then the sandbox is all there is.
+A task without a repository starts from the files of its image.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import timedelta
 
 from packaging.version import Version
 
 from agentbench.attempt.context import StageContext
+from agentbench.attempt.outputs import CloneOutput, SetupOutput, StageOutput
+from agentbench.attempt.pipeline import stage_timeout
+from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.core.redaction import without_credentials
 from agentbench.errors import GitCheckoutError
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
+from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
-from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirror
+from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.project.versions import scm_version
 
 _MIRROR = "mirror"
-GIT_CLONE_TIMEOUT = CLONE_TIMEOUT
-"""How long fetching from the mirror may take; making the mirror may take as long."""
 
-# The mirror belongs to another user, which git accepts from a global configuration alone.
+# The mirror belongs to another user; git accepts that only from a global configuration.
 _CLONE_SCRIPT = """\
 set -e
 printf '[safe]\\n\\tdirectory = *\\n' > "$1/gitconfig"
@@ -34,30 +35,43 @@ git fetch --quiet --depth=1 --no-tags --no-recurse-submodules "file://$3" "$4"
 """
 
 
-def git_clone(context: StageContext) -> Evidence:
-    """Fetch the task's one commit, and no history, into the workspace.
+def git_clone(context: StageContext, opened: ExitStack) -> CloneOutput:
+    """Fetch the task's one commit, without its history, into the workspace of a new sandbox.
+
+    Args:
+        context: The inputs.
+        opened: Owns the sandbox.
 
     Raises:
         GitCloneError: the origin cannot be mirrored.
-        SandboxError: no sandbox could be made.
+        SandboxError: no sandbox could be created.
     """
     task = context.task
     if task.source.workdir is not None:
-        context.sandbox = _open_sandbox(context, ())
-        return Evidence()
-    context.mirror = mirror = context.mirrors.of(task.source)
-    mount = ReadOnlyMount(name=_MIRROR, source=mirror.path)
-    context.sandbox = sandbox = _open_sandbox(context, (mount,))
-    result = sandbox.run(_fetch(sandbox, mirror, context))
-    return Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
+        sandbox = _open_sandbox(context, opened, ())
+        return CloneOutput(evidence=Evidence(), sandbox=sandbox, mirror=None)
+    mirror = context.mirrors.of(task.source)
+    sandbox = _open_sandbox(context, opened, (ReadOnlyMount(name=_MIRROR, source=mirror.path),))
+    where = (str(sandbox.results), str(sandbox.workspace), str(sandbox.mounted(_MIRROR)))
+    revision = mirror.commit if mirror.has_commit else "HEAD"
+    result = sandbox.run(
+        Command(
+            argv=("sh", "-c", _CLONE_SCRIPT, "git_clone", *where, revision),
+            timeout=stage_timeout(StageName.GIT_CLONE, task, context.settings),
+            sink=context.sink,
+        )
+    )
+    evidence = Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
+    return CloneOutput(evidence=evidence, sandbox=sandbox, mirror=mirror)
 
 
-def _open_sandbox(context: StageContext, mounts: Sequence[ReadOnlyMount]) -> Sandbox:
-    setup, image = context.task.setup, context.image
-    assert image is not None  # resolved before the first stage
-    return context.resources.enter_context(
+def _open_sandbox(
+    context: StageContext, opened: ExitStack, mounts: Sequence[ReadOnlyMount]
+) -> Sandbox:
+    setup = context.task.setup
+    return opened.enter_context(
         context.provider.open(
-            image,
+            context.image,
             limits=context.limits,
             network=setup.network and bool(setup.commands),
             mounts=mounts,
@@ -65,19 +79,6 @@ def _open_sandbox(context: StageContext, mounts: Sequence[ReadOnlyMount]) -> San
         )
     )
 
-
-def _fetch(sandbox: Sandbox, mirror: Mirror, context: StageContext) -> Command:
-    where = (str(sandbox.results), str(sandbox.workspace), str(sandbox.mounted(_MIRROR)))
-    wanted = mirror.commit if mirror.has_commit else "HEAD"
-    return Command(
-        argv=("sh", "-c", _CLONE_SCRIPT, "git_clone", *where, wanted),
-        timeout=context.scaled(GIT_CLONE_TIMEOUT.total_seconds()),
-        sink=context.sink,
-    )
-
-
-GIT_CHECKOUT_TIMEOUT = timedelta(minutes=10)
-"""How long writing the files out may take."""
 
 # One new commit of the exported files: no parent, remote, tag, reflog or stray object is left.
 # The author and date are fixed, so that nothing of the upstream commit shows.
@@ -110,70 +111,68 @@ _CHECKOUT_ENVIRONMENT = {
 }
 
 
-def git_checkout(context: StageContext) -> Evidence:
-    """Write the commit's files out and cut its history off; the script checks that none is left.
+def git_checkout(context: StageContext, clone: CloneOutput) -> StageOutput:
+    """Write the commit's files and remove its history; the script checks that none is left.
 
     Raises:
         GitCheckoutError: the repository has no such commit, or a patch of the task does not fit it.
         SandboxError: the sandbox is lost.
     """
-    if context.task.source.workdir is not None:
-        return Evidence()  # there is no repository, and so no history to cut off
-    mirror, sandbox = context.mirror, context.sandbox
-    assert mirror is not None  # made by git_clone
-    assert sandbox is not None
+    mirror, sandbox, task = clone.mirror, clone.sandbox, context.task
+    if mirror is None:
+        return StageOutput(evidence=Evidence())  # there is no repository, and so no history
     if not mirror.has_commit:
-        shown = without_credentials(context.task.source.url or "the repository")
+        shown = without_credentials(task.source.url or "the repository")
         raise GitCheckoutError(f"{shown} has no commit {mirror.commit}; check [repo] commit")
-    _check_patches(context)
+    _check_patches(context, mirror)
+    where = (str(sandbox.workspace), str(sandbox.results))
     result = sandbox.run(
         Command(
-            argv=(
-                "sh",
-                "-c",
-                _CHECKOUT_SCRIPT,
-                "git_checkout",
-                str(sandbox.workspace),
-                str(sandbox.results),
-            ),
-            timeout=context.scaled(GIT_CHECKOUT_TIMEOUT.total_seconds()),
+            argv=("sh", "-c", _CHECKOUT_SCRIPT, "git_checkout", *where),
+            timeout=stage_timeout(StageName.GIT_CHECKOUT, task, context.settings),
             env=_CHECKOUT_ENVIRONMENT,
             sink=context.sink,
         )
     )
-    return Evidence(command=result, memory_limit_mib=context.task.environment.memory_mib)
+    return StageOutput(
+        evidence=Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
+    )
 
 
-def _check_patches(context: StageContext) -> None:
-    assert context.mirror is not None
+def _check_patches(context: StageContext, mirror: Mirror) -> None:
     key = context.task.answer_key
     for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
         try:
-            apply_patch_to_commit(patch, context.mirror)
+            apply_patch_to_commit(patch, mirror)
         except PatchDoesNotApplyError as error:
             where = context.task.folder / name
             raise GitCheckoutError(f"{where}: does not apply to the base commit: {error}") from None
 
 
-def setup(context: StageContext) -> Evidence:
-    """Run every command in turn until one fails; the last one run is the evidence.
+def setup(
+    context: StageContext, clone: CloneOutput, store: Callable[[Sandbox], PreparedTask]
+) -> SetupOutput:
+    """Run each command in turn until one fails; the last one that ran is the evidence.
+
+    Args:
+        context: The inputs.
+        clone: The sandbox.
+        store: Stores the state of the sandbox when all commands have succeeded.
 
     Raises:
         SandboxError: the sandbox is lost.
     """
-    sandbox = context.sandbox
-    assert sandbox is not None  # made by git_clone
-    left = context.scaled(context.task.setup.timeout_s)
+    task = context.task
+    left = stage_timeout(StageName.SETUP, task, context.settings)
     spent = timedelta(0)
     result: CommandResult | None = None
-    commands = context.task.setup.commands
-    told = version_settings(context.mirror) if commands else {}
-    for line in commands:
-        result = sandbox.run(
+    versions = version_settings(clone.mirror) if task.setup.commands else {}
+    for line in task.setup.commands:
+        result = clone.sandbox.run(
             Command(
                 argv=("sh", "-c", line),
                 timeout=max(left - spent, timedelta(seconds=0.1)),
-                env={**told, **context.task.environment.env},
+                env={**versions, **task.environment.env},
                 sink=context.sink,
             )
         )
@@ -182,19 +181,18 @@ def setup(context: StageContext) -> Evidence:
             break
     evidence = Evidence(
         command=result,
-        memory_limit_mib=context.task.environment.memory_mib,
+        memory_limit_mib=task.environment.memory_mib,
         own_seconds=spent.total_seconds(),
     )
-    if result is None or result.ok:
-        context.prepared = context.keep_snapshot(context)
-    return evidence
+    has_succeeded = result is None or result.ok
+    return SetupOutput(evidence=evidence, prepared=store(clone.sandbox) if has_succeeded else None)
 
 
 def version_settings(mirror: Mirror | None) -> dict[str, str]:
-    """The version of the commit, for projects that would ask the history that we cut off.
+    """The version of the commit, for projects that read it from the history that was removed.
 
-    The variables are those of setuptools-scm (hatch-vcs reads it, too) and pbr, which knows neither
-    epochs nor local versions.
+    The variables are those of setuptools-scm, which hatch-vcs reads too, and of pbr, which supports
+    neither epochs nor local versions.
     """
     text = scm_version(mirror) if mirror is not None else None
     if text is None:

@@ -1,10 +1,8 @@
-"""A task's own script as its judge.
+"""A task's own script as its judge: runs it on the agent's work, and reads its rewards.
 
-Runs it beside the agent's work, and reads the rewards that it left from a bounded tar stream.
-
-Nothing of it is unpacked or followed. `reward.json` outranks `reward.txt`, as in Harbor.
-
-The script and its files come into a sandbox of their own, after the work; no agent sees either.
+The script and its files are written to a fresh sandbox after the agent has ended; no agent sees
+them. The rewards are read from a bounded tar stream; nothing of it is unpacked, and no link is
+followed. `reward.json` outranks `reward.txt`, as in Harbor.
 """
 
 import json
@@ -15,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.fresh_sandboxes import write_files
 from agentbench.attempt.stages.judged_tests import judged_timeout
@@ -41,14 +39,14 @@ _REPORTS = frozenset({"ctrf.json", "junit.xml"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierOutput:
-    """What a verifier left, as far as it is kept."""
+    """The rewards and reports of a verifier."""
 
     facts: RewardFacts
     reports: Mapping[str, bytes] = field(default_factory=dict)  # of tests, in usual formats
 
 
 class _WrongRewardError(ValueError):
-    """A file of rewards that holds something else; the text says what."""
+    """A file of rewards that has other content; the message says which."""
 
 
 NO_VERIFIER_OUTPUT = VerifierOutput(
@@ -56,7 +54,7 @@ NO_VERIFIER_OUTPUT = VerifierOutput(
         fault=f"the verifier left no {_REWARD_TEXT} or {_REWARD_JSON} in /logs/verifier"
     )
 )
-"""Where the verifier's folder is not even there."""
+"""The output if there is no folder of the verifier."""
 
 
 def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
@@ -167,17 +165,17 @@ _TESTS_FOLDER = PurePosixPath("/tests")
 _VERIFIER_LOGS = PurePosixPath("/logs/verifier")
 
 
-def run_verifier(context: StageContext, change: JudgedChange | None, *, name: str) -> Evidence:
+def run_verifier(context: PreparedContext, change: JudgedChange | None, *, name: str) -> Evidence:
     """Run the task's verifier on the prepared state, with an agent's change if there is one.
 
     Args:
-        context: The attempt; its task has a verifier.
-        change: What the agent left.
-        name: Of the run, for the files that are kept of it.
+        context: The inputs; the task has a verifier.
+        change: The agent's change.
+        name: The name of the run, for its files.
 
     Raises:
-        SandboxError: the sandbox could not be made or is lost.
-        UnavailableError: the verifier's own image cannot be had.
+        SandboxError: the sandbox could not be created or is lost.
+        UnavailableError: the verifier's own image is not available.
         InputError: a file of the verifier cannot be read.
     """
     task = context.task
@@ -201,10 +199,9 @@ def run_verifier(context: StageContext, change: JudgedChange | None, *, name: st
 
 
 @contextmanager
-def _opened(context: StageContext, verifier: Verifier) -> Iterator[Sandbox]:
+def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     """The state before the agent; in an image of the verifier's own, with the same workspace."""
     prepared = context.prepared
-    assert prepared is not None  # made by setup
     own = verifier.image is not None or verifier.dockerfile is not None
     source: ImageId | SnapshotId = prepared.snapshot
     if own:
@@ -220,7 +217,7 @@ def _opened(context: StageContext, verifier: Verifier) -> Iterator[Sandbox]:
 def _base_files(
     prepared: PreparedTask, verifier: Verifier
 ) -> dict[PurePosixPath, FileContent | None]:
-    """What the work began with, as far as it is taken."""
+    """The base's files, as far as the verifier takes them."""
     return {
         path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
         for path, entry in prepared.base.entries.items()
@@ -232,7 +229,7 @@ def _is_taken(path: PurePosixPath, verifier: Verifier) -> bool:
     return verifier.takes is None or any(path.is_relative_to(each) for each in verifier.takes)
 
 
-def _own_image(context: StageContext, verifier: Verifier) -> ImageId:
+def _own_image(context: PreparedContext, verifier: Verifier) -> ImageId:
     task = context.task
     dockerfile = None if verifier.dockerfile is None else task.folder / verifier.dockerfile
     return context.provider.resolve_image(
@@ -241,7 +238,7 @@ def _own_image(context: StageContext, verifier: Verifier) -> ImageId:
 
 
 def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
-    """Write the agent's change, as far as it is taken.
+    """Write the agent's change, as far as the verifier takes it.
 
     Raises:
         DoesNotFitError: by the fault of an agent that left more than a sandbox may hold.
@@ -254,11 +251,10 @@ def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) ->
     try:
         write_files(sandbox, files, emptied=emptied)
     except DoesNotFitError as error:
-        error.fault = Fault.AGENT.value
-        raise
+        raise error.blamed_on(Fault.AGENT.value) from error
 
 
-def _run(context: StageContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:
+def _run(context: PreparedContext, sandbox: Sandbox, verifier: Verifier) -> CommandResult:
     return sandbox.run(
         Command(
             argv=("sh", "-c", verifier.command),
@@ -269,8 +265,8 @@ def _run(context: StageContext, sandbox: Sandbox, verifier: Verifier) -> Command
     )
 
 
-def _verifier_output(context: StageContext, sandbox: Sandbox) -> VerifierOutput:
-    """What is in /logs/verifier; nothing, where the script took that folder away.
+def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:
+    """The content of /logs/verifier; nothing if the script removed that folder.
 
     Raises:
         SandboxError: the engine is lost.

@@ -54,7 +54,7 @@ DIFFERENTIAL_RULES: Rules[DifferentialResult] = MappingProxyType(
 class DifferentialAudit:
     """The audit for wrong fixes; equal changes to a task are compared once."""
 
-    workshop: RunResources
+    resources: RunResources
     cache_dir: Path
     seconds: float  # for an attempt
     say: Say
@@ -86,7 +86,7 @@ class DifferentialAudit:
         try:
             return self._searched(facts, task, trees)
         except (UnavailableError, SandboxError) as error:
-            self.workshop.provider.check()  # raises where it is more than this task's affair
+            self.resources.provider.check()  # raises where it is more than this task's affair
             return _not_compared(facts, str(error))
 
     def _searched(
@@ -123,7 +123,7 @@ class DifferentialAudit:
     def _bench(self, task: TaskFacts) -> ComparisonSandboxes:
         key = str(task.task.folder)
         if key not in self._benches:
-            self._benches[key] = prepare_comparison(task.task, self.workshop, self.cache_dir)
+            self._benches[key] = prepare_comparison(task.task, self.resources, self.cache_dir)
         return self._benches[key]
 
 

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
-from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import limits_of
+from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.runner import prepare_task
 from agentbench.audit.differential.tree_difference import NotCompared, TreeDifference
 from agentbench.audit.differential.trees import AttemptTrees, SourceTree
 from agentbench.audit.task_facts import TaskFacts
-from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import SandboxError
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, SnapshotId
@@ -29,7 +27,7 @@ _MAX_CHARACTERS = 200  # characters of what a program complained
 class ComparisonSandboxes:
     """Where the trees of one task are compared."""
 
-    workshop: RunResources
+    resources: RunResources
     task: Task
     snapshot: SnapshotId
     mounts: tuple[ReadOnlyMount, ...]
@@ -41,7 +39,7 @@ class ComparisonSandboxes:
         Raises:
             SandboxError: it is lost.
         """
-        with _open_sandbox(self.workshop, self.task, self.snapshot, self.mounts) as sandbox:
+        with _open_sandbox(self.resources, self.task, self.snapshot, self.mounts) as sandbox:
             yield sandbox
 
     def ask(
@@ -64,19 +62,18 @@ class ComparisonSandboxes:
         )
 
 
-def prepare_comparison(task: Task, workshop: RunResources, cache_dir: Path) -> ComparisonSandboxes:
+def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> ComparisonSandboxes:
     """Prepare a task, or find its state in the cache.
 
     Raises:
         UnavailableError: it cannot be prepared, or its Python has not the libraries.
         SandboxError: the sandbox is lost.
     """
-    with owned_folder("agentbench-logs-") as logs:
-        prepared = prepare_task(task, NoopAgent(), workshop, logs)
-    with _open_sandbox(workshop, task, prepared.snapshot, ()) as sandbox:
+    prepared = prepare_task(task, resources).prepared
+    with _open_sandbox(resources, task, prepared.snapshot, ()) as sandbox:
         python = python_of(sandbox)
     return ComparisonSandboxes(
-        workshop=workshop,
+        resources=resources,
         task=task,
         snapshot=prepared.snapshot,
         mounts=symbolic_mounts(cache_dir, python),
@@ -123,10 +120,10 @@ def _run_or_raise(sandbox: Sandbox, argv: Sequence[str]) -> None:
 
 @contextmanager
 def _open_sandbox(
-    workshop: RunResources, task: Task, snapshot: SnapshotId, seen: Sequence[ReadOnlyMount]
+    resources: RunResources, task: Task, snapshot: SnapshotId, seen: Sequence[ReadOnlyMount]
 ) -> Iterator[Sandbox]:
-    with workshop.provider.open(
-        snapshot, limits=limits_of(task), network=False, mounts=seen, cancel=workshop.cancel
+    with resources.provider.open(
+        snapshot, limits=limits_of(task), network=False, mounts=seen, cancel=resources.cancel
     ) as sandbox:
         yield sandbox
 

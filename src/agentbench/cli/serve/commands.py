@@ -33,7 +33,6 @@ def gateway(
     ] = None,
     no_probe: options.NoProbe = False,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Put a gateway before a model: it counts, prices, limits, records and replays.
 
@@ -41,7 +40,6 @@ def gateway(
 
     Example: agentbench gateway --model openai/gpt-5-mini --max-cost 1 --log llm.jsonl
     """
-    del debug  # read by the program itself
     from agentbench.core.extras import GATEWAY, require
 
     require("the gateway", GATEWAY)
@@ -100,7 +98,6 @@ def mcp(
         McpErrorMode,
         typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors."),
     ] = McpErrorMode.STRUCTURED,
-    debug: options.Debug = False,
 ) -> None:
     """Serve tests over the Model Context Protocol: execute_tests, discover_tests, explain_failure.
 
@@ -112,7 +109,6 @@ def mcp(
 
     Example: agentbench mcp --root .
     """
-    del debug  # read by the program itself
     require("the MCP server", MCP)
     from agentbench.cli.serve.mcp import McpListenOptions, serve_folder, serve_task
 
@@ -140,7 +136,6 @@ def view(
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show runs as a web page: attempts, why each failed, patches, comparisons; live.
 
@@ -150,7 +145,6 @@ def view(
 
     Example: agentbench view runs/ --open
     """
-    del debug  # read by the program itself
     require("the web page", VIEW)
     from agentbench.cli.serve.view import ViewPlan, serve_view
 

@@ -3,24 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 
 import typer
 
-from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import limits_of
-from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.runner import prepare_task
+from agentbench.attempt.settings import RunSettings
 from agentbench.cli.options import select_tasks
-from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import InputError
 from agentbench.pytest_results.command import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
 from agentbench.runs.environment import usable_cache_dir
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
 
@@ -49,14 +45,8 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
 def _open_prepared(
     task: Task, provider: SandboxProvider, cache_dir: Path
 ) -> Iterator[PytestProject]:
-    workshop = RunResources(
-        provider=provider,
-        mirrors=Mirrors(cache_dir / "mirrors"),
-        cache=PreparationCache(cache_dir / "prepared", provider),
-        cancel=Event(),
-    )
-    with owned_folder("agentbench-logs-") as logs:
-        prepared = prepare_task(task, NoopAgent(), workshop, logs)
+    resources = RunResources.of(provider, RunSettings(), cache_dir=cache_dir)
+    prepared = prepare_task(task, resources).prepared
     with provider.open(
         prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
     ) as sandbox:

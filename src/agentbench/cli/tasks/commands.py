@@ -23,7 +23,7 @@ tasks = typer.Typer(
 )
 
 importing = typer.Typer(
-    help="Make tasks of what is in another form: releases, SWE-bench's files, Harbor's folders.\n\n"
+    help="Make tasks from another format: releases, SWE-bench's files, Harbor's folders.\n\n"
     "Example: agentbench tasks import harbor their-tasks/ --out tasks",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -61,7 +61,6 @@ def list_tasks(
     filter_glob: options.Filter = None,
     tag: options.Tag = None,
     as_json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """List tasks: id, title, tags, and how many tests decide.
 
@@ -70,7 +69,6 @@ def list_tasks(
     from agentbench.cli.options import select_tasks
     from agentbench.runs.environment import usable_cache_dir
 
-    del debug  # read by the program itself
     found = select_tasks(
         paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.option_groups import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
 
 if TYPE_CHECKING:
@@ -14,22 +15,57 @@ if TYPE_CHECKING:
     from agentbench.importers.harbor.importing import ImportResult
 
 
-def validate_and_report(
-    imported: "ImportResult",
-    *,
-    prove: bool,
-    repeat: int,
-    jobs: str,
-    sandbox: options.SandboxName,
-    runs_dir: Path,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
+@expand_groups
+def import_harbor(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Harbor's task folders, or folders of them.", metavar="DIR")
+    ],
+    out: options.Out = Path("tasks"),
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    validation: ValidationOptions = ValidationOptions(),  # noqa: B008 - typer gets its fields
 ) -> None:
-    """Say what is otherwise here than there, prove what was written, and say what came of it.
+    """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
+
+    Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
+    """
+    from agentbench.importers.harbor.importing import import_folders
+
+    imported = import_folders(sources, out, replace=replace)
+    validate_and_report(imported, validation, prove=not no_prove)
+
+
+@expand_groups
+def import_terminal_bench(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(help="Terminal-Bench's task folders, or folders of them.", metavar="DIR"),
+    ],
+    out: options.Out = Path("tasks"),
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    validation: ValidationOptions = ValidationOptions(),  # noqa: B008 - typer gets its fields
+) -> None:
+    """Make tasks of Terminal-Bench's folders, where they are a single container.
+
+    Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
+    """
+    from agentbench.core.extras import YAML, require
+
+    require("tasks import terminal-bench", YAML)
+    from agentbench.importers.terminal_bench.importing import import_terminal_bench_folders
+
+    imported = import_terminal_bench_folders(sources, out, replace=replace)
+    validate_and_report(imported, validation, prove=not no_prove)
+
+
+def validate_and_report(
+    imported: "ImportResult", validation: ValidationOptions, *, prove: bool
+) -> None:
+    """Print the differences to the original, validate what was written, and print the result.
 
     Raises:
-        Exit: something was refused, or is not good.
+        Exit: something was refused, or a task is invalid.
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
@@ -41,107 +77,30 @@ def validate_and_report(
     from agentbench.core.display_text import printable
     from agentbench.importers.images import refuse_without_images
 
-    for note in () if quiet else imported.notes:
+    for note in () if validation.quiet else imported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
     proven, refused, written = None, list(imported.rejections), list(imported.written)
     if prove and written:
-        settings = validation_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
+        settings = validation_settings(validation)
         refused += refuse_without_images(written, settings.options)
         written = [folder for folder in written if folder.exists()]
-        proven = validate_new_tasks(written, settings, quiet=quiet, verbose=verbose)
-    print_result(refused, written, proven, as_json=as_json)
-
-
-def import_harbor(
-    sources: Annotated[
-        list[Path], typer.Argument(help="Harbor's task folders, or folders of them.", metavar="DIR")
-    ],
-    out: options.Out = Path("tasks"),
-    replace: options.Replace = False,
-    no_prove: options.NoProve = False,
-    repeat: options.Repeat = 2,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
-) -> None:
-    """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
-
-    Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
-    """
-    from agentbench.importers.harbor.importing import import_folders
-
-    del debug  # read by the program itself
-    validate_and_report(
-        import_folders(sources, out, replace=replace),
-        prove=not no_prove,
-        repeat=repeat,
-        jobs=jobs,
-        sandbox=sandbox,
-        runs_dir=runs_dir,
-        as_json=as_json,
-        quiet=quiet,
-        verbose=verbose,
-    )
-
-
-def import_terminal_bench(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(help="Terminal-Bench's task folders, or folders of them.", metavar="DIR"),
-    ],
-    out: options.Out = Path("tasks"),
-    replace: options.Replace = False,
-    no_prove: options.NoProve = False,
-    repeat: options.Repeat = 2,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
-) -> None:
-    """Make tasks of Terminal-Bench's folders, where they are a single container.
-
-    Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
-    """
-    from agentbench.core.extras import YAML, require
-
-    require("tasks import terminal-bench", YAML)
-    from agentbench.importers.terminal_bench.importing import import_terminal_bench_folders
-
-    del debug  # read by the program itself
-    validate_and_report(
-        import_terminal_bench_folders(sources, out, replace=replace),
-        prove=not no_prove,
-        repeat=repeat,
-        jobs=jobs,
-        sandbox=sandbox,
-        runs_dir=runs_dir,
-        as_json=as_json,
-        quiet=quiet,
-        verbose=verbose,
-    )
+        proven = validate_new_tasks(written, settings, validation)
+    print_result(refused, written, proven, as_json=validation.as_json)
 
 
 def export_harbor(
     tasks: options.Tasks,
     out: Annotated[Path, typer.Option("--out", help="The folder that Harbor's go into.")],
     image: Annotated[
-        str, typer.Option("--image", help="What a task starts from that names no image.")
+        str, typer.Option("--image", help="The image of tasks that name none.")
     ] = "python:3.12-slim",
     replace: options.Replace = False,
     filter_glob: options.Filter = None,
     tag: options.Tag = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
-    """Write tasks as Harbor's folders; what was imported from there goes back as it was.
+    """Write tasks as Harbor's folders; tasks imported from Harbor are written unchanged.
 
     Example: agentbench tasks export harbor tasks/ --out ~/harbor/tasks
     """
@@ -150,7 +109,6 @@ def export_harbor(
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
     cache_dir = usable_cache_dir()
     chosen = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag)
     exported = export_tasks(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.option_groups import HistoryValidationOptions, expand_groups
 from agentbench.cli.tasks import history_options
 from agentbench.errors import InputError
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from agentbench.importers.history.mining import MinedCommit
 
 
+@expand_groups
 def new_task(
     repo: Annotated[str, typer.Option("--repo", help="A repository's URL or folder.")],
     fix: Annotated[
@@ -32,19 +34,12 @@ def new_task(
     keep: history_options.KeepOption = history_options.RepositoryForm.AUTO,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    repeat: options.Repeat = 3,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    validation: HistoryValidationOptions = HistoryValidationOptions(),  # noqa: B008 - typer gets its fields
 ) -> None:
     """Make a task of a real fix: its tests become hidden, the rest the reference solution.
 
     The commit before it is the task's state. How its tests run is found out by trying, unless
-    --image, --setup or --test-command say so; then the task is proven.
+    --image, --setup or --test-command say so; then the task is validated.
 
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
@@ -59,13 +54,10 @@ def new_task(
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.environment.trials import EnvironmentFinder
 
-    del debug  # read by the program itself
-    gate = validation_settings(
-        repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
-    )
+    settings = validation_settings(validation, write_ids=True)
     given = history_options.given_environment(image, setup, test_command)
     url = history_options.repository_url(repo)
-    mirrors = Mirrors(gate.options.cache_dir / "mirrors")
+    mirrors = Mirrors(settings.options.cache_dir / "mirrors")
     head = mirror_of_head(url, mirrors)
     commit = find_commit(head, fix)
     found = split_fix(head, commit, tests=tuple(tests or ()))
@@ -74,15 +66,16 @@ def new_task(
     origin = FixSource(
         url=url,
         mirrors=mirrors,
-        environments=EnvironmentFinder(gate.options, given),
+        environments=EnvironmentFinder(settings.options, given),
         as_files=keep.as_files(url),
     )
     place = TaskDestination.of(folder, replace=replace)
     written = write_fix_task(found, origin, place, whole_suite=whole_suite)
-    proven = None if no_prove else validate_new_tasks([written], gate, quiet=quiet, verbose=verbose)
-    print_result((), [written], proven, as_json=as_json)
+    proven = None if no_prove else validate_new_tasks([written], settings, validation)
+    print_result((), [written], proven, as_json=validation.as_json)
 
 
+@expand_groups
 def mine(
     repo: Annotated[str, typer.Argument(help="A repository's URL or folder.", metavar="REPO")],
     out: options.Out = Path("tasks"),
@@ -101,19 +94,12 @@ def mine(
     test_command: history_options.PytestCommand = None,
     whole_suite: history_options.WholeSuite = True,
     keep: history_options.KeepOption = history_options.RepositoryForm.AUTO,
-    repeat: options.Repeat = 3,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    validation: HistoryValidationOptions = HistoryValidationOptions(),  # noqa: B008 - typer gets its fields
 ) -> None:
     """Make tasks of a repository's own fixes: commits that change source and tests.
 
-    Each is proven: its tests fail before it and pass with it, every time. What became of each
-    commit is in OUT/mined.jsonl, and the same command goes on where it was interrupted.
+    Each task is validated: its tests always fail before the fix and pass with it. The result for
+    each commit is in OUT/mined.jsonl; the same command goes on after an interruption.
 
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """
@@ -125,32 +111,29 @@ def mine(
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.environment.trials import EnvironmentFinder
 
-    del debug  # read by the program itself
-    gate = validation_settings(
-        repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
-    )
+    settings = validation_settings(validation, write_ids=True)
     given = history_options.given_environment(image, setup, test_command)
     url = history_options.repository_url(repo)
-    mirrors = Mirrors(gate.options.cache_dir / "mirrors")
-    told = MiningSettings(
+    mirrors = Mirrors(settings.options.cache_dir / "mirrors")
+    mining = MiningSettings(
         origin=FixSource(
             url=url,
             mirrors=mirrors,
-            environments=EnvironmentFinder(gate.options, given),
+            environments=EnvironmentFinder(settings.options, given),
             as_files=keep.as_files(url),
         ),
         out=out,
-        gate=gate,
+        gate=settings,
         tests=tuple(tests or ()),
         since=since,
         until=until,
         limit=limit,
         whole_suite=whole_suite,
-        say=gate.options.say,
+        say=settings.options.say,
     )
     head = mirror_of_head(url, mirrors)
-    entries = mine_history(told, head, follow_validation(quiet=quiet, verbose=verbose))
-    _print_commits(entries, out, as_json=as_json)
+    entries = mine_history(mining, head, follow_validation(validation))
+    _print_commits(entries, out, as_json=validation.as_json)
 
 
 def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool) -> None:

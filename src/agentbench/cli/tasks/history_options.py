@@ -1,4 +1,4 @@
-"""The options that `tasks new` and `tasks mine` share, and what they mean."""
+"""The options that `tasks new` and `tasks mine` share, and their values."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -31,7 +31,7 @@ TestGlobs = Annotated[
     typer.Option(
         "--tests",
         help="A glob of paths that are tests, such as 'checks/**'; repeat it for more. "
-        "Default: test_*.py, *_test.py, conftest.py, and what lies in folders of tests.",
+        "Default: test_*.py, *_test.py, conftest.py, and files in folders of tests.",
         show_default=False,
     ),
 ]
@@ -61,7 +61,7 @@ KeepOption = Annotated[
     RepositoryForm,
     typer.Option(
         "--keep",
-        help="What of the repository becomes part of a task: its URL, or its files. "
+        help="The part of the repository that a task stores: its URL, or its files. "
         "auto: the URL, but the files of a repository on this machine.",
     ),
 ]

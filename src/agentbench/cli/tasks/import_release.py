@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.option_groups import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 _RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
 
 
+@expand_groups
 def import_release(
     words: Annotated[
         list[str] | None,
@@ -37,46 +40,36 @@ def import_release(
     out: options.Out = Path("tasks"),
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    repeat: options.Repeat = 2,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    validation: ValidationOptions = ValidationOptions(),  # noqa: B008 - typer gets its fields
 ) -> None:
-    """Make a task of two releases of a package: from OLD's sources to what NEW's tests want.
+    """Make a task of two releases of a package: OLD's sources have to pass NEW's tests.
 
-    Needs the extra releases. What became of each pair is in OUT/releases.jsonl; a pair that makes
-    no good task leaves nothing else.
+    Needs the extra releases. The result for each pair is in OUT/releases.jsonl; a pair that makes
+    no valid task leaves nothing else.
 
     Example: agentbench tasks import release humanize 4.11.0 4.12.0
     """
     from agentbench.cli.tasks.validation import follow_validation, validation_settings
     from agentbench.core.extras import RELEASES, require
 
-    del debug  # read by the program itself
     require("tasks import release", RELEASES)
     from agentbench.importers.release.package_index import PackageIndex, read_pip_settings
     from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
 
-    wanted, refused = _requested_pairs(words or [], listed)
-    gate = validation_settings(
-        repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir, write_ids=True
-    )
-    say = (lambda _line: None) if quiet else _say
-    gate = replace_in(gate, options=replace_in(gate.options, say=say))
+    requested, refused = _requested_pairs(words or [], listed)
+    settings = validation_settings(validation, write_ids=True)
+    say = say_nothing if validation.quiet else say_line
+    settings = replace_in(settings, options=settings.options.replace(say=say))
     with PackageIndex(read_pip_settings()) as index:
-        told = ReleaseImportSettings(
+        importing = ReleaseImportSettings(
             index=index,
             out=out,
-            gate=None if no_prove else gate,
+            gate=None if no_prove else settings,
             replace=replace,
             say=say,
         )
-        entries = import_releases(wanted, told, follow_validation(quiet=quiet, verbose=verbose))
-    _print_pairs(entries, refused, as_json=as_json)
+        entries = import_releases(requested, importing, follow_validation(validation))
+    _print_pairs(entries, refused, as_json=validation.as_json)
 
 
 def _requested_pairs(
@@ -94,20 +87,14 @@ def _requested_pairs(
     return [parse_requested_releases(words)], []
 
 
-def _say(line: str) -> None:
-    from agentbench.core.display_text import printable
-
-    typer.echo(printable(line, limit=500), err=True)
-
-
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    """Say what became of each pair, and of how many.
+    """Print the result for each pair, and how many there are of each kind.
 
     Raises:
         UnavailableError: nothing was decided, for the index or the sandbox was away.
-        Exit: 65 where a pair could be made no task, 1 where one that was made is not good.
+        Exit: 65 if a pair cannot become a task, 1 if a task that was made is invalid.
     """
     from agentbench.core.display_text import printable
     from agentbench.importers.history.mining import CandidateOutcome

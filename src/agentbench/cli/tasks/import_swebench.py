@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.option_groups import ValidationOptions, expand_groups
 
 if TYPE_CHECKING:
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
 
+@expand_groups
 def import_swebench(
     file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
     out: options.Out = Path("tasks"),
     repos: Annotated[
         Path | None,
-        typer.Option("--repos", help="Clones by owner/name; what is not there is of GitHub."),
+        typer.Option(
+            "--repos", help="Directory of local clones (owner/name); others are cloned from GitHub."
+        ),
     ] = None,
     recipes: Annotated[
         list[Path] | None,
@@ -47,14 +51,7 @@ def import_swebench(
     limit: options.Limit = None,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    repeat: options.Repeat = 2,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    validation: ValidationOptions = ValidationOptions(),  # noqa: B008 - typer gets its fields
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
 
@@ -70,8 +67,7 @@ def import_swebench(
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
-    del debug  # read by the program itself
-    settings = validation_settings(repeat=repeat, jobs=jobs, sandbox=sandbox, runs_dir=runs_dir)
+    settings = validation_settings(validation)
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
     choice = ImportSelection(
         out=out,
@@ -89,12 +85,12 @@ def import_swebench(
     refused = [*imported.rejections]
     if not no_prove:
         refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
-    refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=quiet)
+    refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=validation.quiet)
     made = [folder for folder in imported.written if folder.exists()]
     proven = None
     if not no_prove and made:
-        proven = validate_new_tasks(made, settings, quiet=quiet, verbose=verbose)
-    print_result(refused, made, proven, as_json=as_json)
+        proven = validate_new_tasks(made, settings, validation)
+    print_result(refused, made, proven, as_json=validation.as_json)
 
 
 def _folder(repos: Path | None) -> Path | None:
@@ -141,7 +137,7 @@ def _find_test_ids(
     imported: "SwebenchImportResult", settings: "ValidationSettings", *, prove: bool, quiet: bool
 ) -> "list[Rejection]":
     """Find out what names mean that are no node ids; gives the instances where none does."""
-    from agentbench.cli.tasks.validation import follow_validation
+    from agentbench.cli.tasks.validation import follow_runs
     from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
 
     if not prove:
@@ -149,6 +145,4 @@ def _find_test_ids(
     unnamed = [folder for folder in imported.without_node_ids if folder.exists()]
     if not unnamed:
         return []
-    return write_located_tests(
-        unnamed, settings.options, follow_validation(quiet=quiet, verbose=False)
-    )
+    return write_located_tests(unnamed, settings.options, follow_runs(quiet=quiet, verbose=False))

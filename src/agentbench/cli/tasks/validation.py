@@ -1,4 +1,4 @@
-"""What the commands that make tasks share: validate them, and say what came of it."""
+"""Validates the tasks that a command has written, and prints the result."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.option_groups import ValidationOptions
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import follow_run, say_line
 from agentbench.tasks.dataset_rows import Rejection
 
 if TYPE_CHECKING:
@@ -18,62 +20,60 @@ if TYPE_CHECKING:
 
 
 def validation_settings(
-    *,
-    repeat: int,
-    jobs: str,
-    sandbox: options.SandboxName,
-    runs_dir: Path,
-    write_ids: bool = False,
+    validation: ValidationOptions, *, write_ids: bool = False
 ) -> "ValidationSettings":
-    """What the options of a command mean for the gate.
+    """The settings of the validation that a command's options describe.
 
     Raises:
         UsageError: one of them is wrong.
     """
-    from agentbench.cli.options import parse_jobs
     from agentbench.core.choices import ControlLevel
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
     from agentbench.validation.task_validation import ValidationSettings
 
     run_options = RunOptions(
-        attempts=repeat,
-        jobs=parse_jobs(jobs),
-        sandbox=sandbox.value,
-        runs_dir=runs_dir,
+        attempts=validation.repeat,
+        jobs=options.parse_jobs(validation.jobs),
+        sandbox=validation.sandbox.value,
+        runs_dir=validation.runs_dir,
         integrity_controls=ControlLevel.FULL,
         cache_dir=usable_cache_dir(),
-        say=lambda line: typer.echo(line, err=True),
+        say=say_line,
     )
     return ValidationSettings(options=run_options, write_ids=write_ids, record=True)
 
 
 def validate_new_tasks(
-    folders: Sequence[Path], settings: "ValidationSettings", *, quiet: bool, verbose: bool
+    folders: Sequence[Path], settings: "ValidationSettings", validation: ValidationOptions
 ) -> "list[ValidationResult]":
-    """Prove what was made, showing its runs as `validate` does.
+    """Validate new tasks, and show their runs as `validate` does.
 
     Raises:
-        Exit: it was interrupted.
+        Exit: the command was interrupted.
         UnavailableError: there is no sandbox.
     """
     from agentbench.validation.task_validation import validate_folders
 
-    return validate_folders(folders, settings, follow_validation(quiet=quiet, verbose=verbose))
+    return validate_folders(folders, settings, follow_validation(validation))
 
 
-def follow_validation(*, quiet: bool, verbose: bool) -> "FollowRun":
-    """How the runs of a proof are shown; one that is interrupted ends the command with 130."""
-    from agentbench.cli.run_execution import follow_run
+def follow_validation(validation: ValidationOptions) -> "FollowRun":
+    """Shows the runs of a validation; an interrupted one ends the command with exit code 130."""
+    return follow_runs(quiet=validation.quiet, verbose=validation.verbose)
 
-    def shown(run: "Run") -> None:
+
+def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
+    """The same for a command that is less verbose than its options."""
+
+    def follow(run: "Run") -> None:
         for warning in run.warnings:
             typer.echo(f"warning: {warning}", err=True)
         follow_run(run, quiet=quiet, verbose=verbose)
-        if run.workshop.cancel.is_set():
+        if run.resources.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)
 
-    return shown
+    return follow
 
 
 def print_result(
@@ -83,10 +83,10 @@ def print_result(
     *,
     as_json: bool,
 ) -> None:
-    """Say what was refused, written and proven; `proven` is None where nothing was to be proven.
+    """Print what was refused, written and validated; `proven` is None without a validation.
 
     Raises:
-        Exit: 65 where something was refused, 1 where something written is not good.
+        Exit: 65 if something was refused, 1 if a written task is invalid.
     """
     from agentbench.core.display_text import printable
 
@@ -111,12 +111,12 @@ def _print(proven: "Sequence[ValidationResult]") -> None:
     from agentbench.validation.task_validation import invalid_reasons_text, result_lines
 
     for one in proven:
-        word = "good" if one.is_valid else "NOT GOOD"
+        word = "valid" if one.is_valid else "INVALID"
         typer.echo(printable(f"{one.folder}  {word}", limit=500))
         for line in result_lines(one):
             typer.echo(f"  {printable(line, limit=300)}")
     if any(not one.is_valid for one in proven):
-        typer.echo(printable(f"not good: {invalid_reasons_text(proven)}", limit=1000), err=True)
+        typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
 
 
 def _json_document(
@@ -151,7 +151,7 @@ def _summary(
 ) -> str:
     parts = [f"{len(written)} task{'s' * (len(written) != 1)} written"]
     if proven is not None:
-        parts.append(f"{sum(one.is_valid for one in proven)} of {len(proven)} proven good")
+        parts.append(f"{sum(one.is_valid for one in proven)} of {len(proven)} valid")
     if refused:
         things = {(refusal.where, refusal.instance) for refusal in refused}
         parts.append(f"{len(things)} refused")

@@ -6,7 +6,7 @@ before it and passes after it is what a name of FAIL_TO_PASS can mean.
 
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,8 +58,7 @@ def write_located_tests(
             refused.append(_remove_and_refuse(folder, folder.name, "; ".join(error.faults)))
     if not known:
         return refused
-    told = replace(
-        options,
+    told = options.replace(
         agent="oracle",
         attempts=1,
         run_id=f"names-{new_run_id(datetime.now(UTC))}",

@@ -58,7 +58,7 @@ def call_tests(
 
     Raises:
         SandboxError: the sandbox is lost, or cannot even look at paths.
-        KeyboardInterrupt: it was called off; no process of it is left.
+        RunCancelled: it was called off; no process of it is left.
     """
     try:
         if isinstance(arguments, ExecuteArguments):

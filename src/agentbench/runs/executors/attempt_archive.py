@@ -1,7 +1,4 @@
-"""Folders as bytes for the way between machines.
-
-An attempt's files, and a task's for a node that does not have them.
-"""
+"""Folders as bytes that are sent between machines: an attempt's files, and a task's."""
 
 import io
 import shutil
@@ -14,19 +11,19 @@ from agentbench.errors import UsageError
 from agentbench.tasks.task import Task
 
 MOST_BYTES = 64 << 20
-"""Bytes of files that travel with one attempt; its logs as a rule come to some hundred KiB."""
+"""Bytes of files that are sent with one attempt; its logs usually have some hundred KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderArchive:
-    """A folder as a tar, and what was too large to go in."""
+    """A folder as a tar, and the names of files that are too large for it."""
 
     content: bytes
     left_out: tuple[str, ...]
 
 
 def pack(folder: Path, *, limit: int = MOST_BYTES) -> FolderArchive:
-    """Pack what is in a folder, the small files first, as far as the limit goes."""
+    """Pack the files of a folder, the small ones first, up to a limit."""
     files = [path for path in folder.rglob("*") if path.is_file() or path.is_symlink()]
     sizes = {path: path.lstat().st_size for path in files}
     left, left_out, buffer = limit, [], io.BytesIO()
@@ -42,7 +39,7 @@ def pack(folder: Path, *, limit: int = MOST_BYTES) -> FolderArchive:
 
 
 def unpack(content: bytes, folder: Path) -> None:
-    """Write what was packed into a folder; nothing is written outside of it.
+    """Unpack an archive into a folder; nothing is written outside of it.
 
     Raises:
         OSError: the disk is full, or the folder cannot be written.
@@ -56,7 +53,7 @@ _TASK_FOLDER, _REPO, _BUNDLE = "task", "repo", "repo.bundle"
 
 
 def pack_task(task: Task) -> bytes:
-    """The folder of a task and its repository, where that is files of this machine.
+    """The folder of a task, and its repository if that is on this machine.
 
     Raises:
         UsageError: they are too large to be sent with every attempt.
@@ -78,7 +75,7 @@ def pack_task(task: Task) -> bytes:
 
 
 def unpack_task(task: Task, content: bytes, cache_dir: Path) -> Task:
-    """The task with its files below a node's cache, written there by whoever comes first."""
+    """The task with its files below a node's cache; its first attempt there writes them."""
     folder = cache_dir / "tasks" / task.digest
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +84,7 @@ def unpack_task(task: Task, content: bytes, cache_dir: Path) -> Task:
             try:
                 (scratch / "whole").rename(folder)
             except OSError:
-                if not folder.is_dir():  # nobody else was first
+                if not folder.is_dir():  # another attempt was not first
                     raise
     return _moved(task, folder)
 

@@ -1,4 +1,4 @@
-"""What a scheduler needs of whatever makes its attempts."""
+"""The interface between the scheduler and the executors, which make attempts."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -11,7 +11,7 @@ from agentbench.runs.plan import PlannedAttempt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedAttempt:
-    """One try at an attempt that is over, its record on disk."""
+    """One finished try at an attempt; its record is on disk."""
 
     planned: PlannedAttempt
     record: AttemptRecord
@@ -20,7 +20,7 @@ class FinishedAttempt:
 class Executor(AbstractContextManager["Executor"], Protocol):
     """Makes tries at attempts, several at a time; used by one thread.
 
-    Leaving its context waits for what is under way, which a cancelled run cuts off first.
+    Leaving its context waits for the running tries; a cancelled run interrupts them first.
     """
 
     def start(self, planned: PlannedAttempt) -> None:
@@ -32,6 +32,6 @@ class Executor(AbstractContextManager["Executor"], Protocol):
         Waits for one, but no longer than so many seconds.
 
         Raises:
-            StorageError: what a try leaves could not be written.
-            OutageError: what tries need was away for too long.
+            StorageError: the files of a try could not be written.
+            OutageError: something that tries need was away for too long.
         """

@@ -1,8 +1,4 @@
-"""Attempts in threads of this process.
-
-Each one's folder is made, the attempt run, its record written; and how many slots a run has
-elsewhere.
-"""
+"""Attempts in threads of this process: each one's folder, run and record."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +10,7 @@ from typing import Self
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.record import AttemptRecord, RunId
-from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
+from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.runner import run_pipeline
 from agentbench.core.choices import ExecutorName
 from agentbench.core.extras import RAY, require
@@ -25,7 +21,7 @@ from agentbench.scoring.taxonomy import Fault
 
 
 def slots_elsewhere(executor: ExecutorName) -> int | None:
-    """How many attempts at a time an executor's own machines take; None: it is this machine.
+    """How many attempts at a time the machines of an executor take; None: it is this machine.
 
     Raises:
         UsageError: its library is missing.
@@ -45,37 +41,32 @@ class LocalAttempts:
 
     run_id: RunId
     agent: Agent
-    workshop: RunResources
+    resources: RunResources
     store: RunStore
     queued_at: float = field(default_factory=time.monotonic)
 
     def make(self, planned: PlannedAttempt) -> AttemptRecord:
-        """Make one try, once everything is there that attempts need.
+        """Make one try, once everything that attempts need is available.
 
         Raises:
             StorageError: its record cannot be written.
-            OutageError: something was away for longer than anybody waits.
+            OutageError: something was away for longer than attempts wait.
         """
-        with self.workshop.board.entry(planned.task.id, planned.attempt) as entry:
-            return self._made(planned, entry)
-
-    def _made(self, planned: PlannedAttempt, entry: AttemptStatus) -> AttemptRecord:
-        breaker = self.workshop.breaker
-        breaker.require()
-        folder, retry = breaker.written(
-            lambda: self.store.attempt_folder(planned.task.id, planned.attempt)
-        )
-        entry.retry_of = retry or None
-        place = AttemptSlot(
-            folder=folder,
-            run_id=self.run_id,
-            attempt=planned.attempt,
-            retry_of=retry or None,
-            queued_at=self.queued_at,
-            entry=entry,
-        )
-        record = run_pipeline(planned.task, self.agent, self.workshop, place)
-        breaker.written(lambda: self.store.append(record, folder))
+        task, number, breaker = planned.task, planned.attempt, self.resources.breaker
+        with self.resources.live_status.tracked(task.id, number) as status:
+            breaker.require()
+            folder, retry = breaker.written(lambda: self.store.attempt_folder(task.id, number))
+            status.retry_of = retry or None
+            slot = AttemptSlot(
+                folder=folder,
+                run_id=self.run_id,
+                attempt=number,
+                retry_of=retry or None,
+                queued_at=self.queued_at,
+                status=status,
+            )
+            record = run_pipeline(task, self.agent, self.resources, slot)
+            breaker.written(lambda: self.store.append(record, folder))
         if record.fault is Fault.INFRASTRUCTURE:
             breaker.suspect()
         return record
@@ -85,10 +76,10 @@ class LocalExecutor:
     """Makes each try in a thread of a pool."""
 
     def __init__(self, make: Callable[[PlannedAttempt], AttemptRecord], *, jobs: int) -> None:
-        """Make tries with a function, which leaves their records on disk."""
+        """Make tries with a function that writes their records."""
         self._make = make
         self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="attempt")
-        self._over: SimpleQueue[Future[FinishedAttempt]] = SimpleQueue()
+        self._ended: SimpleQueue[Future[FinishedAttempt]] = SimpleQueue()
 
     def __enter__(self) -> Self:
         return self
@@ -103,17 +94,17 @@ class LocalExecutor:
 
     def start(self, planned: PlannedAttempt) -> None:
         """Begin one try in a free thread."""
-        self._pool.submit(self._one, planned).add_done_callback(self._over.put)
+        self._pool.submit(self._one, planned).add_done_callback(self._ended.put)
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
-        """The tries that have ended since; an exception of one is raised here."""
+        """The tries that have ended since; raises the exception of a try."""
         try:
-            over = [self._over.get(timeout=within)]
+            ended = [self._ended.get(timeout=within)]
         except Empty:
             return ()
-        while not self._over.empty():
-            over.append(self._over.get_nowait())
-        return [future.result() for future in over]
+        while not self._ended.empty():
+            ended.append(self._ended.get_nowait())
+        return [future.result() for future in ended]
 
     def _one(self, planned: PlannedAttempt) -> FinishedAttempt:
         return FinishedAttempt(planned=planned, record=self._make(planned))

@@ -1,9 +1,7 @@
-"""Attempts on the nodes of a Ray cluster.
-
-The run's folder stays with the process that drives it.
+"""Attempts on the nodes of a Ray cluster; the run's folder stays with the driver.
 
 A node offers as many slots as it has of the custom resource `agentbench`. Ray itself retries
-nothing: a try that a lost node took with it is recorded, and the scheduler makes another.
+nothing: the try of a lost node is recorded, and the scheduler makes another.
 """
 
 import os
@@ -23,7 +21,7 @@ from agentbench.attempt.outages import storage_errors
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
-from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
+from agentbench.errors import AgentbenchError, RunCancelled, SandboxError, UnavailableError
 from agentbench.runs.executors.attempt_archive import pack_task, unpack
 from agentbench.runs.executors.interface import FinishedAttempt
 from agentbench.runs.executors.remote_attempt import (
@@ -82,31 +80,31 @@ class _RemoteTask:
     """A try that a node makes."""
 
     planned: PlannedAttempt
-    place: AttemptSlot
+    slot: AttemptSlot
     ref: Any  # an ObjectRef; ray is typed nowhere
-    entry: AttemptStatus
+    status: AttemptStatus
 
 
 class RayExecutor:
-    """Sends each try to a free slot and writes down what comes back, as it comes."""
+    """Sends each try to a free slot, and writes its record when it comes back."""
 
     def __init__(
         self,
-        orders: WorkerConfig,
+        worker: WorkerConfig,
         agent: Agent,
-        workshop: RunResources,
+        resources: RunResources,
         store: RunStore,
         make: Callable[[RemoteAttempt], RemoteResult] = run_on_node,
     ) -> None:
         """Make tries for the run in a store; `make` is what a node does."""
-        self._orders = orders
+        self._worker = worker
         self._agent = agent
-        self._workshop = workshop
+        self._resources = resources
         self._store = store
         self._remote = ray.remote(make)
-        self._away: dict[Any, _RemoteTask] = {}
-        self._over: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
-        self._cut_off_at: float | None = None
+        self._remote_tasks: dict[Any, _RemoteTask] = {}
+        self._returned: SimpleQueue[tuple[Any, Future[RemoteResult]]] = SimpleQueue()
+        self._cancelled_at: float | None = None
         self._files: dict[str, bytes] = {}  # of tasks, by their digests
 
     def __enter__(self) -> Self:
@@ -118,19 +116,19 @@ class RayExecutor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        while self._away:
+        while self._remote_tasks:
             self.ended(within=1.0)
 
     def start(self, planned: PlannedAttempt) -> None:
-        """Send one try to whichever node has room for it."""
-        breaker, task = self._workshop.breaker, planned.task
+        """Send one try to a node that has room for it."""
+        breaker, task = self._resources.breaker, planned.task
         files = self._files_of(task)
         breaker.require()
         folder, retry = breaker.written(
             lambda: self._store.attempt_folder(task.id, planned.attempt)
         )
-        errand = RemoteAttempt(
-            orders=self._orders,
+        remote_attempt = RemoteAttempt(
+            worker=self._worker,
             task=task,
             files=files,
             attempt=planned.attempt,
@@ -143,30 +141,30 @@ class RayExecutor:
             resources={SLOT: 1},
             max_retries=0,
         )
-        place = AttemptSlot(
+        slot = AttemptSlot(
             folder=folder,
-            run_id=self._orders.run_id,
+            run_id=self._worker.run_id,
             attempt=planned.attempt,
             retry_of=retry or None,
             queued_at=time.monotonic(),
         )
-        ref = remote.remote(errand)
-        entry = self._workshop.board.begin(task.id, planned.attempt, retry_of=retry or None)
-        entry.where = "the cluster"
-        self._away[ref] = _RemoteTask(planned=planned, place=place, ref=ref, entry=entry)
-        ref.future().add_done_callback(lambda future: self._over.put((ref, future)))
+        ref = remote.remote(remote_attempt)
+        status = self._resources.live_status.begin(task.id, planned.attempt, retry_of=retry or None)
+        status.where = "the cluster"
+        self._remote_tasks[ref] = _RemoteTask(planned=planned, slot=slot, ref=ref, status=status)
+        ref.future().add_done_callback(lambda future: self._returned.put((ref, future)))
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
-        """What came back since, written into the run's folder; what will not come is recorded."""
-        if self._workshop.cancel.is_set():
-            self._cut_off()
+        """The tries that have come back or are lost since, each with its record on disk."""
+        if self._resources.cancel.is_set():
+            self._cancel_tries()
         try:
-            over = [self._taken_in(*self._over.get(timeout=within))]
+            ended = [self._finish(*self._returned.get(timeout=within))]
         except Empty:
             return ()
-        while not self._over.empty():
-            over.append(self._taken_in(*self._over.get_nowait()))
-        return over
+        while not self._returned.empty():
+            ended.append(self._finish(*self._returned.get_nowait()))
+        return ended
 
     def _files_of(self, task: Task) -> bytes:
         if task.digest not in self._files:
@@ -175,34 +173,34 @@ class RayExecutor:
             self._files[task.digest] = pack_task(task)
         return self._files[task.digest]
 
-    def _cut_off(self) -> None:
-        """Ask nodes to end their tries; when they had time enough, end their processes."""
+    def _cancel_tries(self) -> None:
+        """Ask nodes to end their tries; after a grace period, end their processes."""
         now = time.monotonic()
-        if self._cut_off_at is None:
-            self._cut_off_at = now
-        elif now < self._cut_off_at + _GRACE:
+        if self._cancelled_at is None:
+            self._cancelled_at = now
+        elif now < self._cancelled_at + _GRACE:
             return
-        late = now >= self._cut_off_at + _GRACE
-        for away in self._away.values():
+        late = now >= self._cancelled_at + _GRACE
+        for away in self._remote_tasks.values():
             ray.cancel(away.ref, force=late)
 
-    def _taken_in(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
-        away = self._away.pop(ref)
-        self._workshop.board.end(away.entry)
+    def _finish(self, ref: object, future: "Future[RemoteResult]") -> FinishedAttempt:
+        away = self._remote_tasks.pop(ref)
+        self._resources.live_status.end(away.status)
         try:
             record = self._unpacked(away, future.result())
         except TaskCancelledError:
-            record = self._lost(away, KeyboardInterrupt("stopped before it began"))
+            record = self._lost(away, RunCancelled("stopped before it began"))
         except RayTaskError as error:
             if not isinstance(error.cause, AgentbenchError):
                 raise  # a bug of ours
             record = self._lost(away, SandboxError(str(error.cause)))
         except RayError as error:
-            cancelled = self._cut_off_at is not None
+            cancelled = self._cancelled_at is not None
             said = str(error).strip().partition("\n")[0]
-            fault = KeyboardInterrupt(said) if cancelled else SandboxError(f"node lost: {said}")
+            fault = RunCancelled(said) if cancelled else SandboxError(f"node lost: {said}")
             record = self._lost(away, fault)
-        breaker, folder = self._workshop.breaker, away.place.folder
+        breaker, folder = self._resources.breaker, away.slot.folder
         breaker.written(lambda: self._store.append(record, folder))
         if record.fault is Fault.INFRASTRUCTURE:
             breaker.suspect()
@@ -210,11 +208,11 @@ class RayExecutor:
 
     def _unpacked(self, away: _RemoteTask, brought: RemoteResult) -> AttemptRecord:
         def write() -> None:
-            with storage_errors(away.place.folder):
-                unpack(brought.files, away.place.folder)
+            with storage_errors(away.slot.folder):
+                unpack(brought.files, away.slot.folder)
 
-        self._workshop.breaker.written(write)
-        record, since = brought.record, time.monotonic() - (away.place.queued_at or 0.0)
+        self._resources.breaker.written(write)
+        record, since = brought.record, time.monotonic() - (away.slot.queued_at or 0.0)
         waited = max(0.0, since - record.timing.total_s)
         facts = {**record.environment.facts, "node": brought.node}
         warnings = tuple(f"{name}: too large to come from its node" for name in brought.left_out)
@@ -227,4 +225,4 @@ class RayExecutor:
         )
 
     def _lost(self, away: _RemoteTask, fault: BaseException) -> AttemptRecord:
-        return excluded_record(away.planned.task, self._agent, self._workshop, away.place, fault)
+        return excluded_record(away.planned.task, self._agent, self._resources, away.slot, fault)

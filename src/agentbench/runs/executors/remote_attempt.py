@@ -1,8 +1,7 @@
-"""One attempt on a node of a cluster.
+"""One attempt on a node of a cluster: the data sent there and back, and the work of the node.
 
-What travels there and back, the node's own gateway to the model, and what the node does.
-
-The key never travels: whoever may look into a cluster's object store would see it.
+Each node opens its own gateway. The model's key is never sent, since everybody with access to the
+cluster's object store could read it.
 """
 
 import atexit
@@ -12,7 +11,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from threading import Event
@@ -20,9 +18,9 @@ from threading import Event
 from agentbench import __version__
 from agentbench.agents.interface import Agent
 from agentbench.attempt.record import AttemptRecord, RunId
-from agentbench.attempt.resources import AttemptSlot
+from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.runner import run_pipeline
-from agentbench.core.choices import ControlLevel
+from agentbench.attempt.settings import RunSettings
 from agentbench.core.files import write_atomically
 from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import UnavailableError, UsageError
@@ -30,7 +28,6 @@ from agentbench.models.interface import ModelGateway
 from agentbench.runs.components import (
     agent_of,
     report_removed_orphans,
-    resources_of,
     select_sandbox,
 )
 from agentbench.runs.environment import usable_cache_dir
@@ -47,24 +44,24 @@ atexit.register(_gateways_at_exit.close)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerModel:
-    """Which model attempts use, wherever they are made."""
+    """The model of the attempts, as it is sent to nodes."""
 
     name: str | None = None
     base_url: str | None = None
-    prices: bytes | None = None  # of models, beside the known ones: a file's content
+    prices: bytes | None = None  # the content of a file
 
     @classmethod
-    def of(cls, setting: ModelSettings) -> "WorkerModel":
-        """What a run was told, with the file of prices read.
+    def of(cls, settings: ModelSettings) -> "WorkerModel":
+        """The model of a run, with the content of the file of prices.
 
         Raises:
             OSError: that cannot be read.
         """
-        prices = setting.prices.read_bytes() if setting.prices is not None else None
-        return cls(name=setting.name, base_url=setting.base_url, prices=prices)
+        prices = settings.prices.read_bytes() if settings.prices is not None else None
+        return cls(name=settings.name, base_url=settings.base_url, prices=prices)
 
-    def setting(self, cache_dir: Path) -> ModelSettings:
-        """The same on this machine; the prices lie below its cache then.
+    def settings(self, cache_dir: Path) -> ModelSettings:
+        """The same on this machine, with the prices in a file below its cache.
 
         Raises:
             OSError: the cache cannot be written.
@@ -76,94 +73,81 @@ class WorkerModel:
         return ModelSettings(name=self.name, base_url=self.base_url, prices=prices)
 
 
-def gateway_of_process(orders: WorkerModel, agent: Agent, cache_dir: Path) -> ModelGateway | None:
-    """The gateway of this process, opened by whichever attempt comes first.
+def gateway_of_process(model: WorkerModel, agent: Agent, cache_dir: Path) -> ModelGateway | None:
+    """The gateway of this process; its first attempt opens it.
 
     Raises:
         UnavailableError: this node has no key for the model, or cannot open one.
     """
-    if orders not in _open_gateways:
+    if model not in _open_gateways:
         try:
-            way = orders.setting(cache_dir).opened(agent, probe=False)
-            _open_gateways[orders] = _gateways_at_exit.enter_context(way)
+            opened = model.settings(cache_dir).opened(agent, probe=False)
+            _open_gateways[model] = _gateways_at_exit.enter_context(opened)
         except UsageError as error:
             raise UnavailableError(
                 f"{platform.node()}: {error} (a node's keys are those of the environment that "
                 "`ray start` had there)"
             ) from error
-    return _open_gateways[orders]
+    return _open_gateways[model]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerConfig:
-    """What is the same for every attempt of a run, wherever it is made."""
+    """The configuration of a run for the nodes that make its attempts."""
 
     run_id: RunId
     agentbench_version: str
     agent: Agent | str
-    agent_command: str | None
     model: WorkerModel
     sandbox: str
-    use_cache: bool
-    registry: str | None
-    timeout_scale: float
-    integrity_controls: ControlLevel | None
-    attempt_timeout: timedelta | None
+    settings: RunSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteAttempt:
-    """One try at one attempt, with all that a node needs to know of the task."""
+    """One try at one attempt, with the task and its files."""
 
-    orders: WorkerConfig
+    worker: WorkerConfig
     task: Task
-    files: bytes  # of the task, as a tar; the paths in `task` are those of the run's machine
+    files: bytes  # of the task, as a tar; the paths in `task` are those of the driver
     attempt: int
     retry_of: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteResult:
-    """What came of it: the record, and the attempt's folder as a tar."""
+    """The record of a try, and the attempt's folder as a tar."""
 
     record: AttemptRecord
     files: bytes
-    left_out: tuple[str, ...]  # files that were too large to travel
+    left_out: tuple[str, ...]  # files that are too large to send
     node: str
 
 
-_LOOK_EVERY = 0.2  # seconds; a cluster's cancellation does not end a blocking call
+_POLL = 0.2  # seconds; a cluster's cancellation does not end a blocking call
 
 
-def run_on_node(errand: RemoteAttempt) -> RemoteResult:
-    """Make one try in this process; a KeyboardInterrupt cuts it off, and it is recorded so.
+def run_on_node(remote: RemoteAttempt) -> RemoteResult:
+    """Make one try in this process; a KeyboardInterrupt cancels it, and the record says so.
 
     Raises:
         UnavailableError: the node cannot make it: its sandbox, its disk, its agentbench or its key.
     """
-    orders = errand.orders
-    if orders.agentbench_version != __version__:
+    worker = remote.worker
+    if worker.agentbench_version != __version__:
         raise UnavailableError(
             f"{platform.node()}: has agentbench {__version__}, the run has "
-            f"{orders.agentbench_version}; install the same on every node"
+            f"{worker.agentbench_version}; install the same on every node"
         )
     cache_dir = usable_cache_dir()
     options = RunOptions(
-        agent=orders.agent,
-        agent_command=orders.agent_command,
-        sandbox=orders.sandbox,
-        use_cache=orders.use_cache,
-        registry=orders.registry,
-        timeout_scale=orders.timeout_scale,
-        integrity_controls=orders.integrity_controls,
-        attempt_timeout=orders.attempt_timeout,
-        cache_dir=cache_dir,
+        **dict(worker.settings), agent=worker.agent, sandbox=worker.sandbox, cache_dir=cache_dir
     )
-    provider = _provider(orders.sandbox, cache_dir)
+    provider = _provider(worker.sandbox, cache_dir)
     with owned_folder("agentbench-attempt-") as scratch:
         folder = scratch / "attempt"
         folder.mkdir()
-        record = _run_attempt(errand, options, provider, folder)
+        record = _run_attempt(remote, options, provider, folder)
         packed = pack(folder)
     return RemoteResult(
         record=record, files=packed.content, left_out=packed.left_out, node=platform.node()
@@ -172,7 +156,7 @@ def run_on_node(errand: RemoteAttempt) -> RemoteResult:
 
 @cache
 def _provider(sandbox: str, cache_dir: Path) -> SandboxProvider:
-    """This node's back end; what killed runs left on it is removed first, once per process."""
+    """This node's back end; removes orphans of killed runs first, once per process."""
     options = RunOptions(sandbox=sandbox, cache_dir=cache_dir)
     provider = select_sandbox(options).provider
     report_removed_orphans(options, provider)
@@ -180,24 +164,26 @@ def _provider(sandbox: str, cache_dir: Path) -> SandboxProvider:
 
 
 def _run_attempt(
-    errand: RemoteAttempt, options: RunOptions, provider: SandboxProvider, folder: Path
+    remote: RemoteAttempt, options: RunOptions, provider: SandboxProvider, folder: Path
 ) -> AttemptRecord:
-    task = unpack_task(errand.task, errand.files, options.cache_dir)
+    task = unpack_task(remote.task, remote.files, options.cache_dir)
     agent = agent_of(options, [task])
-    gateway = gateway_of_process(errand.orders.model, agent, options.cache_dir)
-    workshop = replace(resources_of(options, provider), gateway=gateway)
-    place = AttemptSlot(
+    gateway = gateway_of_process(remote.worker.model, agent, options.cache_dir)
+    resources = replace(
+        RunResources.of(provider, options.settings(), cache_dir=options.cache_dir), gateway=gateway
+    )
+    slot = AttemptSlot(
         folder=folder,
-        run_id=errand.orders.run_id,
-        attempt=errand.attempt,
-        retry_of=errand.retry_of,
+        run_id=remote.worker.run_id,
+        attempt=remote.attempt,
+        retry_of=remote.retry_of,
     )
     try:
         return _cut_off_by_interrupt(
-            lambda: run_pipeline(task, agent, workshop, place), workshop.cancel
+            lambda: run_pipeline(task, agent, resources, slot), resources.cancel
         )
     finally:
-        workshop.aside.finish()  # the worker may be ended as soon as it has nothing to do
+        resources.background.finish()  # the worker may be ended as soon as it has nothing to do
 
 
 def _cut_off_by_interrupt(work: Callable[[], AttemptRecord], cancel: Event) -> AttemptRecord:
@@ -205,7 +191,7 @@ def _cut_off_by_interrupt(work: Callable[[], AttemptRecord], cancel: Event) -> A
         future = pool.submit(work)
         while True:
             try:
-                return future.result(timeout=_LOOK_EVERY)
+                return future.result(timeout=_POLL)
             except TimeoutError:
                 if future.done():
                     raise

@@ -25,7 +25,7 @@ _BUFFER = 1024 * 1024  # bytes: lines are longer than the usual buffer
 
 @dataclass(slots=True, kw_only=True)
 class RecordLines:
-    """What the lines of a run say; a record itself is read again when somebody asks for it."""
+    """Summaries of a run's lines; a whole record is read again on request."""
 
     path: Path
     whole: bool = False  # check every field of every record, not the digests and what is kept
@@ -57,7 +57,7 @@ class RecordLines:
     def take_over(
         self, headlines: Iterable[AttemptSummary], starts: Iterable[int], *, count: int, end: int
     ) -> None:
-        """Take over what somebody else read of the lines that come next."""
+        """Take over the next lines from another reader."""
         self.headlines.extend(map(self._shared.share, headlines))
         self.starts.extend(starts)
         self.count += count
@@ -141,7 +141,7 @@ _PARALLEL_FROM = 256 * 1024 * 1024
 
 
 class _Chunk(msgspec.Struct, array_like=True, gc=False):
-    """What one stretch holds."""
+    """The lines of one stretch."""
 
     headlines: list[AttemptSummary]
     starts: list[int]
@@ -168,7 +168,7 @@ def read_lines_in_parallel(lines: RecordLines, processes: int) -> None:
 
 
 def _read_chunks(path: Path, size: int, processes: int) -> Iterator[tuple[int, _Chunk | None]]:
-    import multiprocessing  # for runs alone that are very large
+    import multiprocessing  # only for very large runs
     from concurrent.futures import ProcessPoolExecutor
 
     begins = range(0, size, _CHUNK_BYTES)

@@ -1,4 +1,4 @@
-"""Reads a run's records: damaged lines are rejected, and whole copies taken in their place.
+"""Reads a run's records: intact copies replace damaged lines.
 
 Every record is kept twice, as a line of attempts.jsonl and as the record.json of its attempt. A
 power cut between the two, or a flipped bit in one, costs nothing. Headlines are all that is held.
@@ -34,7 +34,7 @@ class RunRecords:
     adopted: tuple[RecordCopy, ...]  # records that have no whole line
 
     def warnings(self) -> tuple[str, ...]:
-        """What was set aside, and what was taken in its place."""
+        """Messages about damaged lines, and about the copies that replace them."""
         said = (
             f"{copy.path}: has no whole line in {ATTEMPTS}; taken as it is" for copy in self.adopted
         )

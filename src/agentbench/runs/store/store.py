@@ -35,7 +35,7 @@ from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
 
 _LOCK = "run.lock"  # the system lets go of it when its owner is gone, killed or not
-_LOCK_TIMEOUT = 0.2  # seconds; whoever looks whether it is held has it for an instant
+_LOCK_TIMEOUT = 0.2  # seconds; a process that checks it holds it for an instant
 
 
 @contextmanager
@@ -84,7 +84,7 @@ _RECENT = 20  # runs that may be under way at once; only their run.json is read 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRecords:
-    """Records of a run, and what could not be read of it."""
+    """The records of a run, and messages about damaged ones."""
 
     records: tuple[AttemptRecord, ...]
     warnings: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class RunStore:
         return cls(folder)
 
     def configuration(self) -> RunConfiguration:
-        """What the run was asked to do.
+        """The configuration of the run.
 
         Raises:
             InputError: run.json is damaged, or of a newer agentbench.
@@ -195,7 +195,7 @@ class RunStore:
         return self.folder / "attempts" / AttemptSummary.of(record).place
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
-        """Make a folder for a record that was judged again, beside the attempt's own."""
+        """Create a folder for a record that was judged again, next to the attempt's own."""
         first = self.folder_of(record)
         for number in count(1):
             folder = first.with_name(f"{first.name}.rescored-{number}")
@@ -315,7 +315,7 @@ def find_run(name: str, runs_dir: Path) -> Path:
 
 
 def _newest(runs_dir: Path) -> Path:
-    """The run that began last; ids that somebody chose need not sort by time."""
+    """The run that began last; ids that a user chose need not sort by time."""
     folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
     if not folders:
         raise InputError(f"{runs_dir}: no run here yet; `agentbench run` makes one")

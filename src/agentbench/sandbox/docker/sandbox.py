@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from threading import Event, Lock
 from typing import assert_never
 
-from agentbench.errors import SandboxError
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch, out_of_disk
 from agentbench.sandbox.docker.archives import owned_by_user
 from agentbench.sandbox.docker.container import DockerContainer, EndedProcesses, StartedExec
@@ -65,7 +65,7 @@ class DockerSandbox:
 
         Raises:
             SandboxError: the engine or the container is lost, or it was killed before.
-            KeyboardInterrupt: the run or the command was cancelled; its processes are dead.
+            RunCancelled: the run or the command was cancelled; its processes are dead.
         """
         if _too_long(command):
             text = "argument list too long\n"
@@ -180,7 +180,7 @@ class DockerSandbox:
             aftermath = self._container.end_processes()
         match stop:
             case ExecEnd.CANCELLED:
-                raise KeyboardInterrupt
+                raise RunCancelled
             case ExecEnd.DEADLINE:
                 execution.listen(started.wire, _DRAIN)
                 code = None

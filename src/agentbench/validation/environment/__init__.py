@@ -1,1 +1,1 @@
-"""How the tests of a source tree run: read from its files as proposals, and tried in a sandbox."""
+"""Finds out how a project's tests run: proposals from its files, tried in a sandbox."""

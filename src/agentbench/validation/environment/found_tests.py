@@ -1,4 +1,4 @@
-"""The tests of a tree, read and not run: where they are, and what they use that is not theirs."""
+"""The tests of a source tree, read and not run: where they are, and what they import."""
 
 import ast
 import sys
@@ -17,20 +17,20 @@ _MOST_READ = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTests:
-    """What the test files of a tree show."""
+    """The test files of a tree, and what they use."""
 
     files: tuple[str, ...] = ()
-    """Those that are tests, by their names or by what they hold."""
+    """The test files, by their names or their content."""
     imports: frozenset[str] = frozenset()
-    """Modules that they cannot do without, and that are neither Python's nor the tree's."""
+    """Required modules that are neither in Python nor in the tree."""
     arguments: frozenset[str] = frozenset()
-    """Names of what test functions take: fixtures."""
+    """The parameters of test functions: names of fixtures."""
     fixtures: frozenset[str] = frozenset()
     """The fixtures that the tree defines itself."""
     marks: frozenset[str] = frozenset()
 
     def with_(self, other: "FoundTests") -> "FoundTests":
-        """These, and what other tests use besides; the files stay these."""
+        """These files, with what they and other tests use."""
         return FoundTests(
             files=self.files,
             imports=self.imports | other.imports,
@@ -41,9 +41,9 @@ class FoundTests:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What pytest is to be given: the outermost folders of tests, and files in none of them.
+        """The arguments for pytest: the outermost folders of tests, and files in none of them.
 
-        A file whose name pytest does not look for is given by itself, wherever it is.
+        A file with a name that pytest does not collect is always given by itself.
         """
         found = {
             name: _root_of(PurePosixPath(name)) if is_collected_by_default(name) else name
@@ -59,7 +59,7 @@ class FoundTests:
 
 
 def find_tests(tree: Path) -> FoundTests:
-    """Read the test files of a tree, and the files beside them that they share."""
+    """Read the test files of a tree, and the helper files next to them."""
     names = list(python_files(tree))
     seen = _TestReader()
     files = []
@@ -81,13 +81,13 @@ def find_tests(tree: Path) -> FoundTests:
 
 
 def is_collected_by_default(name: str) -> bool:
-    """Whether pytest collects a file of this path unless told otherwise."""
+    """Whether pytest collects a file with this path by default."""
     last = PurePosixPath(name).name
     return last.endswith(".py") and (last.startswith("test_") or last.endswith("_test.py"))
 
 
 def _is_test(name: str, text: str) -> bool:
-    """Whether a file is one of tests all the same, once pytest is given it."""
+    """Whether pytest finds tests in a file that it is given by name."""
     return PurePosixPath(name).name != "conftest.py" and has_tests(text.encode())
 
 
@@ -96,7 +96,7 @@ def _is_in_test_folder(path: PurePosixPath) -> bool:
 
 
 def _own_modules(names: Iterable[str]) -> set[str]:
-    """Whatever a file or a folder of Python files is called may be meant by an import."""
+    """The names that an import may mean: files and folders of Python files."""
     own = {PurePosixPath(name).stem for name in names}
     return own | {part for name in names for part in PurePosixPath(name).parts[:-1]}
 
@@ -113,7 +113,7 @@ def _is_below(root: str, other: str) -> bool:
 
 
 class _TestReader:
-    """What has been read so far."""
+    """Collects the results of reading files."""
 
     def __init__(self) -> None:
         self.imports: set[str] = set()
@@ -122,9 +122,9 @@ class _TestReader:
         self.marks: set[str] = set()
 
     def read(self, module: ast.Module) -> None:
-        """Take in one file: the imports that it makes whenever it is imported, and all functions.
+        """Add one file: its unconditional imports, and all of its functions.
 
-        An import in a `try`, an `if` or a function may be one that the tests can do without.
+        An import in a `try`, an `if` or a function may be optional.
         """
         self.imports.update(_imported(module.body))
         self.marks.update(

@@ -37,7 +37,7 @@ from agentbench.validation.environment.requirement_files import (
 
 _PIP = "python -m pip install"
 DATED_PIP = "26.0"
-"""The first pip that leaves out what was uploaded after a day."""
+"""The first pip that can ignore files uploaded after a given day."""
 
 _VERSION_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -53,7 +53,7 @@ _DESCRIPTIONS = ("pyproject.toml", "setup.py", "setup.cfg")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallStrategy:
-    """What is installed, and where it was read that it is needed."""
+    """What is installed, and the places that say that it is needed."""
 
     project: bool
     extras: tuple[str, ...] = ()
@@ -63,11 +63,11 @@ class InstallStrategy:
 
 
 def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[str, ...]:
-    """The commands for a sandbox whose environment has pip and the newest pytest.
+    """The installation commands for a sandbox with pip and the newest pytest.
 
     Args:
-        what: What is to be installed.
-        on: Nothing is taken that was uploaded after this day; pytest is the one of that day, too.
+        what: What to install.
+        on: Only files uploaded by this day are installed, pytest among them.
     """
     arguments = [*_project_arguments(what), *(part for name in what.files for part in ("-r", name))]
     words = shlex.join([*arguments, *dict.fromkeys(what.requirements)])
@@ -82,9 +82,9 @@ def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[st
 
 
 def version_variables(tree: Path) -> dict[str, str]:
-    """The variables that tell a build its version, where it would ask git and a release's files.
+    """The variables that give a build its version, which it would otherwise ask git for.
 
-    Empty for a tree that bears no release's metadata: set-up knows what git says.
+    Empty for a tree without a release's metadata: there, set-up passes on what git says.
     """
     metadata = read_project_file(tree, "PKG-INFO")
     if metadata is None:
@@ -114,7 +114,7 @@ _NO_BUNDLE = RequirementGroup(where="", purpose=RequirementPurpose.TESTS)
 
 
 def read_declaration(tree: Path) -> ProjectDeclaration:
-    """What all files of a project together say of installing it and its tests."""
+    """What all files of a project together declare about installing it and its tests."""
     declared = read_pyproject(parse_toml(read_project_file(tree, "pyproject.toml")))
     declared = declared.merged_with(read_setup_cfg(parse_ini(read_project_file(tree, "setup.cfg"))))
     declared = declared.merged_with(read_setup_py(read_project_file(tree, "setup.py")))
@@ -129,7 +129,7 @@ def read_declaration(tree: Path) -> ProjectDeclaration:
 def install_strategies(
     tree: Path, declared: ProjectDeclaration, settings: PytestSettings, found: FoundTests
 ) -> tuple[InstallStrategy, ...]:
-    """What to install: with each of the project's bundles, and at last with none of them."""
+    """What to install: with each of the project's requirement groups, and finally with none."""
     bundles = sorted(declared.bundles, key=lambda bundle: bundle.purpose)[:_MAX_BUNDLES]
     ways: list[InstallStrategy] = []
     for bundle in (*bundles, _NO_BUNDLE):
@@ -163,7 +163,7 @@ def _missing_distributions(
     settings: PytestSettings,
     found: FoundTests,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What the tests use and nothing said so far brings: what is known, and what is a guess."""
+    """Missing distributions that the tests use: known ones, then guesses by name."""
     brought = {
         distribution_of(text)
         for text in (*declared.requirements, *bundle.requirements, *bundle.known_requirements)

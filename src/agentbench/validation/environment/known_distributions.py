@@ -1,4 +1,4 @@
-"""What brings a module, a fixture, a mark or a setting: facts that no metadata of a tree holds."""
+"""Which distribution provides a module, a fixture, a mark or a setting."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -100,7 +100,7 @@ DISTRIBUTION_OF_MODULE: Mapping[str, str] = MappingProxyType(
         "zope": "zope.interface",
     }
 )
-"""Distributions by the module that they are imported as; a name of its own is no proof of one."""
+"""Distributions by the name of the module that they provide."""
 
 PLUGINS_BY_FIXTURE: Mapping[str, str] = MappingProxyType(
     {
@@ -153,4 +153,4 @@ PLUGINS_BY_SETTING: Mapping[str, str] = MappingProxyType(
         "trio_mode": "pytest-trio",
     }
 )
-"""Distributions by what of them a project's tests use without importing it."""
+"""Distributions by what a project's tests use of them without an import."""

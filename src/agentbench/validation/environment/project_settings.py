@@ -1,6 +1,6 @@
-"""Which Python a project is tested with, and what it configures of pytest.
+"""The Python that a project is tested with, and its pytest configuration.
 
-Options that would spoil a judged run are left out.
+Options that would disturb a judged run are left out.
 """
 
 import re
@@ -42,14 +42,14 @@ _RELEASE_DATES: Mapping[str, date] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonChoice:
-    """A version as "3.11", and why it."""
+    """A version such as "3.11", and why it was chosen."""
 
     version: str
     why: str
 
 
 def choose_python(tree: Path, declared: ProjectDeclaration, on: date | None) -> PythonChoice | None:
-    """The version that a tree asks for; None: any will do as far as it says."""
+    """The version that a tree asks for; None: it asks for none."""
     said = re.match(
         r"(?:cpython-)?(3\.\d+)", (read_project_file(tree, ".python-version") or "").strip()
     )
@@ -84,7 +84,7 @@ def _newest(versions: Iterable[str]) -> str | None:
 PLAIN_COMMAND = "python -m pytest"
 
 _UNWANTED_OPTIONS = (
-    "--cov",  # would count lines in every run, and fail below a share of them
+    "--cov",  # would measure coverage in every run, and fail if it is too low
     "--no-cov",
     "--maxfail",
     "--exitfirst",
@@ -111,19 +111,19 @@ _TAKES_NEXT = frozenset({"-n", "--numprocesses", "--dist", "--maxfail", "--cov",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestSettings:
-    """The settings of the file that pytest would take them from."""
+    """The settings of the configuration file that pytest would use."""
 
     where: str = ""
     test_paths: tuple[str, ...] = ()
     added_options: str = ""
     names: frozenset[str] = frozenset()
-    """All settings that are made; some are known to plugins alone."""
+    """All settings; only plugins know some of them."""
     plugins: tuple[str, ...] = ()
-    """What `required_plugins` asks for."""
+    """The plugins in `required_plugins`."""
 
 
 def read_pytest_settings(tree: Path) -> PytestSettings:
-    """The first file's settings, in pytest's own order of files."""
+    """The settings of the first configuration file, in pytest's order."""
     for name in ("pytest.toml", ".pytest.toml"):
         if found := table_in(parse_toml(read_project_file(tree, name)), "pytest"):
             return _of_table(name, found)
@@ -140,7 +140,7 @@ def read_pytest_settings(tree: Path) -> PytestSettings:
 
 
 def judged_command(settings: PytestSettings) -> str:
-    """The command for judged runs: the project's options, less what would spoil them."""
+    """The command for judged runs: the project's options, except disturbing ones."""
     try:
         words = shlex.split(settings.added_options)
     except ValueError:

@@ -1,6 +1,6 @@
-"""What a source tree says of how its tests run: proposals, the most specific first.
+"""Proposals for running a source tree's tests, the most specific one first.
 
-Read and never run: no file of the tree is imported or executed here.
+They are read from its files. No file of the tree is imported or run here.
 """
 
 from collections.abc import Iterator
@@ -33,32 +33,32 @@ from agentbench.validation.environment.requirement_files import tox_environment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """The tables of a task.toml by which a repository's tests may run."""
+    """The tables of a task.toml with which a repository's tests may run."""
 
     environment: EnvironmentTable = field(default_factory=EnvironmentTable)
     setup: SetupTable = field(default_factory=SetupTable)
     tests: PytestTable = field(default_factory=PytestTable)
     reasons: tuple[str, ...] = ()
-    """Where each piece was read, as in "extra `test`: pyproject.toml"."""
+    """The sources of its parts, such as "extra `test`: pyproject.toml"."""
 
 
 _MAX_PROPOSALS = 12
 _MAX_DATED = 2
-"""How many ways are tried with the libraries of a day, before those of today are."""
+"""How many strategies are tried with the libraries of the change's day before today's."""
 
 
 def propose(
     tree: Path, *, on: date | None = None, tests_of: Path | None = None
 ) -> tuple[Proposal, ...]:
-    """The ways in which a repository's tests may run; one at least.
+    """Proposals for running a repository's tests, at least one.
 
-    The Python that it names comes before the default one, the libraries of its time before those of
-    today, and what it says of its tests before what they import.
+    The Python that the repository names comes before the default one, the libraries of the
+    change's day before today's, and declared requirements before imported modules.
 
     Args:
         tree: The repository's files.
-        on: The day of that state, so that its tests meet the libraries of their time.
-        tests_of: Another state of the repository, whose tests are to run there, too.
+        on: The day of that state, to install the libraries of that time.
+        tests_of: Another state of the repository, whose tests must run there, too.
     """
     declared = read_declaration(tree)
     settings, found = read_pytest_settings(tree), find_tests(tree)
@@ -124,7 +124,7 @@ def _tests(
 
 
 def _path_in_tree(path: str) -> str | None:
-    """A path as a task may name it; None for those that leave the tree, and for patterns."""
+    """A path in the form that a task uses; None if it leaves the tree or is a pattern."""
     plain = PurePosixPath(path)
     if plain.is_absolute() or ".." in plain.parts or not plain.parts or path.startswith("-"):
         return None

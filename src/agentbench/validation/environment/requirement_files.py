@@ -28,7 +28,7 @@ _MAX_DEPTH = 5
 
 
 def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
-    """The requirement files of a tree that bear "test" or "dev" in their name or their folder's."""
+    """The requirement files of a tree with "test" or "dev" in their name or their folder's."""
     found = dict.fromkeys(path for pattern in _PATTERNS for path in sorted(tree.glob(pattern)))
     for path in found:
         name = path.relative_to(tree).as_posix()
@@ -38,13 +38,13 @@ def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
 
 
 def bundle_of_file(tree: Path, name: str, purpose: RequirementPurpose) -> RequirementGroup:
-    """A requirement file as a bundle."""
+    """A requirement file as a requirement group."""
     held = tuple(requirements_in(tree, name))
     return RequirementGroup(where=name, purpose=purpose, files=(name,), known_requirements=held)
 
 
 def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
-    """What a requirement file asks for by name, with the files that it includes."""
+    """The named requirements in a requirement file and in the files that it includes."""
     for line in ini_lines(read_project_file(tree, name) or ""):
         included = _INCLUDED.match(line)
         if included is None:
@@ -66,14 +66,14 @@ _OWN_EXTRAS = re.compile(r"\.\[([\w,\s.-]+)\]")
 
 
 def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:
-    """What `[testenv]` installs; lines for some environments alone are left out."""
+    """What `[testenv]` installs, without lines for single environments."""
     said = [line for line in _testenv_lines(parser, "deps") if not _CONDITION.match(line)]
     extras = [name.strip() for line in _testenv_lines(parser, "extras") for name in line.split(",")]
     yield from _bundle("[testenv] of tox.ini", said, extras, tree)
 
 
 def tox_environment(parser: ConfigParser) -> dict[str, str]:
-    """The variables that `[testenv]` sets to plain values."""
+    """The variables that `[testenv]` sets to literal values."""
     pairs = (line.partition("=") for line in _testenv_lines(parser, "setenv"))
     return {
         name.strip(): value.strip()
@@ -83,7 +83,7 @@ def tox_environment(parser: ConfigParser) -> dict[str, str]:
 
 
 def nox_bundles(text: str | None, tree: Path) -> Iterator[RequirementGroup]:
-    """What the sessions of a `noxfile.py` install whose names speak of tests; it is never run."""
+    """What the test sessions of a `noxfile.py` install; the file is never run."""
     for node in ast.walk(parse_python(text)):
         if isinstance(node, ast.FunctionDef) and "test" in node.name:
             said = list(_as_lines(_install_calls(node)))
@@ -129,7 +129,7 @@ def _install_calls(function: ast.FunctionDef) -> Iterator[list[str]]:
 
 
 def _as_lines(calls: Iterable[list[str]]) -> Iterator[str]:
-    """Arguments as they would stand in a requirement file: `-r` and its file together."""
+    """Arguments in the form of a requirement file, with `-r` and its file together."""
     for arguments in calls:
         words = iter(arguments)
         for word in words:

@@ -1,6 +1,6 @@
-"""Proposals tried in a sandbox, one after the other, until one holds.
+"""Tries proposals in a sandbox, one after the other, until one works.
 
-What holds for one change is taken for all whose states describe themselves like it.
+A proposal that works for one change is used for all changes of states with the same declarations.
 """
 
 from calendar import monthrange
@@ -9,16 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
 
-from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import limits_of
+from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.runner import prepare_task
-from agentbench.core.owned_folder import owned_folder
 from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.pytest_results.command import PytestRequest, reporter_mounts
 from agentbench.pytest_results.execution import execute_tests
 from agentbench.pytest_results.model import PytestResult
-from agentbench.runs.components import resources_of, select_sandbox
+from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import Problem, TaskId, parse_pytest_command
@@ -26,13 +24,13 @@ from agentbench.tasks.task import RepoSource, Task, TaskEnvironment, TaskSetup
 from agentbench.validation.environment.proposals import Proposal, propose
 
 _MOST_FAILING = 0.2
-"""The share of a project's own tests that may fail; some need a network, or a display."""
-_MAX_CHARACTERS = 300  # characters of what a trial ended in
+"""The share of a project's own tests that may fail: some need a network or a display."""
+_MAX_CHARACTERS = 300  # characters of how a trial ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedProposal:
-    """A proposal that did not hold, and what it ended in."""
+    """A proposal that did not work, and how its trial ended."""
 
     proposal: Proposal
     ending: str
@@ -40,17 +38,17 @@ class FailedProposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingProposal:
-    """The first proposal that held."""
+    """The first proposal that worked."""
 
     proposal: Proposal
     passed: int
-    """How many tests passed with it."""
+    """The number of tests that passed."""
     ran: int
-    """How many there were that were not skipped."""
+    """The number of tests that were not skipped."""
     seconds: float = 0.0
-    """How long all tests together took, in a sandbox with a processor of its own."""
+    """The duration of all tests together, with one core."""
     refused: tuple[FailedProposal, ...] = ()
-    """Those tried before it."""
+    """The proposals that were tried before it."""
 
 
 def try_proposals(
@@ -58,41 +56,42 @@ def try_proposals(
 ) -> WorkingProposal:
     """Try proposals on a repository's files until its set-up runs and most of its tests pass.
 
-    What the set-up leaves is kept: a task with these files, environment and set-up finds it.
+    The result of the set-up is cached for tasks with these files, environment and set-up.
 
     Args:
         tree: The repository's files, at the commit in question.
         proposals: The most specific one first.
-        options: Which sandbox, where what is prepared is kept, and who is told of each trial.
+        options: The sandbox, the cache, and the function that is told about each trial.
 
     Raises:
-        InputError: none holds; what each ended in.
+        InputError: no proposal works; says how each ended.
         UnavailableError: there is no sandbox.
     """
-    workshop = resources_of(options, select_sandbox(options).provider)
+    provider = select_sandbox(options).provider
+    resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
     refused: list[FailedProposal] = []
     absent: dict[str | None, str] = {}
     try:
         for number, proposal in enumerate(proposals, 1):
             image = proposal.environment.image
-            if (why := _missing_image(image, workshop, absent)) is not None:
+            if (why := _missing_image(image, resources, absent)) is not None:
                 refused.append(FailedProposal(proposal=proposal, ending=why))
                 continue
             options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
-            result, ending = _try_proposal(tree, proposal, workshop)
+            result, ending = _try_proposal(tree, proposal, resources)
             if result is not None and not ending:
                 return _working_proposal(proposal, result, refused)
             options.say(f"  {ending}")
             refused.append(FailedProposal(proposal=proposal, ending=ending))
     finally:
-        workshop.aside.finish()
+        resources.background.finish()
     tried = [each for each in refused if each.proposal.environment.image not in absent]
     faults = [f"{each.ending} (tried: {_shown(each.proposal)})" for each in tried]
     raise InputError(*faults, *absent.values())
 
 
 def task_for_trial(tree: Path, proposal: Proposal) -> Task:
-    """A repository with a proposal's tables, as a task that asks for nothing."""
+    """A repository with a proposal's tables, as a task without an instruction."""
     tests = proposal.tests
     return Task(
         problem=Problem(
@@ -114,52 +113,51 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
 
 
 def _missing_image(
-    image: str | None, workshop: RunResources, absent: dict[str | None, str]
+    image: str | None, resources: RunResources, absent: dict[str | None, str]
 ) -> str | None:
-    """Why an image cannot be had; asked again only for one that was there."""
+    """Why an image is not available; available images are checked again."""
     if image not in absent:
         try:
-            workshop.provider.resolve_image(image)
+            resources.provider.resolve_image(image)
         except UnavailableError as error:
             absent[image] = _short(str(error))
     return absent.get(image)
 
 
 def _try_proposal(
-    tree: Path, proposal: Proposal, workshop: RunResources
+    tree: Path, proposal: Proposal, resources: RunResources
 ) -> tuple[PytestResult | None, str]:
-    """What a trial came to, and why the proposal does not hold; nothing where it does."""
+    """The result of a trial, and why the proposal does not work; empty if it does."""
     try:
-        result = _run_tests(tree, proposal, workshop)
+        result = _run_tests(tree, proposal, resources)
     except (UnavailableError, SandboxError) as error:
         return None, _short(str(error))
     return result, _short(_why_not(result))
 
 
-def _run_tests(tree: Path, proposal: Proposal, workshop: RunResources) -> PytestResult:
-    """Set the proposal up, and run all tests without a network.
+def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
+    """Run the proposal's set-up, then all tests without a network.
 
     Raises:
         UnavailableError: set-up failed.
         SandboxError: the sandbox is lost.
     """
     task = task_for_trial(tree, proposal)
-    with owned_folder("agentbench-trial-") as logs:
-        prepared = prepare_task(task, NoopAgent(), workshop, logs)
+    prepared = prepare_task(task, resources).prepared
     request = PytestRequest(
         command=parse_pytest_command(proposal.tests.command),
         targets=proposal.tests.paths,
         timeout=timedelta(seconds=proposal.tests.timeout_s),
         env=task.environment.env,
     )
-    with workshop.provider.open(
+    with resources.provider.open(
         prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
     ) as sandbox:
         return execute_tests(sandbox, request, end_sandbox=True).result
 
 
 def _why_not(result: PytestResult) -> str:
-    """Why a run shows that the environment is not right; empty where it is."""
+    """Why a run shows that the environment is wrong; empty if it is right."""
     summary = result.summary
     if not result.complete or result.collection_errors:
         error = next((f"{e.file}: {e.message}" for e in result.collection_errors), "")
@@ -205,26 +203,26 @@ def _shown(proposal: Proposal) -> str:
 
 
 _MAX_TRIALS = (
-    3  # of changes, until nothing is thought to hold; one's own tests may need what is not here
+    3  # failed changes before giving up; a single change may need more than the sandbox has
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryChange:
-    """A state of a repository, and a later one in which its tests pass if the environment fits."""
+    """A state of a repository, and a later one whose tests pass in the right environment."""
 
     before: Path
-    """A folder with the files of the first state, which say what is needed."""
+    """A folder with the files of the first state, which declare what is needed."""
     after: Path
-    """A folder with those of the later one."""
+    """A folder with the files of the later state."""
     tests: tuple[PurePosixPath, ...]
-    """The test files that are to pass then."""
+    """The test files that must pass in the later state."""
     on: date
     """The day of the change."""
 
 
 class EnvironmentFinder:
-    """What holds for one change is taken for all whose states describe themselves like it."""
+    """Finds environments for changes; states with the same declarations share one."""
 
     def __init__(self, options: RunOptions, given: Proposal | None = None) -> None:
         self._options = options
@@ -232,11 +230,11 @@ class EnvironmentFinder:
         self._known: list[_TriedProposals] = []
 
     def of(self, change: RepositoryChange) -> Proposal:
-        """How the tests of a change run.
+        """The environment in which the tests of a change run.
 
         Raises:
-            InputError: no proposal holds; what each ended in.
-            UnavailableError: there is no sandbox to try them in.
+            InputError: no proposal works; says how each ended.
+            UnavailableError: no sandbox is available.
         """
         if self._given is not None:
             return self._given
@@ -252,7 +250,7 @@ class EnvironmentFinder:
         return known.found
 
     def _try(self, known: "_TriedProposals", change: RepositoryChange) -> None:
-        """Find the first proposal with which a change's own tests run; the others tell no more."""
+        """Find the first proposal with which a change's own tests run."""
         paths = tuple(str(path) for path in change.tests)
         narrowed = [_with_paths(proposal, paths) for proposal in known.proposals]
         try:
@@ -266,7 +264,7 @@ class EnvironmentFinder:
 
 @dataclass(slots=True, kw_only=True)
 class _TriedProposals:
-    """What has come of trying some proposals."""
+    """The results of trying some proposals."""
 
     proposals: tuple[Proposal, ...]
     found: Proposal | None = None
@@ -274,7 +272,7 @@ class _TriedProposals:
 
 
 def _end_of_month(day: date) -> date:
-    """One day for all changes of a month, so that they share what is found out for the first."""
+    """One day for all changes of a month, so that they share the result for the first."""
     return day.replace(day=monthrange(day.year, day.month)[1])
 
 

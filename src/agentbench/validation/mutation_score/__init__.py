@@ -1,4 +1,1 @@
-"""The mutation score of a task's hidden tests.
-
-Which wrong versions of the reference solution they let pass.
-"""
+"""The mutation score of hidden tests: which wrong versions of the solution they detect."""

@@ -4,24 +4,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from threading import Event
 
-from agentbench.agents.reference import NoopAgent
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.runner import prepare_task, resolve_image
-from agentbench.core.background_tasks import BackgroundTasks
+from agentbench.attempt.settings import RunSettings
 from agentbench.core.files import FileContent
 from agentbench.core.owned_folder import owned_folder
-from agentbench.errors import AttemptError, InputError, UnavailableError
+from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
-from agentbench.sandbox.interface import SandboxProvider, Stream
-from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
+from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task
 from agentbench.validation.mutation_score.mutant_runner import (
     MutantRunner,
@@ -34,15 +31,15 @@ from agentbench.validation.mutation_score.mutants import Mutant, Mutants, mutant
 from agentbench.validation.mutation_score.results import MutantResult, MutationScore
 
 MAX_MUTANTS = 60
-"""Mutants of one task, unless told otherwise."""
+"""The default number of mutants per task."""
 
 OnScore = Callable[[Task, MutationScore], None]
-"""Is told of each task as soon as its mutants are judged."""
+"""Is called for each task as soon as its mutants are judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationScoreSettings:
-    """How strength is measured."""
+    """How mutation scores are measured."""
 
     options: RunOptions
     most: int = MAX_MUTANTS
@@ -53,10 +50,10 @@ class MutationScoreSettings:
 def measure(
     tasks: Sequence[Task], settings: MutationScoreSettings, told: OnScore
 ) -> list[MutationScore]:
-    """Measure the strength of some tasks' tests, one task after the other.
+    """Measure the mutation scores of some tasks' tests, one task after the other.
 
     Raises:
-        KeyboardInterrupt: `settings.cancel` was set.
+        RunCancelled: `settings.cancel` was set.
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
@@ -65,7 +62,7 @@ def measure(
     for task in tasks:
         strength = _measure_task(task, settings, provider)
         if settings.cancel.is_set():
-            raise KeyboardInterrupt  # where nothing ran that could have been cut off
+            raise RunCancelled  # nothing was running
         told(task, strength)
         measured.append(strength)
     return measured
@@ -84,8 +81,7 @@ def _measure_task(
     return MutationScore(why_not=why_not, sandbox=provider.name)
 
 
-def _score(context: StageContext, settings: MutationScoreSettings) -> MutationScore:
-    assert context.prepared is not None
+def _score(context: PreparedContext, settings: MutationScoreSettings) -> MutationScore:
     reference = reference_change(context)
     mutants = mutants_of(fixed_files(reference, context.prepared))
     judge = mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
@@ -124,13 +120,13 @@ def _run_mutants(
         try:
             return list(pool.map(judged, mutants))
         except BaseException:
-            cancel.set()  # those that run end at once
+            cancel.set()  # running ones end at once
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
 def _with_mutant(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
-    """The reference solution's change, with one file of it as a mutant has it."""
+    """The reference solution's change, with one file replaced by a mutant's."""
     own = reference.files[mutant.path]
     executable = own is not None and own.executable
     changed = FileContent(content=mutant.content, executable=executable)
@@ -140,60 +136,30 @@ def _with_mutant(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
 @contextmanager
 def _prepared_context(
     task: Task, settings: MutationScoreSettings, provider: SandboxProvider
-) -> Iterator[StageContext]:
-    """A task, prepared; where no cache is to be used, in one that is gone afterwards.
+) -> Iterator[PreparedContext]:
+    """A prepared task; without the cache, the preparation is removed after the block.
 
     Raises:
         UnavailableError: a stage before the agent failed.
     """
     options = settings.options
     with owned_folder("agentbench-strength-") as scratch:
-        kept = options.cache_dir if options.use_cache else scratch
-        workshop = _resources(settings, provider, kept)
-        prepared = prepare_task(task, NoopAgent(), workshop, scratch)
+        cache = PreparationCache(
+            (options.cache_dir if options.use_cache else scratch) / "prepared", provider
+        )
+        resources = replace(
+            RunResources.of(
+                provider,
+                RunSettings(timeout_scale=options.timeout_scale),
+                cache_dir=options.cache_dir,
+                cancel=settings.cancel,
+            ),
+            cache=cache,
+        )
+        context = prepare_task(task, resources)
         try:
-            yield _context(task, workshop, prepared)
+            yield context
         finally:
-            workshop.aside.finish()
+            resources.background.finish()
             if not options.use_cache:
-                provider.discard(prepared.snapshot)
-
-
-def _resources(
-    settings: MutationScoreSettings, provider: SandboxProvider, kept: Path
-) -> RunResources:
-    options, cancel = settings.options, settings.cancel
-    timeout = CLONE_TIMEOUT * options.timeout_scale
-    return RunResources(
-        provider=provider,
-        mirrors=Mirrors(options.cache_dir / "mirrors", timeout=timeout, cancel=cancel),
-        cache=PreparationCache(kept / "prepared", provider),
-        cancel=cancel,
-        timeout_scale=options.timeout_scale,
-        aside=BackgroundTasks(),
-    )
-
-
-def _context(task: Task, workshop: RunResources, prepared: PreparedTask) -> StageContext:
-    return StageContext(
-        task=task,
-        agent=NoopAgent(),
-        provider=workshop.provider,
-        mirrors=workshop.mirrors,
-        cancel=workshop.cancel,
-        timeout_scale=workshop.timeout_scale,
-        sink=_ignore_output,
-        save=_ignore_file,
-        keep_snapshot=lambda _context: prepared,
-        aside=workshop.aside,
-        image=resolve_image(task, workshop.provider),
-        prepared=prepared,
-    )
-
-
-def _ignore_output(stream: Stream, chunk: bytes) -> None:
-    del stream, chunk
-
-
-def _ignore_file(name: str, content: bytes) -> None:
-    del name, content
+                provider.discard(context.prepared.snapshot)

@@ -1,15 +1,14 @@
-"""Runs the hidden tests on a changed reference solution, as on any attempt's change."""
+"""Runs the hidden tests on a changed reference solution, like on an attempt's change."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from agentbench.attempt.context import StageContext
+from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.stages.agent_changes import judged_change
 from agentbench.attempt.stages.fresh_sandboxes import fresh_sandbox, write_files
 from agentbench.attempt.stages.judged_tests import (
     expected_tests,
-    hidden_files,
     judged_evidence,
     judged_request,
     judged_timeout,
@@ -27,9 +26,9 @@ from agentbench.tasks.task import Task
 from agentbench.validation.mutation_score.mutants import FixedFile
 from agentbench.validation.mutation_score.results import MutantOutcome
 
-_MAX_RUNS = 3  # at a mutant at which the infrastructure fails
-_TIMEOUT_FACTOR = 10  # what the reference solution takes, before a mutant is said not to end
-_TIMEOUT_SLACK = timedelta(seconds=10)  # beside that: an interpreter may take long to start
+_MAX_RUNS = 3  # of one mutant, if the infrastructure fails
+_TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
+_TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
 _LIMIT_ENDINGS = frozenset(
     {Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK}
 )  # which the reference kept to
@@ -37,7 +36,7 @@ _LIMIT_ENDINGS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutantRunResult:
-    """What the hidden tests made of one change."""
+    """The result of the hidden tests for one change."""
 
     outcome: MutantOutcome
     detail: str = ""
@@ -45,32 +44,34 @@ class MutantRunResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenTestRun:
-    """A run of what judges, and all the tests of it: the evidence has those alone that decide."""
+    """A run of the hidden tests, with all of its tests, not only the deciding ones."""
 
     evidence: Evidence
-    tests: ReportFacts | None = None  # None: a script judges
+    tests: ReportFacts | None = None  # None: a verifier script judges
     took: timedelta
 
 
 class MutantRunner:
-    """Judges changes to one task, after the reference solution itself."""
+    """Judges changes to one task, by the measured run of its reference solution."""
 
-    def __init__(self, context: StageContext, baseline: Evidence, reference: HiddenTestRun) -> None:
-        """Take over what was measured; see `mutant_runner_for`."""
+    def __init__(
+        self, context: PreparedContext, baseline: Evidence, reference: HiddenTestRun
+    ) -> None:
+        """Use `mutant_runner_for` to create one."""
         self._context = context
         self._baseline = baseline
         self._expected = expected_tests(context.task)
         self._expectation = resolve_expectation(self._expected, baseline)
-        taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.timeout_scale
+        taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
         self._limit = min(taken, judged_timeout(context))
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
         self._stops_early = _node_ids(reference.tests) <= deciding
 
     def run(self, change: JudgedChange) -> MutantRunResult:
-        """Judge a change; again where the infrastructure failed.
+        """Judge a change; a run in which the infrastructure fails is repeated.
 
         Raises:
-            KeyboardInterrupt: it was cancelled.
+            RunCancelled: it was cancelled.
         """
         judged = self._judged(change)
         for _ in range(_MAX_RUNS - 1):
@@ -87,7 +88,7 @@ class MutantRunner:
         return self._of(ran)
 
     def _of(self, ran: HiddenTestRun) -> MutantRunResult:
-        """What a run says of the change."""
+        """The outcome of a change, by its run."""
         lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
         ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
         if ending is Ending.LOST:
@@ -106,14 +107,14 @@ class MutantRunner:
         return MutantRunResult(outcome=outcome, detail=lack)
 
 
-def mutant_runner_for(context: StageContext, reference: JudgedChange) -> MutantRunner | str:
-    """A judge of changes to a task; or why there is none: the reference solution does not pass.
+def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
+    """A runner for changes to a task, or why there is none: its reference solution fails.
 
     Raises:
         AttemptError: the sandbox could not be made or is lost.
-        UnavailableError: the judge's own image cannot be had.
+        UnavailableError: the verifier's own image is not available.
     """
-    baseline = baseline_run(context)
+    baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_timeout(context), stop=False)
     expected = expected_tests(context.task)
     lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
@@ -123,26 +124,27 @@ def mutant_runner_for(context: StageContext, reference: JudgedChange) -> MutantR
 
 
 def run_change(
-    context: StageContext, change: JudgedChange, *, limit: timedelta, stop: bool
+    context: PreparedContext, change: JudgedChange, *, limit: timedelta, stop: bool
 ) -> HiddenTestRun:
-    """Run what judges a task on a change, in a fresh sandbox.
+    """Run a task's hidden tests, or its verifier, on a change in a fresh sandbox.
 
     Args:
-        context: The task, prepared.
-        change: To its base.
-        limit: The time that it is given.
-        stop: At the first test that fails.
+        context: The prepared task.
+        change: The change to its base.
+        limit: The time limit.
+        stop: Whether to stop at the first failing test.
 
     Raises:
         SandboxError: the sandbox could not be made or is lost.
     """
     if context.task.answer_key.verifier is not None:
         scale = limit.total_seconds() / context.task.problem.test_timeout_s
-        evidence = run_verifier(replace(context, timeout_scale=scale), change, name="final")
+        scaled = replace(context, settings=context.settings.replace(timeout_scale=scale))
+        evidence = run_verifier(scaled, change, name="final")
         return HiddenTestRun(evidence=evidence, took=timedelta(seconds=evidence.own_seconds))
     request = replace(judged_request(context), timeout=limit, max_failures=1 if stop else None)
     with fresh_sandbox(context) as sandbox:
-        files = {**change.files, **hidden_files(context)}
+        files = {**change.files, **context.hidden_tests.files}
         write_files(sandbox, files, emptied=change.emptied)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     tests = run.facts
@@ -158,14 +160,14 @@ def _node_ids(report: ReportFacts | None) -> frozenset[NodeId]:
 
 
 def _could_run(ran: HiddenTestRun) -> bool:
-    """Whether tests ran, so that it was they who noticed something."""
+    """Whether tests ran, so that a failure is theirs."""
     if ran.evidence.rewards is not None:
         return True
     return ran.tests is not None and bool(ran.tests.cases) and not ran.tests.collection_errors
 
 
 def why_no_mutants(task: Task) -> str:
-    """Why there is no reference solution whose files could be changed; empty: there is one."""
+    """Why no file of a reference solution can be changed; empty: one can."""
     if task.scripted_solution is not None:
         return "the reference solution is a script, not a patch"
     if not task.answer_key.solution_patch.strip():
@@ -175,11 +177,11 @@ def why_no_mutants(task: Task) -> str:
     return ""
 
 
-def reference_change(context: StageContext) -> JudgedChange:
-    """What the reference solution changes, without what is dropped of any attempt's change.
+def reference_change(context: PreparedContext) -> JudgedChange:
+    """The reference solution's change, without the paths that are never judged.
 
     Raises:
-        InputError: the patch does not fit the base commit.
+        InputError: the patch does not apply to the base commit.
     """
     task = context.task
     try:
@@ -191,7 +193,7 @@ def reference_change(context: StageContext) -> JudgedChange:
 
 
 def fixed_files(change: JudgedChange, prepared: PreparedTask) -> tuple[FixedFile, ...]:
-    """The files of Python that a change leaves."""
+    """The Python files in a change."""
     return tuple(
         FixedFile(path=path, before=prepared.content(path) or b"", after=file.content)
         for path, file in change.files.items()

@@ -1,7 +1,7 @@
 """The mutants of a reference solution: the fixed files, each with one small wrong change.
 
-Ours and not a tool's: cosmic-ray 8.7 brings SQLAlchemy and aiohttp and has no change that leaves a
-statement or an argument out; mutmut 3.8 brings textual, and what it changes is no public interface.
+They are our own because cosmic-ray 8.7 needs SQLAlchemy and aiohttp and never removes a statement
+or an argument, and mutmut 3.8 needs textual and has no public interface for its changes.
 """
 
 import ast
@@ -31,13 +31,13 @@ class TouchedLines:
     """Lines of a fixed file, counted from 1."""
 
     changed: frozenset[int]
-    """Those that the fix added, or that stand in the place of others."""
+    """The lines that the fix added or replaced."""
     beside: frozenset[int] = frozenset()
-    """Those next to where it took lines away."""
+    """The lines next to removed ones."""
 
 
 def touched_lines(before: str, after: str) -> TouchedLines:
-    """What turns one text into another."""
+    """The lines that a change between two texts touches."""
     old, new = before.splitlines(), after.splitlines()
     changed: set[int] = set()
     beside: set[int] = set()
@@ -71,14 +71,14 @@ def _all_lines(spans: Iterable[range]) -> Iterator[int]:
 
 
 FEW_MUTANTS = 20
-"""With fewer mutants of a fix's own lines, the functions around them are changed as well."""
+"""With fewer mutants of a fix's own lines, the whole functions around them are mutated, too."""
 _LINES_SHOWN = 6
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedFile:
-    """A file of Python as it was, and as the reference solution leaves it."""
+    """A Python file before and after the reference solution."""
 
     path: PurePosixPath
     before: bytes
@@ -101,12 +101,12 @@ class Mutants:
     scope: MutationScope
     found: tuple[Mutant, ...]
     equivalent: int = 0
-    """How many were left out since they compile to the same."""
+    """The number of skipped mutants that compile to the same code."""
     unread: tuple[str, ...] = ()
-    """The files that are no Python that this interpreter can compile, each with the reason."""
+    """The files that this interpreter cannot compile, each with the reason."""
 
     def drawn(self, most: int, *, seed: int) -> tuple[Mutant, ...]:
-        """At most so many of them, in their order."""
+        """A sample of at most so many mutants, in order."""
         if len(self.found) <= most:
             return self.found
         chosen = random.Random(seed).sample(range(len(self.found)), most)
@@ -114,7 +114,7 @@ class Mutants:
 
 
 def mutants_of(files: Sequence[FixedFile]) -> Mutants:
-    """All mutants of a fix's own lines, or of the functions that it touches where those are few."""
+    """The mutants of a fix's own lines, or of the functions around them if those are few."""
     read: list[_ParsedFile] = []
     unread: list[str] = []
     for file in files:
@@ -148,7 +148,7 @@ class _ParsedFile:
         """Read a fixed file.
 
         Raises:
-            InputError: it is no Python that this interpreter can compile.
+            InputError: this interpreter cannot compile it.
         """
         try:
             text = file.after.decode()
@@ -195,7 +195,7 @@ def _compiled(text: str) -> CodeType | None:
 
 
 def _partial_fixes(read: Iterable[_ParsedFile]) -> Mapping[_ParsedFile, tuple[Rewrite, ...]]:
-    """Each part of the fix undone; one that has a single part would be no fix at all."""
+    """The fix with one of its parts undone, for each part of several."""
     parts = {one: tuple(undo_parts(one.before, one.source)) for one in read if one.before}
     return parts if sum(map(len, parts.values())) > 1 else {}
 
@@ -210,7 +210,7 @@ def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewr
 def _rewritten_texts(
     source: SourceText, rewrites: Iterable[Rewrite]
 ) -> Iterator[tuple[Rewrite, str]]:
-    """The whole text with each rewrite made; each text once."""
+    """The whole text with each rewrite applied; equal texts once."""
     seen = {source.text}
     for rewrite in rewrites:
         before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
@@ -254,14 +254,7 @@ _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def comparable_code(source: str) -> CodeType:
-    """What a source compiles to, without its docstrings.
-
-    Raises:
-        SyntaxError: It is no Python that this interpreter can compile.
-        ValueError: It has a null byte, or cannot be encoded.
-        RecursionError: It is nested too deep.
-        MemoryError: It is nested too deep for the parser.
-    """
+    """The code object of a source without its docstrings; raises what `parse` raises."""
     tree = python_syntax.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
@@ -270,7 +263,7 @@ def comparable_code(source: str) -> CodeType:
 
 
 def is_same_code(left: CodeType, right: CodeType) -> bool:
-    """Whether two pieces of byte-code do the same; on which lines they stand does not matter."""
+    """Whether two code objects are equal apart from line numbers."""
     return _code_shape(left) == _code_shape(right) and _are_same(left.co_consts, right.co_consts)
 
 

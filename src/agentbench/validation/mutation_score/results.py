@@ -1,4 +1,4 @@
-"""What is said of the strength of a task's tests: a model, lines and JSON."""
+"""The mutation score of a task's tests: its model, text lines and JSON."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -9,25 +9,25 @@ from agentbench.core.schema import Schema
 
 
 class MutationScope(StrEnum):
-    """What of the fixed files was changed."""
+    """Which part of the fixed files was mutated."""
 
     LINES = "lines"
-    """What the reference solution adds or changes."""
+    """The lines that the reference solution adds or changes."""
     FUNCTIONS = "functions"
-    """All of the functions that it touches, where its own lines give few mutants."""
+    """The whole functions that it touches, if its own lines give few mutants."""
 
 
 class MutantOutcome(StrEnum):
-    """What the hidden tests made of a mutant."""
+    """The result of the hidden tests for a mutant."""
 
     KILLED = "killed"
     TIMED_OUT = "timed_out"
-    """Killed, too: it does not end in many times what the reference solution takes."""
+    """Killed, too: it takes many times as long as the reference solution."""
     SURVIVED = "survived"
     BROKEN = "broken"
-    """No test of any quality could have let it pass: what it is in cannot be imported."""
+    """Not counted: its module cannot be imported, so every test would detect it."""
     NOT_JUDGED = "not_judged"
-    """The infrastructure failed at it, as often as it was tried."""
+    """The infrastructure failed in every run."""
 
 
 class MutantChange(Schema):
@@ -41,7 +41,7 @@ class MutantChange(Schema):
 
 
 class MutantResult(Schema):
-    """A mutant, and what came of it."""
+    """A mutant and its outcome."""
 
     change: MutantChange
     outcome: MutantOutcome
@@ -49,7 +49,7 @@ class MutantResult(Schema):
 
 
 class MutationScore(Schema):
-    """What the hidden tests of a task made of the mutants of its reference solution."""
+    """The results of a task's hidden tests for the mutants of its reference solution."""
 
     why_not: str = Field(default="", description="why nothing was measured; empty: it was")
     scope: MutationScope = MutationScope.LINES
@@ -62,32 +62,32 @@ class MutationScore(Schema):
     mutants: tuple[MutantResult, ...] = ()
 
     def of(self, *outcomes: MutantOutcome) -> tuple[MutantResult, ...]:
-        """The mutants that ended in one of some ways."""
+        """The mutants with one of some outcomes."""
         return tuple(one for one in self.mutants if one.outcome in outcomes)
 
     @property
     def killed(self) -> int:
-        """How many the tests noticed."""
+        """The number of mutants that the tests detected."""
         return len(self.of(MutantOutcome.KILLED, MutantOutcome.TIMED_OUT))
 
     @property
     def survivors(self) -> tuple[MutantResult, ...]:
-        """Those that pass all the tests."""
+        """The mutants that pass all tests."""
         return self.of(MutantOutcome.SURVIVED)
 
     @property
     def total(self) -> int:
-        """How many count: neither those that are broken nor those that nobody judged."""
+        """The number of mutants that count: neither broken nor unjudged ones."""
         return self.killed + len(self.survivors)
 
     @property
     def percent(self) -> float | None:
-        """The share that was killed; None where none counts, which is not the same as all."""
+        """The share of killed mutants; None if no mutant counts."""
         return 100 * self.killed / self.total if self.total else None
 
 
 def reaches(strength: MutationScore, least: float) -> bool:
-    """Whether a strength is known to be at least so many percent."""
+    """Whether a mutation score is known to be at least a percentage."""
     percent = strength.percent
     return percent is not None and percent >= least and not strength.of(MutantOutcome.NOT_JUDGED)
 
@@ -99,7 +99,7 @@ _SCOPES = {
 
 
 def score_lines(strength: MutationScore) -> Iterator[str]:
-    """A line with the figures, and one for each mutant that the tests let pass or nobody judged."""
+    """A line with the figures, and one for each survived or unjudged mutant."""
     if strength.why_not:
         yield f"strength: not measured: {strength.why_not}"
         return
@@ -111,7 +111,7 @@ def score_lines(strength: MutationScore) -> Iterator[str]:
 
 
 def killed_text(strength: MutationScore) -> str:
-    """How many of how many, and in percent."""
+    """The killed and the counted mutants, and the share in percent."""
     percent = strength.percent
     said = "" if percent is None else f" ({percent:.1f} %)"
     return f"{strength.killed} of {strength.total}{said}"
@@ -126,7 +126,7 @@ def mutant_lines(word: str, one: MutantResult) -> Iterator[str]:
 
 
 def score_json(strength: MutationScore) -> dict[str, object]:
-    """A strength for `--json`."""
+    """A mutation score for `--json`."""
     return {
         "percent": strength.percent,
         "killed": strength.killed,

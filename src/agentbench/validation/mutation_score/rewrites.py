@@ -1,7 +1,7 @@
-"""The small wrong changes that can be made at a syntax tree's nodes, and parts undone.
+"""The mutations of a syntax tree's nodes, and parts of a fix undone.
 
-They are the field's usual ones: conditions, boundaries, arithmetic, constants, results, and
-statements, arguments and handlers that are left out.
+They are the usual ones: conditions, boundaries, arithmetic, constants, results, and removed
+statements, arguments and handlers.
 """
 
 import ast
@@ -21,8 +21,8 @@ _NOT_BEHAVIOUR = frozenset(
 def changeable_nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """The nodes to change, in the order of the source.
 
-    Left out are annotations, decorators, docstrings, what is logged, what an error says, and what
-    is within an f-string (its nodes' places are only right from Python 3.12 on).
+    Annotations, decorators, docstrings, arguments of logging and of exceptions are left out, and
+    f-strings, whose nodes have right positions only from Python 3.12 on.
     """
     yield tree
     for name, value in ast.iter_fields(tree):
@@ -89,7 +89,7 @@ _STORED = (ast.Attribute, ast.Subscript)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """New text in the place of a piece of a source."""
+    """New text for a part of a source."""
 
     span: SourceSpan
     text: str
@@ -97,7 +97,7 @@ class Rewrite:
 
 
 def rewrites_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
-    """All changes that can be made at one node, not at those below it."""
+    """All mutations of one node, without those of its children."""
     match node:
         case ast.Compare():
             yield from _comparisons(node, source)
@@ -145,7 +145,7 @@ def _may_be_left_out(node: ast.stmt) -> bool:
 
 
 def _conditions(test: ast.expr, source: SourceText) -> Iterator[Rewrite]:
-    """A condition's opposite, where no other change gives it."""
+    """The negation of a condition, if no other mutation gives it."""
     if isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.NamedExpr):
         yield _in_place(source, test, f"(not ({source.segment(test)}))", "condition negated")
 
@@ -187,7 +187,7 @@ def _arithmetic(node: ast.BinOp | ast.AugAssign, source: SourceText) -> Iterator
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether it is text as it stands: there is no subtraction of texts."""
+    """Whether a node is a text literal: texts cannot be subtracted."""
     if isinstance(node, ast.BinOp):
         return _is_text(node.left) or _is_text(node.right)
     return isinstance(node, ast.JoinedStr) or (
@@ -221,7 +221,7 @@ def _calls(node: ast.Call, source: SourceText) -> Iterator[Rewrite]:
 
 
 def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
-    """A call without one of its named arguments; a comma after it goes with it."""
+    """A call without one of its keyword arguments and the comma after it."""
     end = source.span(keyword.value).end
     start = source.text.rfind(f"{keyword.arg}", 0, source.span(keyword.value).start)
     comma = re.compile(r"[\s)]*?,[ \t]*").match(source.text, end)
@@ -230,7 +230,7 @@ def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
 
 
 def _operator(source: SourceText, left: ast.expr, right: ast.expr, op: str) -> SourceSpan | None:
-    """Where an operator stands between its operands, which may be in brackets."""
+    """The position of an operator between its operands, which may be in brackets."""
     start, end = source.span(left).end, source.span(right).start
     gap = _COMMENT.sub(lambda found: " " * len(found.group()), source.text[start:end])
     pattern = r"\s+".join(re.escape(word) for word in op.split())
@@ -247,9 +247,9 @@ _IMPORT = re.compile(r"\s*(import|from)\s|\s*$")
 
 
 def undo_parts(before: str, source: SourceText) -> Iterator[Rewrite]:
-    """For each part that a fix changed of a file: the fixed file, with that part as it was.
+    """For each changed part of a file: the fixed file with that part undone.
 
-    Imports alone are no part: one that is missing breaks everything, one too many nothing.
+    Imports are not a part: a missing one breaks everything, a superfluous one nothing.
     """
     old, new = before.splitlines(keepends=True), source.text.splitlines(keepends=True)
     starts = [0]

@@ -67,7 +67,7 @@ def use_tool(desk: ToolContext, call: ModelToolCall) -> ToolReply:
 
     Raises:
         SandboxError: the sandbox is lost.
-        KeyboardInterrupt: the run was cancelled.
+        RunCancelled: the run was cancelled.
     """
     for tool in _TOOLS:
         if tool.name == call.name:

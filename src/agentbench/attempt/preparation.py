@@ -1,0 +1,225 @@
+"""Prepares a task for an attempt: the first three stages, or what the cache stores of them."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from uuid import uuid4
+
+from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
+from agentbench.attempt.pipeline import PREPARATION, attempt_time_limit
+from agentbench.attempt.preparation_cache import (
+    UNCACHED_PREFIX,
+    PreparedTask,
+    StoredBaseline,
+    baseline_key,
+    closing_sandboxes,
+    log_cache_failure,
+    log_removal_failure,
+)
+from agentbench.attempt.record import RunId
+from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.attempt.stage_runner import StageRunner
+from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
+from agentbench.attempt.task_image import with_image
+from agentbench.core.file_locks import FileLock, LockHeldError
+from agentbench.core.owned_folder import owned_folder
+from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
+from agentbench.integrity.control_plan import ControlMemory
+from agentbench.sandbox.interface import ImageId, OutputSink, Sandbox, Stream
+from agentbench.scoring.evidence import StageResult
+from agentbench.scoring.taxonomy import FailureReason, StageName
+from agentbench.tasks.task import Task
+
+_LOCK_POLL = 0.2  # seconds
+
+
+def prepare_task(task: Task, resources: RunResources) -> PreparedContext:
+    """Prepare a task without an attempt, or load its preparation from the cache.
+
+    The result runs stages whose files and output are discarded.
+
+    Args:
+        task: The task; its hidden tests are not part of the state.
+        resources: With a cache in use; without it nothing would be stored.
+
+    Raises:
+        UnavailableError: a stage failed; says which, and why.
+        RunCancelled: the run was cancelled.
+    """
+    with owned_folder("agentbench-logs-") as logs:
+        slot = AttemptSlot(folder=logs, run_id=RunId("prepare"), attempt=1)
+        stages = StageRunner(resources, slot)
+        ready = TaskPreparation(task, resources, stages).prepare()
+    if ready is None:
+        failure = stages.last_failure()
+        if failure is not None and failure.reason is FailureReason.INTERRUPTED:
+            raise RunCancelled
+        why = "it did not end" if failure is None else f"{failure.reason}: {failure.detail}"
+        raise UnavailableError(f"{task.id} cannot be prepared: {why}")
+    return replace(ready, cancel=resources.cancel, save=_discard_file)
+
+
+class TaskPreparation:
+    """The preparation of one task for one attempt, and its entries in the cache."""
+
+    def __init__(self, task: Task, resources: RunResources, stages: StageRunner) -> None:
+        self._task = task
+        self.task = task  # with the name of its image, once that is known
+        self._resources = resources
+        self._stages = stages
+        self._context: StageContext | None = None  # None: the image is not resolved yet
+        self._key: str | None = None
+
+    @property
+    def image(self) -> ImageId | None:
+        """The image, if it could be resolved."""
+        return self._context.image if self._context is not None else None
+
+    def prepare(self) -> PreparedContext | None:
+        """The inputs of the later stages; None if a stage failed."""
+        with self._lock_and_load() as found, closing_sandboxes() as opened:
+            limit = attempt_time_limit(self._task, self._resources.settings)
+            self._stages.deadline.begin(limit)  # not while another attempt prepares the task
+            prepared = found if found is not None else self._run_stages(opened)
+            if prepared is None or self._context is None:
+                return None
+            self._store_results(prepared)
+            self._resources.background.remove(opened.pop_all().close)
+        return self._context.after_setup(prepared, self._control_memory())
+
+    def load_baseline(self) -> StageResult | None:
+        """The stored baseline run; its report becomes a file of the attempt."""
+        if self._cached_key is None:
+            return None
+        found = self._resources.cache.load_baseline(baseline_key(self._task, self._cached_key))
+        if found is None:
+            return None
+        self._stages.save("baseline.json", found.report)
+        return found.result
+
+    def store_baseline(self, result: StageResult, report: bytes) -> None:
+        """Store a baseline run for later attempts."""
+        if self._cached_key is not None:
+            stored = StoredBaseline(result=result, report=report)
+            key = baseline_key(self._task, self._cached_key)
+            with log_cache_failure():
+                self._resources.cache.keep_baseline(key, stored)
+
+    def forget_uncached(self) -> None:
+        """Remove a preparation that only this attempt may use."""
+        if self._key is not None and self._cached_key is None:
+            with log_removal_failure():
+                self._resources.cache.forget(self._key)
+
+    @property
+    def _cached_key(self) -> str | None:
+        return self._key if self._resources.settings.use_cache else None
+
+    def _inputs(self) -> StageContext:
+        """The inputs of the first stages; resolves the image when first called.
+
+        Raises:
+            GitCloneError: the repository that says which Python it needs cannot be had.
+            UnavailableError: there is no such image.
+        """
+        if self._context is None:
+            resources = self._resources
+            task = with_image(self._task, resources.provider, resources.mirrors)
+            self.task = task
+            self._context = StageContext(
+                task=task,
+                image=resources.image_of(task),
+                settings=resources.settings,
+                provider=resources.provider,
+                mirrors=resources.mirrors,
+                hidden_tests=HiddenTests(task, resources.mirrors),
+                cancel=self._stages.deadline,
+                sink=_discard_output,
+                save=self._stages.save,
+                background=resources.background,
+                control_slots=resources.control_slots,
+                idle_slots=resources.idle_slots,
+            )
+        return self._context
+
+    @contextmanager
+    def _lock_and_load(self) -> Iterator[PreparedTask | None]:
+        """Hold the preparation's lock, and load what another attempt has stored."""
+        with ExitStack() as locks:
+            found = None
+            # The first stage raises the same error, and records it.
+            with suppress(UnavailableError, SandboxError, GitCloneError, OSError, RunCancelled):
+                found = self._load(locks)
+            yield found
+
+    def _load(self, locks: ExitStack) -> PreparedTask | None:
+        image, cache, shared = self._inputs().image, self._resources.cache, self._resources.shared
+        if not self._resources.settings.use_cache:
+            self._key = f"{UNCACHED_PREFIX}{uuid4().hex}"
+            return None
+        self._key = key = cache.key(self._task, image)
+        locks.enter_context(self._locked(key))
+        found = cache.load(key)
+        if found is None and shared is not None:
+            found = shared.fetch(key, self._task, image)
+        if found is None:
+            return None
+        prepared, results = found
+        self._stages.results.extend(results)
+        return prepared
+
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        lock = FileLock(self._resources.cache.lock_path(key))
+        while not self._stages.deadline.is_set():
+            try:
+                lock.acquire(timeout=_LOCK_POLL)
+                break
+            except LockHeldError:
+                continue
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _run_stages(self, opened: ExitStack) -> PreparedTask | None:
+        def inputs(sink: OutputSink) -> StageContext:
+            return replace(self._inputs(), sink=sink)
+
+        run = self._stages.run_to_success
+        clone = run(StageName.GIT_CLONE, lambda sink: git_clone(inputs(sink), opened))
+        if clone is None:
+            return None
+        if run(StageName.GIT_CHECKOUT, lambda sink: git_checkout(inputs(sink), clone)) is None:
+            return None
+        done = run(StageName.SETUP, lambda sink: setup(inputs(sink), clone, self._store_snapshot))
+        return done.prepared if done is not None else None
+
+    def _store_snapshot(self, sandbox: Sandbox) -> PreparedTask:
+        assert self._key is not None  # git_clone needs the image that the key contains
+        return self._resources.cache.keep(self._key, sandbox)
+
+    def _store_results(self, prepared: PreparedTask) -> None:
+        fresh = [result for result in self._stages.results if not result.cached]
+        shared, image = self._resources.shared, self.image
+        if self._cached_key is None or image is None or len(fresh) != len(PREPARATION):
+            return
+        with log_cache_failure():
+            self._resources.cache.keep_results(self._cached_key, fresh)
+            if shared is not None:
+                self._resources.background.submit(
+                    lambda: shared.offer(prepared.snapshot, self._task, image, fresh)
+                )
+
+    def _control_memory(self) -> ControlMemory:
+        if self._cached_key is None:
+            return ControlMemory()
+        return self._resources.cache.control_memory(baseline_key(self._task, self._cached_key))
+
+
+def _discard_output(stream: Stream, chunk: bytes) -> None:
+    del stream, chunk
+
+
+def _discard_file(name: str, content: bytes) -> None:
+    del name, content

@@ -1,0 +1,87 @@
+"""The settings of a run: every option that its record keeps and its attempts obey.
+
+One value goes through everything: `run.json` holds it, `resume` reads it back, workers on other
+machines receive it, and every stage of an attempt sees it.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+from agentbench.attempt.shared_preparations import check_registry
+from agentbench.core.choices import ControlLevel, ExecutorName
+from agentbench.core.schema import Schema
+from agentbench.errors import UsageError
+
+_FilePath = Annotated[Path, WithJsonSchema({"type": "string"})]
+
+
+class RunSettings(Schema):
+    """Every option of a run that does not depend on the machine it runs on."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    agent_command: str | None = None
+    model: str | None = None
+    base_url: str | None = None  # of the model's server; None: the provider's own
+    prices: _FilePath | None = None  # of models that have no known price
+    record: _FilePath | None = None  # of the model's answers, for a replay
+    replay: _FilePath | None = None
+    attempts: int = 1
+    executor: ExecutorName = ExecutorName.LOCAL
+    timeout_scale: float = 1.0
+    retries: int = 2
+    max_outage: timedelta | None = Field(default=None, alias="max_outage_s")
+    """None: 15 minutes for an engine or a model, one minute for a disk."""
+    attempt_timeout: timedelta | None = Field(default=None, alias="attempt_timeout_s")
+    """None: the sum of all stages' limits and a margin."""
+    use_cache: bool = True
+    registry: str | None = None  # HOST[:PORT][/PATH] through which machines share preparations
+    max_cost_usd: float | None = None
+    integrity_controls: ControlLevel | None = None  # None: each task's own
+    shuffle_seed: int | None = None
+
+    def scaled(self, seconds: float) -> timedelta:
+        """A time limit of a task, scaled by `--timeout-scale`."""
+        return timedelta(seconds=seconds * self.timeout_scale)
+
+    def settings(self) -> "RunSettings":
+        """Only these settings, without what a subclass adds."""
+        return RunSettings.model_validate({name: getattr(self, name) for name in _NAMES})
+
+    def replace(self, **changes: object) -> Self:
+        """A copy with changed values.
+
+        Raises:
+            ValidationError: there is no such setting, or its value has another type.
+        """
+        return self.model_validate({**dict(self), **changes})
+
+    def check(self) -> None:
+        """Refuse values that make no sense.
+
+        Raises:
+            UsageError: one of them does not.
+        """
+        if self.attempts < 1:
+            raise UsageError(f"--attempts: {self.attempts} is not above 0")
+        if self.retries < 0:
+            raise UsageError(f"--retries: {self.retries} is below 0")
+        if self.max_outage is not None and self.max_outage < timedelta(0):
+            raise UsageError(f"--max-outage: {self.max_outage} is below 0")
+        if self.attempt_timeout is not None and self.attempt_timeout <= timedelta(0):
+            raise UsageError(f"--attempt-timeout: {self.attempt_timeout} is not above 0")
+        if not 0 < self.timeout_scale < float("inf"):
+            raise UsageError(f"--timeout-scale: {self.timeout_scale} is not above 0")
+        if self.registry is not None:
+            check_registry(self.registry)
+        if self.executor is not ExecutorName.LOCAL and (self.record or self.replay):
+            raise UsageError(
+                "--executor ray: --record and --replay need the one gateway of one machine; leave "
+                "them out, or run with --executor local"
+            )
+
+
+_NAMES = tuple(RunSettings.model_fields)

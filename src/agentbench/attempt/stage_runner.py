@@ -1,0 +1,142 @@
+"""Runs the stages of one attempt: each one's log, events and result, and errors as evidence."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from agentbench.attempt.logs import EventLog, StageLog
+from agentbench.attempt.outages import storage_errors
+from agentbench.attempt.outputs import StageOutput
+from agentbench.attempt.pipeline import AttemptDeadline
+from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.errors import AttemptTimeoutError, RunCancelled, StorageError
+from agentbench.sandbox.interface import OutputSink, Stream
+from agentbench.scoring.classification import Failure, classify, exception_fact
+from agentbench.scoring.evidence import Evidence, StageResult
+from agentbench.scoring.taxonomy import Fault, StageName
+
+_AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
+_STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the log has the rest
+
+OutputT = TypeVar("OutputT", bound=StageOutput)
+
+
+class StageRunner:
+    """Runs the stages of one attempt in turn, and collects their results."""
+
+    def __init__(self, resources: RunResources, slot: AttemptSlot) -> None:
+        self._resources = resources
+        self._slot = slot
+        self.deadline = AttemptDeadline(resources.cancel)
+        self.events = EventLog(slot.folder, written=resources.breaker.written)
+        self.results: list[StageResult] = []
+
+    def run(self, stage: StageName, work: Callable[[OutputSink], OutputT]) -> OutputT | None:
+        """Run one stage; its output, or None if it raised an exception.
+
+        Args:
+            stage: Its name.
+            work: Runs it; receives the log's sink.
+
+        Raises:
+            StorageError: the disk has no space for what the stage leaves.
+        """
+        started_at, started = datetime.now(UTC), time.monotonic()
+        self.events.started(stage)
+        if self._slot.status is not None:
+            self._slot.status.stage = stage
+        output: OutputT | None = None
+        with self._opened_log(stage) as log:
+            try:
+                if self.deadline.is_set():
+                    raise RunCancelled  # noqa: TRY301 - as a sandbox does
+                output = work(log.write)
+                if output.error is not None:
+                    raise output.error  # noqa: TRY301 - as if the stage had raised it
+                evidence = output.evidence
+            except StorageError:
+                raise  # there is no space for this evidence, or for any other
+            except (Exception, RunCancelled) as error:  # noqa: BLE001 - see below
+                # The one place where an exception becomes a reason: a lost sandbox, a cancelled
+                # run, or a fault of ours. Each one is recorded as evidence of its stage.
+                cause = self._cause(stage, error)
+                evidence = Evidence(exception=exception_fact(stage, cause))
+                self._resources.images.clear()  # one may have been removed or built again
+                log.write(Stream.STDERR, f"{type(cause).__name__}: {cause}\n".encode())
+        self.add(
+            StageResult(
+                stage=stage,
+                evidence=_shortened(evidence),
+                started_at=started_at,
+                duration=timedelta(seconds=time.monotonic() - started),
+            )
+        )
+        return output
+
+    def run_to_success(
+        self, stage: StageName, work: Callable[[OutputSink], OutputT]
+    ) -> OutputT | None:
+        """Run one stage; its output, or None if the evidence shows a failure."""
+        output = self.run(stage, work)
+        return output if self.last_failure() is None else None
+
+    def add(self, result: StageResult) -> None:
+        """Add the result of a stage that has ended."""
+        self.results.append(result)
+        self.events.ended(result)
+
+    def last_failure(self) -> Failure | None:
+        """The failure of the last stage."""
+        last = self.results[-1]
+        return classify(last.stage, last.evidence)
+
+    def save(self, name: str, content: bytes) -> None:
+        """Write a file of the attempt.
+
+        Raises:
+            StorageError: the disk has no space for it.
+        """
+
+        def write() -> None:
+            with storage_errors(self._slot.folder):
+                (self._slot.folder / name).write_bytes(content)
+
+        self._resources.breaker.written(write)
+
+    def _opened_log(self, stage: StageName) -> StageLog:
+        def opened() -> StageLog:
+            with storage_errors(self._slot.folder):
+                return StageLog(self._slot.folder / "stages" / f"{stage}.log")
+
+        return self._resources.breaker.written(opened)
+
+    def _cause(self, stage: StageName, error: Exception | RunCancelled) -> Exception | RunCancelled:
+        """The error, or the end of the attempt's time if that cancelled the stage."""
+        limit = self.deadline.limit
+        if not isinstance(error, RunCancelled) or limit is None or not self.deadline.is_late:
+            return error
+        # An agent's files may be slow to read and to run: never an infrastructure failure.
+        fault = Fault.AGENT if stage in _AGENTS_OWN else Fault.INFRASTRUCTURE
+        return AttemptTimeoutError(
+            f"the attempt as a whole was still under way after {limit.total_seconds():.0f} s",
+            fault=fault.value,
+        )
+
+
+def _shortened(evidence: Evidence) -> Evidence:
+    """Evidence with only the end of its output, before it is judged.
+
+    The record stores the same, so that judging it again gives the same verdict.
+    """
+    command, exception = evidence.command, evidence.exception
+    if command is not None:
+        stdout, stderr = command.stdout[-_STORED_OUTPUT:], command.stderr[-_STORED_OUTPUT:]
+        command = command.model_copy(update={"stdout": stdout, "stderr": stderr})
+    if exception is not None:
+        text = exception.message.encode("utf-8", "replace").decode()
+        traceback = exception.traceback[-_STORED_OUTPUT:]
+        exception = exception.model_copy(
+            update={"message": text[:_STORED_OUTPUT], "traceback": traceback}
+        )
+    return evidence.model_copy(update={"command": command, "exception": exception})
