@@ -1,4 +1,4 @@
-"""The images of tasks that were just imported: built or pulled, or else their tasks are refused."""
+"""Builds or pulls the images of imported tasks, and rejects tasks without one."""
 
 import re
 import shutil
@@ -24,15 +24,15 @@ _MAX_REASON = 400  # characters of a reason
 def refuse_without_images(
     folders: Sequence[Path], options: RunOptions, *, remedy: str = ""
 ) -> list[Rejection]:
-    """Get the image of each task; a task whose image cannot be had is removed and refused.
+    """Get the image of each task; a task whose image is not available is removed and rejected.
 
     Args:
-        folders: Of tasks that were just written.
-        options: Which sandbox, and who is told what is built.
-        remedy: What else a user can do about it.
+        folders: The folders of new tasks.
+        options: The sandbox, and the function that is told about builds.
+        remedy: What else the user can do about it.
 
     Raises:
-        UnavailableError: there is no sandbox.
+        UnavailableError: no sandbox is available.
         SandboxError: the engine is lost.
     """
     images = _ImageChecker(options)
@@ -51,7 +51,7 @@ def refuse_without_images(
 
 
 class _ImageChecker:
-    """Asks for each image once."""
+    """Gets each image once."""
 
     def __init__(self, options: RunOptions) -> None:
         self._provider = select_sandbox(options).provider
@@ -60,13 +60,13 @@ class _ImageChecker:
         self._known: dict[str, str | None] = {}
 
     def fault(self, folder: Path) -> str | None:
-        """Why the image of a task cannot be had; None too if the task has faults of its own."""
+        """Why the image of a task is not available; None also if the task itself is invalid."""
         try:
             task = with_image(
                 load_task(folder, mirrors=self._mirrors), self._provider, self._mirrors
             )
         except (InputError, GitCloneError):
-            return None  # the proof names them
+            return None  # validation names its faults
         except UnavailableError as error:
             return _one_line(error)
         key = _image_key(task)
@@ -85,7 +85,7 @@ class _ImageChecker:
 
 
 def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], None]) -> None:
-    """Build a base image of ours, unless it is there or the back end builds none.
+    """Build a base image, unless it exists or the back end builds none.
 
     Raises:
         UnavailableError: it cannot be built.
@@ -100,7 +100,7 @@ def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], No
 
 
 def _base_images(task: Task) -> list[str]:
-    """The images that the task's own begins with."""
+    """The base images of the task's image."""
     environment = task.environment
     if environment.dockerfile is not None:
         return _FROM.findall(environment.dockerfile.read_text("utf-8", "replace"))

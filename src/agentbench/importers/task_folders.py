@@ -13,11 +13,11 @@ _MAX_TEXT_BYTES = 4 * 2**20
 _MAX_TREE_BYTES = 2**30
 _MAX_FILES = 50_000
 IGNORED_NAMES: Final = frozenset({".git", "__pycache__", ".DS_Store"})
-"""Names that are no part of a task: what working on it leaves behind."""
+"""Names of files that are not a part of a task, such as caches."""
 
 
 def read_text(path: Path) -> str | Rejection:
-    """A text file of ordinary size, in UTF-8 without a byte order mark."""
+    """The text of a file of ordinary size, in UTF-8 without a byte order mark."""
     where = str(path)
     try:
         size = path.stat().st_size
@@ -34,7 +34,7 @@ def read_text(path: Path) -> str | Rejection:
 
 
 def script_fault(path: Path) -> Rejection | None:
-    """Why a script cannot be run: it is not there, or no shell would understand its first line."""
+    """Why a script cannot run: it is missing, or its first line is not understood."""
     text = read_text(path)
     if isinstance(text, Rejection):
         return text
@@ -46,7 +46,7 @@ def script_fault(path: Path) -> Rejection | None:
 
 
 def tree_faults(folder: Path) -> Iterator[Rejection]:
-    """What must not be copied: links that lead out, what is no file, more than a task may be."""
+    """Why files must not be copied: links that lead out, special files, too much data."""
     root = Path(os.path.realpath(folder))
     count = size = 0
     for path in _walk(root):
@@ -69,7 +69,7 @@ def _real(path: Path) -> Path:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Everything below a folder but what is left out; no link is followed."""
+    """All entries in a folder except ignored ones; no link is followed."""
     for path in sorted(folder.iterdir()):
         if path.name in IGNORED_NAMES:
             continue
@@ -85,7 +85,7 @@ _OPTION = re.compile(r"--\S+\s+")
 
 
 def dockerfile_workdir(dockerfile: str) -> PurePosixPath | None:
-    """The WORKDIR of its last stage; None: it says none, so the image below decides.
+    """The WORKDIR of a Dockerfile's last stage; None: its base image decides.
 
     Raises:
         ValueError: it depends on a variable; the text says which line.

@@ -1,1 +1,1 @@
-"""Harbor's task folders: read, and written."""
+"""Reads and writes Harbor's task folders."""

@@ -1,4 +1,4 @@
-"""Our `task.toml` for a task of Harbor's, and what of it cannot be converted."""
+"""Converts Harbor's task.toml to ours, and names what cannot be converted."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,7 @@ _COMPOSE_FILES = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml")
 
 
 def unsupported_features(form: HarborTaskFile, folder: Path) -> Iterator[tuple[str, str]]:
-    """Why a task cannot run here: the key or file, and the reason."""
+    """Why a task cannot run here: the key or the file, and the reason."""
     if form.steps:
         yield "steps", f"has {len(form.steps)} steps; agentbench judges a task once, at its end"
     yield from _unsupported_in_environment(form.environment, "environment")
@@ -51,7 +51,7 @@ def _unsupported_in_environment(
 
 
 def unused_keys(form: HarborTaskFile) -> Iterator[str]:
-    """Keys that mean nothing here; the file is kept beside the task, with all of them."""
+    """Keys without a meaning here; the task's folder holds the original file."""
     told: Mapping[str, object] = {
         "environment.build_timeout_sec": form.environment.build_timeout_sec,
         "environment.gpu_types": form.environment.gpu_types,
@@ -78,13 +78,13 @@ def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[st
     }
 
 
-_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from agent to verifier, asked or not
+_ALWAYS_COLLECTED = "/logs/artifacts"  # by Harbor, from the agent to the verifier, in any case
 _MAX_TITLE_LENGTH = 200  # characters
-_METADATA_TAGS = ("difficulty", "category")  # of metadata, what becomes a tag
+_METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 
 
-class UnsupportedTaskError(Exception):  # a reason to refuse, no error of the program
-    """Something of the folder that ours cannot be made of."""
+class UnsupportedTaskError(Exception):  # a reason for a rejection, not a program error
+    """A part of the folder that cannot be converted."""
 
     def __init__(self, *, what: str, field: str = "", file: str = "task.toml") -> None:
         super().__init__(what)
@@ -94,10 +94,10 @@ class UnsupportedTaskError(Exception):  # a reason to refuse, no error of the pr
 def convert_task_file(
     folder: Path, form: HarborTaskFile, task_id: TaskId, workdir: PurePosixPath
 ) -> TaskFile:
-    """The table that stands for the form.
+    """The task.toml table of a Harbor task.
 
     Raises:
-        Unsuitable: a value of it is beyond what can be here.
+        UnsupportedTaskError: a value is beyond the limits here.
     """
     values: dict[str, object] = {
         "schema_version": 1,
@@ -168,7 +168,7 @@ def _verifier(folder: Path, form: HarborTaskFile, workdir: PurePosixPath) -> dic
 
 
 def _is_public(phase: object) -> bool:
-    """Whether a table says so; that Harbor has a network where none says a word is not enough."""
+    """Whether a table asks for a network explicitly; Harbor's default of one does not count."""
     return (
         getattr(phase, "network_mode", None) == "public"
         or getattr(phase, "allow_internet", None) is True
@@ -183,10 +183,10 @@ def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapp
 
 
 def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
-    """What of the work a verifier in an environment of its own is brought.
+    """The paths of the work that a verifier with its own environment gets.
 
     Raises:
-        Unsuitable: that is nothing, or lies elsewhere than the work.
+        UnsupportedTaskError: there are none, or they are outside of the work.
     """
     if not form.artifacts:
         said = f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"

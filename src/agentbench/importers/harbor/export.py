@@ -1,4 +1,4 @@
-"""A task's folder as one of Harbor's: what came from there goes back as it was."""
+"""Writes tasks as Harbor folders; files that came from Harbor are written back unchanged."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ _BASELINE_NOTE = (
 
 @dataclass(slots=True, kw_only=True)
 class ExportResult:
-    """What came of some tasks."""
+    """The results of exporting some tasks."""
 
     written: list[Path] = field(default_factory=list)
     refused: list[Rejection] = field(default_factory=list)
@@ -36,20 +36,20 @@ class ExportResult:
 
 
 class _UnsupportedTaskError(ValueError):
-    """A task that has no form there; the text says why."""
+    """A task that Harbor's format cannot express; the text says why."""
 
 
 def export_tasks(
     tasks: Sequence[Task], out: Path, mirrors: Mirrors, *, image: str, replace: bool = False
 ) -> ExportResult:
-    """Write a Harbor folder for each task below another, whole or not at all.
+    """Write a Harbor folder for each task, atomically.
 
     Args:
         tasks: The tasks.
-        out: Where their folders go.
-        mirrors: Of their repositories, for what the hidden tests change.
-        image: What a task starts from that names none.
-        replace: Whether folders that are there are replaced.
+        out: The parent of the new folders.
+        mirrors: The mirrors of their repositories, for the files that the hidden tests change.
+        image: The image of tasks that name none.
+        replace: Whether to replace existing folders.
 
     Raises:
         UsageError: a folder already exists, or cannot be written.
@@ -134,7 +134,7 @@ def _write_files(made: Path, written: Mapping[str, FileContent]) -> None:
 
 
 def _write_environment(task: Task, folder: Path, image: str) -> None:
-    """The folder that the image is built in, with the repository where that is files."""
+    """The build context of the image, with the repository if it is plain files."""
     own = task.environment.dockerfile
     if own is None:
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""The scripts, the Dockerfile and the task.toml of a Harbor folder that stands for one of ours."""
+"""The scripts, the Dockerfile and the task.toml of an exported Harbor folder."""
 
 import json
 import shlex
@@ -12,7 +12,7 @@ from agentbench.tasks.task import Task
 
 WORKDIR = "/app"
 REPOSITORY_FOLDER = "agentbench-repo"
-"""The folder below environment/ that the repository comes from."""
+"""The folder in environment/ with the repository."""
 
 _COMMIT = (
     "git init --quiet && git add --all --force && git -c user.name=agentbench "
@@ -41,12 +41,12 @@ cd {place} && git apply --whitespace=nowarn /solution/solution.patch
 
 
 def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[str]) -> str:
-    """The script that judges.
+    """The script that runs the hidden tests and writes the reward.
 
     Args:
         command: How the project runs pytest.
-        targets: What of it runs.
-        removed: Files that the hidden tests take away.
+        targets: The tests to run.
+        removed: Files that the hidden tests delete.
     """
     start = [command.interpreter, "-m", "pytest"] if command.as_module else ["pytest"]
     words = [*start, "-p", "agentbench_judge", *command.options, *targets]
@@ -59,17 +59,17 @@ def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[st
 
 
 def solve_sh() -> str:
-    """The script that solves."""
+    """The script that applies the reference solution."""
     return _SOLVE_SCRIPT.format(place=WORKDIR)
 
 
 def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
-    """The Dockerfile; the repository is a folder beside it, a bundle, or cloned.
+    """The Dockerfile; it copies the repository or a git bundle, or clones it.
 
     Args:
         task: The task.
-        base: The Dockerfile of the task itself, or a line that names what to start from.
-        bundle: The name of a git bundle beside it.
+        base: The task's own Dockerfile, or a FROM line.
+        bundle: The name of a git bundle next to it.
     """
     lines = [base.rstrip("\n"), "USER root", f"RUN {_TOOLS}", f"WORKDIR {WORKDIR}"]
     url, commit = task.source.url, task.source.commit
@@ -112,14 +112,14 @@ def task_toml(task: Task) -> str:
 
 
 def expected_json(task: Task) -> str:
-    """Which tests decide."""
+    """The names of the deciding tests."""
     key = task.answer_key
     kept = () if key.pass_to_pass == "baseline" else key.pass_to_pass
     return json.dumps({"fail_to_pass": key.fail_to_pass, "pass_to_pass": kept}, indent=1) + "\n"
 
 
 def under(folder: str, path: PurePosixPath) -> str:
-    """A path below a folder of Harbor's."""
+    """A path in one of Harbor's folders."""
     return f"{folder}/{path.as_posix()}"
 
 

@@ -1,4 +1,4 @@
-"""Imports Harbor's task folders: each becomes a task, or the reasons why it cannot."""
+"""Imports Harbor's task folders: each becomes a task, or is rejected with reasons."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,13 +30,13 @@ from agentbench.tasks.task_file import is_task_id
 from agentbench.tasks.writing import NewTask, write_task
 
 ORIGINALS_FOLDER = "harbor"
-"""The folder in a task that keeps what Harbor's had and ours has not: its task.toml for one."""
+"""The folder in a task that keeps Harbor's own files, such as its task.toml."""
 
 SHARED_FOLDERS = ("environment", "tests", "solution")
-"""What is the same in both forms."""
+"""The folders that both formats share."""
 
 _CANARY = re.compile(r"\s*(<!--.*canary.*-->|#.*canary.*)\s*", re.IGNORECASE)
-_DEFAULT_WORKDIR = PurePosixPath("/app")  # where most of Harbor's tasks are
+_DEFAULT_WORKDIR = PurePosixPath("/app")  # of most Harbor tasks
 _DIFFERENCES = (
     "the agent and the script run as an unprivileged user without a network (the script has one "
     "where the task says so); of what the agent leaves, regular files below {workdir} are judged"
@@ -45,15 +45,15 @@ _DIFFERENCES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertedHarborTask:
-    """What a folder of Harbor's becomes."""
+    """A task converted from a Harbor folder."""
 
     new: NewTask
     notes: tuple[str, ...]
-    """What is otherwise here than there."""
+    """How it differs from running under Harbor."""
 
 
 def read_harbor_task(folder: Path) -> ConvertedHarborTask | list[Rejection]:
-    """Read a folder; all the reasons where it cannot be taken."""
+    """Read a folder; if it cannot be imported, all the reasons."""
     faults = list(tree_faults(folder))
     text = read_text(folder / "task.toml")
     instruction = read_text(folder / "instruction.md")
@@ -76,7 +76,7 @@ def read_harbor_task(folder: Path) -> ConvertedHarborTask | list[Rejection]:
 
 
 def without_canary(instruction: str) -> str:
-    """An instruction as Harbor shows it, without the marks of provenance at its beginning."""
+    """An instruction as Harbor shows it, without its leading provenance markers."""
     lines = instruction.split("\n")
     while lines and _CANARY.fullmatch(lines[0]):
         lines.pop(0)
@@ -86,7 +86,7 @@ def without_canary(instruction: str) -> str:
 def _relevant_rejections(
     faults: list[Rejection], form: HarborTaskFile | list[Rejection]
 ) -> list[Rejection]:
-    """A task of several steps has its instructions elsewhere; that it has none is no news."""
+    """The reasons without a missing instruction, if the task has several steps."""
     if isinstance(form, HarborTaskFile) and form.steps:
         return [fault for fault in faults if fault.field == "steps"]
     return faults
@@ -171,7 +171,7 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
 
 
 def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
-    """The folder of the image that the work is in, and whether that is a guess."""
+    """The working folder of the image, and whether it is a guess."""
     if form.environment.workdir is not None:
         return PurePosixPath(form.environment.workdir), False
     text = read_text(folder / "environment/Dockerfile")
@@ -187,19 +187,19 @@ def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
 
 @dataclass(slots=True, kw_only=True)
 class ImportResult:
-    """What came of some folders."""
+    """The results of importing some folders."""
 
     written: list[Path] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What is otherwise here than there, by task."""
+    """How tasks differ from running under Harbor, by task."""
 
 
 def import_folders(sources: Sequence[Path], out: Path, *, replace: bool = False) -> ImportResult:
-    """Write the tasks of folders, and of folders of folders, below another.
+    """Write a task for each Harbor folder in some sources.
 
     Raises:
-        UsageError: a source is no folder, or there is no task in it.
+        UsageError: a source is not a folder, or contains no task.
     """
     imported = ImportResult()
     for folder in folders_with("task.toml", sources):
@@ -212,10 +212,10 @@ def import_folders(sources: Sequence[Path], out: Path, *, replace: bool = False)
 
 
 def folders_with(name: str, sources: Sequence[Path]) -> Iterator[Path]:
-    """The folders that bear a file: those given, or those right below one that has none.
+    """The folders with a file: a source itself, or else its direct children.
 
     Raises:
-        UsageError: a source is no folder, or holds none.
+        UsageError: a source is not a folder, or contains none.
     """
     for source in sources:
         if not source.is_dir():
@@ -238,7 +238,7 @@ def write_imported_task(
     *,
     replace: bool,
 ) -> None:
-    """Write one task, and note what came of it."""
+    """Write one task, and record the result."""
     if any(path.name == new.id for path in imported.written):
         said = f"gives the id {new.id}, which an earlier folder has given"
         imported.rejections.append(Rejection(where=str(folder), what=said))

@@ -1,8 +1,7 @@
-"""Harbor's `task.toml`, schema 1.0 to 1.4: its keys, and the templates in values of env.
+"""Harbor's `task.toml`, schema 1.0 to 1.4: its keys, and the templates in environment values.
 
-Facts from the models of the `harbor` package (PyPI, 0.25.0). Keys that are in none of them are read
-along, to be named: a newer Harbor may know them. No variable of the host is ever put in for
-`${NAME}`.
+The facts are from the models of the `harbor` package (PyPI, 0.25.0). Unknown keys are read and
+named, since a newer Harbor may know them. `${NAME}` is never replaced by a variable of the host.
 """
 
 import re
@@ -21,21 +20,21 @@ _TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}", re.DOTALL)
 
 @dataclass(slots=True, kw_only=True)
 class EnvSubstitution:
-    """Variables with what stands for them, and which could not be had."""
+    """Variables with their values, and the names of those without a value."""
 
     env: dict[str, str] = field(default_factory=dict)
     from_host: list[str] = field(default_factory=list)
-    """Keys whose value would be taken from the host."""
+    """Keys whose values Harbor would take from the host."""
     defaulted: list[str] = field(default_factory=list)
-    """Keys whose value is the default that the template gives."""
+    """Keys whose values are their template's default."""
 
 
 def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
-    """The values as they are without anything of the host's: it may be a secret.
+    """The values without variables of the host, which may be secrets.
 
     Args:
-        env: As the file has it.
-        where: The table that it is in, for the keys.
+        env: The table in the file.
+        where: The name of its parent table, for the keys.
     """
     done = EnvSubstitution()
     for key, value, template in _match_templates(env):
@@ -60,7 +59,7 @@ _MEBIBYTES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 
 
 def _parse_size(value: object) -> object:
-    """The `2G` of schema 1.0 as mebibytes."""
+    """A size of schema 1.0, such as `2G`, in mebibytes."""
     if not isinstance(value, str):
         return value
     text = value.strip().upper()
@@ -77,7 +76,7 @@ User = str | int
 
 
 class _HarborTable(Schema):
-    """A table of it; keys that nobody knows are kept apart."""
+    """A table of the file; unknown keys are collected separately."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -130,7 +129,7 @@ class HarborVerifierTable(_PhaseTable):
 
     @property
     def is_separate(self) -> bool:
-        """Whether the script runs in an environment of its own."""
+        """Whether the verifier has its own environment."""
         return self.environment_mode == "separate" or (
             self.environment_mode is None and self.environment is not None
         )
@@ -171,7 +170,7 @@ class HarborTaskFile(_HarborTable):
 
 
 def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Rejection]:
-    """Parse the text of a task.toml; all its faults where it is none of Harbor's."""
+    """Parse the text of a task.toml; if it is invalid, all its faults."""
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -188,7 +187,7 @@ def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Re
 
 
 def unknown_keys(form: HarborTaskFile) -> Iterator[str]:
-    """The keys that no schema up to 1.4 has, with the tables that they are in."""
+    """The keys that are in no schema up to 1.4, with their tables."""
     parts: dict[str, _HarborTable | None] = {
         "": form,
         "task.": form.task,

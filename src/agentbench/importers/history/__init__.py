@@ -1,1 +1,1 @@
-"""Tasks made of the fixes in a repository's own history."""
+"""Creates tasks from the fixes in a repository's history."""

@@ -1,6 +1,6 @@
-"""One fix and an environment, made a task's folder.
+"""Creates a task's folder from a fix and an environment.
 
-The agent is told what the commit's message says.
+The instruction for the agent is the commit's message.
 """
 
 import re
@@ -23,19 +23,19 @@ from agentbench.validation.environment.trials import EnvironmentFinder, Reposito
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDestination:
-    """Where a task is to be written."""
+    """The folder and the id of a new task."""
 
     parent: Path
     task_id: TaskId | None = None
-    """None: by the repository and the commit."""
+    """None: derived from the repository and the commit."""
     replace: bool = False
 
     @classmethod
     def of(cls, folder: Path | None, *, replace: bool = False) -> "TaskDestination":
-        """The folder itself; None: one below `tasks/`.
+        """The folder of the task; None: a new one in `tasks/`.
 
         Raises:
-            UsageError: its name is no task's id.
+            UsageError: its name is not a valid task id.
         """
         if folder is None:
             return cls(parent=Path("tasks"), replace=replace)
@@ -47,13 +47,13 @@ class TaskDestination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixSource:
-    """The repository that fixes are taken from."""
+    """The repository with the fixes."""
 
     url: str
     mirrors: Mirrors
     environments: EnvironmentFinder
     as_files: bool
-    """Whether tasks get the repository's files, and not its URL."""
+    """Whether tasks contain the repository's files instead of its URL."""
 
 
 def write_fix_task(
@@ -62,10 +62,10 @@ def write_fix_task(
     """Find out how the tests before a fix run, and write the task's folder.
 
     Raises:
-        InputError: they do not run in any way that was thought of, or the task would be wrong.
+        InputError: no proposed environment works, or the task would be invalid.
         UsageError: the folder already exists, or cannot be written.
         GitCloneError: the repository does not answer.
-        UnavailableError: there is no sandbox to try the tests in.
+        UnavailableError: no sandbox is available.
     """
     mirror = origin.mirrors.of(RepoSource(url=origin.url, commit=fix.base))
     with owned_folder("agentbench-base-") as scratch:
@@ -96,11 +96,11 @@ class BaseState:
 
     mirror: Mirror
     files: Path
-    """A folder that holds its files."""
+    """A folder with its files."""
 
 
 def task_id_of(url: str, fix: FixCommit) -> TaskId:
-    """An id of the repository's name and the fix's hash."""
+    """An id from the repository's name and the fix's hash."""
     name = url.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2].lower()
     plain = re.sub(r"[^a-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_NAME] or "repository"
     return TaskId(f"{plain}-{fix.commit.hash[:_DIGITS]}")
@@ -115,15 +115,15 @@ def new_task_of(
     base: BaseState,
     whole_suite: bool = True,
 ) -> NewTask:
-    """The task that a fix makes.
+    """The task for a fix.
 
     Args:
         fix: The fix.
         environment: How the repository's tests run.
-        task_id: What it is called.
-        url: Where its repository is fetched from; None: its files become part of the task.
+        task_id: Its id.
+        url: The URL of its repository; None: the task contains the files.
         base: The commit before it.
-        whole_suite: Whether all tests decide, and not only those in the files that the fix touches.
+        whole_suite: Whether all tests decide, not only those in files that the fix touches.
     """
     tests = environment.tests
     if not whole_suite:
@@ -139,7 +139,7 @@ def new_task_of(
         tests=tests,
     )
     if url is None:
-        # Without a history there is nothing to ask for a version.
+        # Without a history, git knows no version.
         env = {**version_settings(base.mirror), **table.environment.env}
         told = table.environment.model_copy(update={"env": env})
         table = table.model_copy(update={"environment": told})
@@ -156,7 +156,7 @@ def new_task_of(
 _TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(-by|-to|-on)?: .*[@<].*$|^(Change-Id|PiperOrigin-RevId): ")
 _NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
 _LONGEST_TITLE = 200
-_MIN_LINE = 12  # characters; shorter lines of a patch (`else:`, `return x`) stand in many a message
+_MIN_LINE = 12  # characters; messages often contain shorter lines of a patch, such as `else:`
 
 
 def title_of(fix: FixCommit) -> str:
@@ -168,10 +168,10 @@ def title_of(fix: FixCommit) -> str:
 
 
 def instruction_of(fix: FixCommit) -> str:
-    """The message without trailers and without lines of the patch, and where it comes from.
+    """An instruction from the message, without trailers and without lines of the patch.
 
-    A commit's message is written by who knows the fix, so it may say more than a user's report
-    would: whoever wants a hard task writes a better one.
+    The author of a message knows the fix, so the message may say more than a user's report would.
+    For a harder task, write an own instruction.
     """
     body = fix.commit.message.strip().partition("\n")[2].replace("\0", "")
     written = {

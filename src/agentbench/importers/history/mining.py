@@ -1,6 +1,6 @@
-"""A repository's history, looked through for fixes that make valid tasks.
+"""Searches a repository's history for fixes that become valid tasks.
 
-What became of each commit is written down.
+The result for each commit is recorded.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,31 +29,31 @@ MINING_LOG = "mined.jsonl"
 
 
 class CandidateOutcome(StrEnum):
-    """What became of a commit."""
+    """The result for a commit."""
 
     KEPT = "kept"
     REJECTED = "rejected"
-    UNDECIDED = "undecided"  # lost to the infrastructure: it is tried again
+    UNDECIDED = "undecided"  # the infrastructure failed; the next run tries it again
 
 
 class MinedCommit(Schema):
-    """One commit, and why it is a task or none."""
+    """One commit, and why it is a task or not."""
 
     commit: str
     subject: str
     fate: CandidateOutcome
     reasons: tuple[str, ...] = ()
     candidate: bool = False
-    """Whether it was worth a try, and not left out by what it changes."""
+    """Whether it was tried, not skipped for what it changes."""
     task: str | None = None
 
 
 class MiningLog:
-    """A file of entries, one a line; the last one of a commit holds.
+    """A file with one entry per line; the last entry of a commit counts.
 
     Raises:
-        InputError: a line of it is none of ours.
-        OSError: it cannot be written.
+        InputError: a line is invalid.
+        OSError: the file cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -62,12 +62,12 @@ class MiningLog:
         self.entries = {entry.commit: entry for entry in self._read()}
 
     def is_settled(self, commit: str) -> bool:
-        """Whether it need not be looked at again."""
+        """Whether a commit needs no second try."""
         known = self.entries.get(commit)
         return known is not None and known.fate is not CandidateOutcome.UNDECIDED
 
     def add(self, entry: MinedCommit) -> None:
-        """Write down what became of a commit."""
+        """Record the result for a commit."""
         self.entries[entry.commit] = entry
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{entry.model_dump_json()}\n")
@@ -80,43 +80,43 @@ class MiningLog:
                 yield MinedCommit.model_validate_json(line)
             except ValidationError as error:
                 if not line.endswith(b"}"):
-                    continue  # the last line of one that was killed
+                    continue  # the last line of a killed process
                 raise InputError(
                     f"{self._path}:{number}: is no line of `tasks mine` ({error.error_count()} "
                     "faults); remove the file to begin anew"
                 ) from None
 
 
-_BATCH = 8  # candidates that are proven together: what an interruption costs
+_BATCH = 8  # candidates that are validated together; an interruption loses one batch
 _CANDIDATES = ".candidates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiningSettings:
-    """Where to look, and what to make of what is found."""
+    """Which commits to try, and where the tasks go."""
 
     origin: FixSource
     out: Path
     gate: ValidationSettings
     tests: tuple[str, ...] = ()
-    """Globs that say which files are tests; none: what is usual."""
+    """Globs that match test files; none: pytest's usual names."""
     since: str | None = None
     until: str | None = None
     limit: int | None = None
-    """Commits that are tried at most; None: all that are worth it."""
+    """The most commits to try; None: all candidates."""
     whole_suite: bool = True
     say: Callable[[str], None] = field(default=lambda _line: None)
 
 
 def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCommit]:
-    """Look through the history behind a mirror's HEAD, newest first; gives what became of each.
+    """Search the history of a mirror's HEAD, newest commit first; yields each commit's result.
 
-    Good tasks are moved into the folder as their proofs are done, and what became of a commit is
-    written down there at once: what is interrupted goes on where it was.
+    Valid tasks are moved into the folder after their validation, and each result is recorded there
+    at once, so that an interrupted search can be continued.
 
     Raises:
-        InputError: the history cannot be read, or what was written down earlier is damaged.
-        UnavailableError: there is no sandbox to prove tasks in.
+        InputError: the history cannot be read, or an earlier record is damaged.
+        UnavailableError: no sandbox is available.
         OSError: the folder cannot be written.
     """
     return _Miner(told, head, follow).run()
@@ -145,7 +145,7 @@ class _Miner:
         return [self._ledger.entries[commit] for commit in self._seen]
 
     def _fixes(self) -> Iterator[FixCommit]:
-        """What is worth a try; what is not is written down."""
+        """The candidates; other commits are recorded as skipped."""
         for commit in list_commits(self._head, since=self._told.since, until=self._told.until):
             self._seen.append(commit.hash)
             if self._ledger.is_settled(commit.hash):

@@ -1,1 +1,1 @@
-"""Tasks made of two releases of a package, by their source distributions."""
+"""Creates tasks from two releases of a package, by their source distributions."""

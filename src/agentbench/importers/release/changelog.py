@@ -1,4 +1,4 @@
-"""What a project's own changelog says about the releases between two versions."""
+"""Reads the sections of a changelog between two versions."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _MAX_HEADING_LENGTH = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangelogSection:
-    """What is said of one release."""
+    """The section of one release."""
 
     file: str
     version: Version
@@ -55,13 +55,15 @@ def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
     lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
     heads = [(at, version) for at in range(len(lines)) if (version := _heading_version(lines, at))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
-    for (at, version), end in zip(heads, ends, strict=False):  # without a head there is one end
+    for (at, version), end in zip(
+        heads, ends, strict=False
+    ):  # `ends` has one element more without a heading
         body = [line for line in lines[at + 1 : end] if not _UNDERLINE.fullmatch(line)]
         yield ChangelogSection(file=name, version=version, text="\n".join(body).strip("\n"))
 
 
 def _heading_version(lines: list[str], at: int) -> Version | None:
-    """The version that a line is the heading of."""
+    """The version in a heading line."""
     line = lines[at].strip()
     found = _HEADING.fullmatch(line) if 0 < len(line) <= _MAX_HEADING_LENGTH else None
     if found is None or lines[at][:1].isspace():
@@ -78,7 +80,7 @@ def _heading_version(lines: list[str], at: int) -> Version | None:
 
 
 def _is_plain_heading(line: str) -> bool:
-    """Whether a line says a version, a date and no more: a heading without any mark."""
+    """Whether a line has only a version and a date: a heading without markup."""
     return re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line) is not None and (
         len(line.split()) <= 5
     )

@@ -1,4 +1,4 @@
-"""What an agent is told of a release: its changelog's words, or what its tests are called."""
+"""The instruction for a release: text of its changelog, or the names of its tests."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,9 +9,9 @@ from agentbench.importers.release.changelog import ChangelogSection
 from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind
 
 MAX_CHANGELOG: Final = 12_000
-"""Characters of a changelog that are told; some projects release once in years."""
+"""The most characters of a changelog; some projects release once in years."""
 _MOST_NAMES = 40
-_MIN_LINE = 12  # characters; shorter lines of a patch stand in many a text
+_MIN_LINE = 12  # characters; texts often contain shorter lines of a patch
 _FENCE = re.compile(r"^\s*(```|~~~)")
 
 
@@ -21,12 +21,12 @@ def instruction_of(
     sections: Sequence[ChangelogSection],
     tests: Sequence[str],
 ) -> str:
-    """The text for an agent; it says itself what it is made of.
+    """The instruction, which names its source.
 
     Args:
         package: The package's name.
         versions: The older and the newer release.
-        sections: What the changelog says of the newer one, without the fix's code.
+        sections: The changelog sections of the newer one, without the fix's code.
         tests: The names of the tests that the newer release adds or changes.
     """
     old, new = versions
@@ -42,7 +42,7 @@ def instruction_of(
 def without_code(
     sections: Sequence[ChangelogSection], fix: FixCommit
 ) -> tuple[ChangelogSection, ...]:
-    """The sections without any line that the solution adds to a program, and its block of code."""
+    """The sections without the solution's lines and the code blocks that contain them."""
     added = {line for line in _added_to_programs(fix.solution_patch) if len(line) >= _MIN_LINE}
     return tuple(
         ChangelogSection(file=s.file, version=s.version, text=_without_lines(s.text, added))
@@ -51,7 +51,7 @@ def without_code(
 
 
 def _added_to_programs(patch: bytes) -> Iterator[str]:
-    """What a patch adds to Python files; the changelog is a part of it, too."""
+    """The lines that a patch adds to Python files."""
     is_program = False
     for raw in patch.splitlines():
         line = raw.decode("utf-8", "replace")
@@ -88,7 +88,7 @@ def _name_as_words(name: str) -> str:
 
 
 def _without_lines(text: str, added: set[str]) -> str:
-    """A text less the lines of a program, and less whole fenced blocks that hold such a line."""
+    """A text without a program's lines and without fenced blocks that contain one."""
     kept: list[str] = []
     block: list[str] | None = None
     for line in text.splitlines():

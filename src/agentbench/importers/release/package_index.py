@@ -1,8 +1,7 @@
 """The package index: the releases of a package, and their source distributions.
 
-Asked by a client of the simple API and not by `pip download`: that builds a source distribution's
-metadata, and so runs on this machine what a stranger wrote. The addresses are those that pip uses
-here.
+It is read through the simple API and not by `pip download`, which builds a source distribution's
+metadata and so runs a stranger's code on this machine. The addresses are those that pip uses.
 """
 
 import os
@@ -33,13 +32,13 @@ from agentbench.errors import InputError, UnavailableError
 from agentbench.importers.release.requested import RequestedReleases
 
 _SECTIONS = ("global", "install", "download", ":env:")
-"""What counts for a download, the last one most."""
+"""The sections of pip's configuration that apply to downloads, the last one most."""
 _PIP_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipSettings:
-    """What of pip's configuration a download needs."""
+    """The part of pip's configuration that a download needs."""
 
     index: str | None = None
     """The index's address; None: the public one."""
@@ -49,10 +48,10 @@ class PipSettings:
 
 
 def read_pip_settings() -> PipSettings:
-    """What pip is configured with, of this user on this machine.
+    """The configuration of pip for this user on this machine.
 
     Raises:
-        UnavailableError: pip does not say.
+        UnavailableError: pip does not print it.
     """
     command = [sys.executable, "-m", "pip", "config", "list"]
     try:
@@ -71,7 +70,7 @@ def read_pip_settings() -> PipSettings:
 
 
 def parse_pip_settings(listed: Iterable[str]) -> PipSettings:
-    """The settings in what `pip config list` prints."""
+    """The settings in the output of `pip config list`."""
     said = dict(_parse_line(line) for line in listed if "=" in line)
     more = _last_value(said, "extra-index-url") or ""
     return PipSettings(
@@ -103,7 +102,7 @@ _ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """A release that has a source distribution."""
+    """A release with a source distribution."""
 
     package: str
     version: Version
@@ -112,13 +111,13 @@ class Release:
 
     @property
     def suffix(self) -> str:
-        """How the archive's name ends."""
+        """The suffix of the archive's name."""
         return next(end for end in _ARCHIVES if self.file.filename.endswith(end))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageReleases:
-    """The two releases that a task is made of."""
+    """The two releases for a task."""
 
     old: Release
     new: Release
@@ -149,7 +148,7 @@ class PackageIndex:
         self._session.close()
 
     def pair(self, wanted: RequestedReleases) -> PackageReleases:
-        """The two releases of a package that are asked for.
+        """Find two releases of a package.
 
         Raises:
             InputError: there is no such package or version, or one has no source distribution.
@@ -169,10 +168,10 @@ class PackageIndex:
         )
 
     def download(self, release: Release, folder: Path) -> Path:
-        """Write a release's archive into a folder; nothing of it is run.
+        """Download a release's archive into a folder without running any of it.
 
         Raises:
-            InputError: it is too large, or not what its digest says.
+            InputError: it is too large, or its digest is wrong.
             UnavailableError: the index does not answer.
         """
         target = folder / f"{release.package}-{release.version}{release.suffix}"
@@ -201,11 +200,11 @@ class PackageIndex:
 
 
 class _TooLargeError(Exception):
-    """More is being downloaded than a source distribution may have."""
+    """A download exceeds the limit for a source distribution."""
 
 
 class _DownloadLimit:
-    """Counts what is downloaded, and stops it."""
+    """Counts the downloaded bytes, and stops at the limit."""
 
     def __init__(self) -> None:
         self._bytes = 0
@@ -222,10 +221,10 @@ class _DownloadLimit:
         pass
 
     def update(self, increment: int) -> None:
-        """Take note of some more bytes.
+        """Count more bytes.
 
         Raises:
-            _TooLargeError: they are too many.
+            _TooLargeError: they exceed the limit.
         """
         self._bytes += increment
         if self._bytes > _MAX_DOWNLOAD:
@@ -263,7 +262,7 @@ def _version_of(file: DistributionPackage) -> Version | None:
 
 @contextmanager
 def _index_errors(package: str) -> Iterator[None]:
-    """Whatever keeps an index from answering, in one line."""
+    """Turns every failure of an index into one line."""
     try:
         yield
     except (

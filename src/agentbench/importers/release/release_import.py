@@ -1,6 +1,6 @@
-"""Many pairs of releases, made tasks and validated; the valid ones are kept.
+"""Creates and validates tasks for many pairs of releases; only valid ones stay.
 
-What became of each pair is written down.
+The result for each pair is recorded.
 """
 
 import os
@@ -29,27 +29,27 @@ RELEASE_LOG: Final = "releases.jsonl"
 
 
 class ImportedPair(Schema):
-    """One pair of releases, and why it is a task or none."""
+    """One pair of releases, and why it is a task or not."""
 
     package: str
     old: str | None = None
-    """None: the index did not say which."""
+    """None: the index did not name it."""
     new: str | None = None
     fate: CandidateOutcome
     reasons: tuple[str, ...] = ()
     run: bool = False
-    """Whether it is the gate that decided, after the task was made."""
+    """Whether the result is from the validation of its task."""
     task: str | None = None
     fail_to_pass: int = 0
 
     @property
     def pair(self) -> str:
-        """The package and its releases, as they are given on the command line."""
+        """The package and its releases, in the form of the command line."""
         return " ".join(filter(None, (self.package, self.old, self.new)))
 
 
 def append_pair(folder: Path, entry: ImportedPair) -> None:
-    """Write down what became of a pair.
+    """Record the result for a pair.
 
     Raises:
         OSError: the folder cannot be written.
@@ -58,18 +58,18 @@ def append_pair(folder: Path, entry: ImportedPair) -> None:
         file.write(f"{entry.model_dump_json()}\n")
 
 
-_BATCH = 4  # tasks that are proven together: what an interruption costs
+_BATCH = 4  # tasks that are validated together; an interruption loses one batch
 _CANDIDATES = ".candidates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseImportSettings:
-    """Where tasks are made, and how they are proven."""
+    """Where the tasks go, and how they are validated."""
 
     index: PackageIndex
     out: Path
     gate: ValidationSettings | None
-    """None: they are written as they are, without running anything."""
+    """None: they are written without being validated."""
     replace: bool = False
     say: Callable[[str], None] = field(default=lambda _line: None)
 
@@ -77,12 +77,12 @@ class ReleaseImportSettings:
 def import_releases(
     wanted: Sequence[RequestedReleases], told: ReleaseImportSettings, follow: FollowRun
 ) -> list[ImportedPair]:
-    """Make a task of each pair of releases; gives what became of each, in their order.
+    """Create a task for each pair of releases; yields the results in order.
 
-    What became of a pair is written down in the folder at once.
+    Each result is recorded in the folder at once.
 
     Raises:
-        UnavailableError: there is no sandbox to prove tasks in.
+        UnavailableError: no sandbox is available.
         UsageError: the folder cannot be written.
     """
     if told.gate is not None:
@@ -104,7 +104,7 @@ class _ReleaseImporter:
         self.entries: dict[RequestedReleases, ImportedPair] = {}
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
-        """Make and prove the tasks of some pairs."""
+        """Create and validate the tasks of some pairs."""
         with owned_folder(_CANDIDATES, self._told.out) as place:
             made: dict[Path, tuple[RequestedReleases, PackageReleases]] = {}
             for wanted in batch:

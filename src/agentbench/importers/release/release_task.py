@@ -1,4 +1,4 @@
-"""Two releases, unpacked, compared, and made a task's folder."""
+"""Creates a task's folder from two releases: unpacks and compares them."""
 
 import ast
 import re
@@ -43,17 +43,17 @@ _MAX_SUITE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnpackedReleases:
-    """Two releases, unpacked and made comparable."""
+    """Two releases, unpacked and cleaned for comparison."""
 
     old: Path
     new: Path
     fix: FixCommit
     sections: tuple[ChangelogSection, ...]
-    """What the changelog says of the newer one, without the fix's code."""
+    """The changelog sections of the newer one, without the fix's code."""
 
 
 def task_id_of(pair: PackageReleases) -> TaskId:
-    """An id of the package and its newer release."""
+    """An id from the package and its newer release."""
     version = re.sub(r"[^a-z0-9.]+", "-", str(pair.new.version))
     return TaskId(f"{pair.new.package}-{version}"[:100])
 
@@ -70,14 +70,14 @@ def write_release_task(
 
     Args:
         pair: The two releases.
-        index: Where they are downloaded from.
-        parent: The folder that the task's folder is made in.
-        options: How to try the environment; None: the first proposal is taken as it is.
-        replace: Whether a folder that already exists is replaced.
+        index: The index to download from.
+        parent: The parent of the task's folder.
+        options: How to try environments; None: the first proposal is used untried.
+        replace: Whether to replace an existing folder.
 
     Raises:
-        InputError: they make no task, and why.
-        UnavailableError: the index does not answer, or there is no sandbox.
+        InputError: the releases do not make a task; says why.
+        UnavailableError: the index does not answer, or no sandbox is available.
         UsageError: the folder already exists, or cannot be written.
     """
     with owned_folder("agentbench-release-") as scratch:
@@ -88,10 +88,10 @@ def write_release_task(
 
 
 def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -> UnpackedReleases:
-    """Both releases' files below a folder, and what lies between them.
+    """Unpack both releases into a folder, and compare them.
 
     Raises:
-        InputError: an archive is hostile, or the difference makes no task.
+        InputError: an archive is hostile, or the difference does not make a task.
         UnavailableError: the index does not answer.
     """
     old, new = (_unpack(release, index, scratch) for release in (pair.old, pair.new))
@@ -102,7 +102,7 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
     restore_generated_content(old, new, old_version=pair.old.version, new_version=pair.new.version)
     sections = sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
-        restore_file(old, new, name)  # it is told to the agent, and so no part of the solution
+        restore_file(old, new, name)  # the agent's instruction quotes it, so it is not a part of the solution
     fix = fix_between(old, new, scratch)
     return UnpackedReleases(old=old, new=new, fix=fix, sections=without_code(sections, fix))
 
@@ -124,10 +124,10 @@ def _has_tests(tree: Path) -> bool:
 
 
 def _environment(trees: UnpackedReleases, on: date | None, options: RunOptions | None) -> Proposal:
-    """How the older sources' tests run, or where they have none the newer ones'.
+    """The environment of the older release's tests, or of the newer one's if it has none.
 
-    It has no test paths where all tests together take too long: those that the newer release
-    touches are run then, and no others.
+    It has no test paths if all tests together take too long; then only the tests that the newer
+    release touches are run.
     """
     tried, other = (trees.old, trees.new) if _has_tests(trees.old) else (trees.new, trees.old)
     proposals = propose(tried, on=on, tests_of=other)
@@ -167,7 +167,7 @@ def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Propo
 
 
 def _with_paths(tests: PytestTable, trees: UnpackedReleases) -> PytestTable:
-    """The table with paths that are there once the hidden tests are, all touched tests in them."""
+    """The table with test paths that exist with the hidden tests and contain all touched tests."""
     kept = [path for path in tests.paths if (trees.new / path).exists()]
     outside = (
         str(path)
@@ -185,15 +185,15 @@ _COMMIT = ("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "A 
 
 
 def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
-    """What the newer tree changes of the older one, its tests and the rest apart.
+    """The change from the older tree to the newer one, divided into tests and the rest.
 
     Args:
         old: The files of the older release.
-        new: The files of the newer one.
-        scratch: A folder for a repository; it has to last as long as nobody reads the fix.
+        new: The files of the newer release.
+        scratch: A folder for a repository; it must exist until the fix is read.
 
     Raises:
-        InputError: it makes no task, and why; or it is too large.
+        InputError: the change does not make a task, or is too large; says why.
     """
     repository = scratch / "releases.git"
     repository.mkdir()
@@ -246,7 +246,7 @@ _ARGUMENTS = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 
 
 def why_compiler_needed(tree: Path) -> str | None:
-    """Why a project needs a compiler; None where it is Python alone."""
+    """Why a project needs a compiler; None: it is pure Python."""
     system = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "build-system")
     needed = {_requirement_name(text) for text in strings_in(system.get("requires"))} & _COMPILING
     if needed:

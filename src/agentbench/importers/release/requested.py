@@ -1,4 +1,4 @@
-"""Which releases are asked for: on the command line, or one line of a file each."""
+"""Parses requested releases, from the command line or from the lines of a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _EXPECTED = "expected PACKAGE [[OLD] NEW]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedReleases:
-    """A package and the two of its releases that a task is made of."""
+    """A package and two of its releases."""
 
     package: str
     """Its normalised name."""
@@ -30,10 +30,10 @@ class RequestedReleases:
 
 
 def parse_requested_releases(words: Sequence[str]) -> RequestedReleases:
-    """What `PACKAGE`, `PACKAGE NEW` or `PACKAGE OLD NEW` asks for.
+    """Parse `PACKAGE`, `PACKAGE NEW` or `PACKAGE OLD NEW`.
 
     Raises:
-        InputError: it is no name, a version is none, or they are the wrong way round.
+        InputError: the name or a version is invalid, or the versions are in the wrong order.
     """
     if not 1 <= len(words) <= 3:
         raise InputError(f"{_EXPECTED}, found {len(words)} words")
@@ -51,12 +51,12 @@ def parse_requested_releases(words: Sequence[str]) -> RequestedReleases:
 
 
 def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[Rejection]]:
-    """The lines of a file, each as on the command line; what is wrong with the others.
+    """Parse the lines of a file in the form of the command line, and collect the faults.
 
-    Empty lines and what follows a `#` are left out.
+    Empty lines and comments after a `#` are ignored.
 
     Raises:
-        InputError: it cannot be read as UTF-8 text, or asks for nothing.
+        InputError: the file cannot be read as UTF-8 text, or is empty.
     """
     wanted: dict[RequestedReleases, None] = {}
     refused = []

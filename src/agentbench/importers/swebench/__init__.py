@@ -1,1 +1,1 @@
-"""SWE-bench's instances, predictions and reports."""
+"""SWE-bench's instances and reports."""

@@ -1,8 +1,8 @@
-"""An instance as a task folder that is yet to be written, with its patches checked.
+"""Converts an instance to a new task, and checks its patches.
 
-SWE-smith's instances are reversed: its patch makes the bug, and a task's patch fixes it. The state
-that an agent starts from is the project with the bug and without the files whose tests show it; the
-hidden tests put those back.
+SWE-smith's instances are reversed: their patch creates the bug, and a task's patch fixes it. The
+agent starts from the project with the bug and without the test files that show it; the hidden tests
+restore those.
 """
 
 import re
@@ -34,14 +34,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class UnsupportedPatchError(ValueError):
-    """A patch that no task may have; the text says why."""
+    """A patch that a task cannot have; the text says why."""
 
 
 def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
     """The files that a patch touches, in its order.
 
     Raises:
-        UnsupportedPatchError: it is no git patch, makes a symlink, or leaves the repository.
+        UnsupportedPatchError: it is not a git patch, creates a symlink, or leaves the repository.
     """
     if b"\0" in patch:
         raise UnsupportedPatchError("contains a NUL character, which no text patch can hold")
@@ -68,20 +68,20 @@ def _listed_paths(patch: bytes) -> list[str]:
         answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
     if not answer.ok:
         raise UnsupportedPatchError(f"is no git patch: {answer.error_message}")
-    # Lines added, lines removed, and the path; of a file that moved the one where it is now.
+    # Added lines, removed lines, and the path; for a moved file the new one.
     fields = answer.stdout.decode("utf-8", "replace").split("\0")[:-1]
     return [field.split("\t", 2)[2] for field in fields]
 
 
 class ReversalError(ValueError):
-    """An instance cannot be turned round; the text is what git says."""
+    """An instance cannot be reversed; the text is git's error message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReversedInstance:
     """The parts of a task."""
 
-    files: Path  # the state with the bug, for as long as it is open
+    files: Path  # the state with the bug, while the context is open
     tests_patch: bytes
     solution_patch: bytes
 
@@ -90,15 +90,15 @@ class ReversedInstance:
 def reverse_bug_patch(
     patch: bytes, mirror: Mirror, test_files: Iterable[str]
 ) -> Iterator[ReversedInstance]:
-    """Apply a bug to a commit, and give what mends it.
+    """Apply a bug to a commit, and yield the patch that fixes it.
 
     Args:
-        patch: Makes the bug.
-        mirror: Of the project; its commit is the state without the bug.
-        test_files: Those whose tests show the bug; agents do not get them.
+        patch: The patch that creates the bug.
+        mirror: The project's mirror; its commit is the state without the bug.
+        test_files: The files whose tests show the bug; agents do not get them.
 
     Raises:
-        ReversalError: the patch does not fit the commit, or a file of tests is not there.
+        ReversalError: the patch does not apply to the commit, or a test file is missing.
     """
     with owned_folder("agentbench-reversal-") as folder:
         (folder / "objects").mkdir()
@@ -149,7 +149,7 @@ _MAX_TITLE_LENGTH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TaskContent:
-    """In what the two ways to make a task differ."""
+    """The parts in which the two kinds of instances differ."""
 
     repo: RepoTable
     test_files: tuple[str, ...]
@@ -164,8 +164,8 @@ def convert_instance(
     surroundings: InstanceEnvironment,
     test_files: Iterable[PurePosixPath],
 ) -> NewTask:
-    """The task of an instance whose patch mends the bug."""
-    assert instance.test_patch is not None  # only what makes the bug has none
+    """The task of an instance whose patch fixes the bug."""
+    assert instance.test_patch is not None  # only instances that create the bug have none
     parts = _TaskContent(
         repo=RepoTable(url=url, commit=instance.base_commit),
         test_files=tuple(map(str, test_files)),
@@ -181,7 +181,7 @@ def convert_reversed_instance(
     surroundings: InstanceEnvironment,
     test_files: Iterable[str],
 ) -> NewTask:
-    """The task of an instance whose patch makes the bug."""
+    """The task of an instance whose patch creates the bug."""
     parts = _TaskContent(
         repo=RepoTable(path="repo"),
         test_files=tuple(test_files),
@@ -227,7 +227,7 @@ def _new_task(
 
 
 def _tests(instance: SwebenchInstance, surroundings: InstanceEnvironment) -> PytestTable:
-    """Those whose names are ids; what the others mean is found out by running them."""
+    """The names that are node ids; the others are resolved by running the tests."""
     return surroundings.tests().model_copy(
         update={
             "fail_to_pass": _node_ids(instance.fail_to_pass),
@@ -249,5 +249,5 @@ def _title(instance: SwebenchInstance) -> str:
 
 
 def _default_instruction(instance: SwebenchInstance) -> str:
-    """What an agent is told where nobody wrote a report, as in parts of SWE-smith."""
+    """The instruction if there is no problem statement, as in parts of SWE-smith."""
     return f"Some tests of {instance.repo} fail. Find the bug in its code and mend it.\n"

@@ -1,4 +1,4 @@
-"""How an instance of SWE-bench is set up where no recipe and no image says so: found by trying."""
+"""Finds the environment of an instance without a recipe and an image by trying."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -23,7 +23,7 @@ from agentbench.validation.environment.trials import EnvironmentFinder, Reposito
 
 
 class InstanceEnvironmentFinder:
-    """Finds out by trying, once for the instances of a repository that describe it alike."""
+    """Tries environments, once for all instances of a repository with equal declarations."""
 
     def __init__(
         self, environments: EnvironmentFinder, mirrors: Mirrors, *, repos: Path | None
@@ -33,11 +33,11 @@ class InstanceEnvironmentFinder:
         self._repos = repos
 
     def detect(self, instance: SwebenchInstance) -> InstanceEnvironment | None:
-        """What an instance is set up in; None where it is not of the kind that can be tried.
+        """The environment of an instance; None if it is of a kind that cannot be tried.
 
         Raises:
-            UnknownEnvironmentError: nothing that was thought of holds, or it cannot be tried.
-            UnavailableError: there is no sandbox to try it in.
+            UnknownEnvironmentError: no proposal works, or none can be tried.
+            UnavailableError: no sandbox is available.
         """
         if instance.makes_the_bug or instance.base_commit is None or not instance.test_patch:
             return None

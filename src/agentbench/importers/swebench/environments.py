@@ -1,7 +1,4 @@
-"""What an instance is set up and tested in.
-
-By a recipe for versions of a project, by the instance's own words, or in its image.
-"""
+"""The environment of an instance: from a recipe, from the instance itself, or its image."""
 
 import re
 import tomllib
@@ -29,38 +26,38 @@ def _command(command: str) -> str:
 
 
 class InstallRecipe(Schema):
-    """How some versions of one project are set up and tested."""
+    """The set-up and the tests of some versions of one project."""
 
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     versions: tuple[str, ...] = ()
-    """Which it is for; none: all that no earlier recipe is for."""
+    """The versions; none: all without an earlier recipe."""
     python: Annotated[str, Field(pattern=r"^3\.\d{1,2}$")] | None = None
     apt: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*$")], ...] = ()
     """Debian packages."""
     pre_install: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
-    """Files of the repository; the first that is there is installed."""
+    """Requirement files of the repository; the first one that exists is installed."""
     packages: tuple[str, ...] = ()
-    """What pip installs before the project."""
+    """The requirements that pip installs before the project."""
     install: str = "python -m pip install -e ."
     test_command: Annotated[str, AfterValidator(_command)] = "pytest"
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
     refuse: str = ""
-    """Why its tests cannot be judged here; nothing else of it counts then."""
+    """Why its tests cannot be judged here; the other fields are then unused."""
 
 
 class InstallRecipes(Schema):
     """A file of recipes."""
 
     source: str = ""
-    """Where its facts are from."""
+    """The source of its facts."""
     recipe: tuple[InstallRecipe, ...]
 
 
 @cache
 def shipped_recipes() -> InstallRecipes:
-    """The recipes that come with agentbench."""
+    """The recipes that agentbench ships."""
     text = (files("agentbench.importers.swebench") / _SHIPPED).read_text("utf-8")
     return _parse_recipes(text, _SHIPPED)
 
@@ -69,7 +66,7 @@ def read_recipes(path: Path) -> InstallRecipes:
     """A user's own recipes.
 
     Raises:
-        InputError: the file cannot be read or is none of recipes; names every fault.
+        InputError: the file cannot be read or is invalid; names every fault.
     """
     try:
         text = path.read_text("utf-8")
@@ -79,7 +76,7 @@ def read_recipes(path: Path) -> InstallRecipes:
 
 
 def find_recipe(tables: Sequence[InstallRecipes], repo: str, version: str) -> InstallRecipe | None:
-    """The first recipe that is for a version of a project."""
+    """The first recipe for a version of a project."""
     every = (recipe for table in tables for recipe in table.recipe)
     return next(_matching_recipes(every, repo, version), None)
 
@@ -110,15 +107,15 @@ def _parse_recipes(text: str, where: str) -> InstallRecipes:
 DOCKERFILE: Final = "environment/Dockerfile"
 _BASE_IMAGE = "agentbench/python"
 _SETUP_SECONDS = 1800.0
-_TEST_SECONDS = 1800.0  # what SWE-bench's own tool gives them
+_TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
 _USER = "1000:1000"
 _PIP = "python -m pip install"
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
 
-# The images hold the repository in /testbed, installed there in a way that leads to it. Its history
-# tells of the fix, so it goes; what the installation made there is copied to where agents work.
+# The images have the repository in /testbed, where it is installed in development mode. Its history
+# shows the fix, so it is removed; files that the installation created are copied to the workspace.
 _DATASET_IMAGE_DOCKERFILE = """\
 FROM {image}
 USER root
@@ -140,7 +137,7 @@ USER {user}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceEnvironment:
-    """Three tables of a task.toml, and the files that they name."""
+    """Three tables of a task.toml, and the files that they need."""
 
     environment: EnvironmentTable
     setup: SetupTable
@@ -148,21 +145,21 @@ class InstanceEnvironment:
     files: Mapping[str, bytes] = field(default_factory=dict)
 
     def tests(self) -> PytestTable:
-        """How tests are run, without which of them decide."""
+        """The `[tests]` table without the deciding tests."""
         return PytestTable(command=self.command, timeout_s=_TEST_SECONDS)
 
 
 class UnknownEnvironmentError(ValueError):
-    """Nobody knows how an instance is set up, or it cannot be done here; the text says why."""
+    """An instance's environment is unknown or not supported; the text says why."""
 
 
 EnvironmentDetector = Callable[[SwebenchInstance], InstanceEnvironment | None]
-"""Finds out what a project needs that nobody has described; None: it does not know either."""
+"""Finds the environment of an instance without a description; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSources:
-    """Where it may be written how an instance is set up, first one first."""
+    """The sources of environments, in order of use."""
 
     own: Sequence[InstallRecipes] = ()
     image_template: str | None = None
@@ -171,7 +168,7 @@ class EnvironmentSources:
 
 
 def environment_of(instance: SwebenchInstance, sources: EnvironmentSources) -> InstanceEnvironment:
-    """What an instance is set up in.
+    """The environment of an instance.
 
     Raises:
         UnknownEnvironmentError: no source knows, or its tests cannot be judged here.
@@ -184,10 +181,10 @@ def environment_of(instance: SwebenchInstance, sources: EnvironmentSources) -> I
 
 
 def check_image_template(template: str) -> None:
-    """Refuse a template that names no image.
+    """Check a template of image names.
 
     Raises:
-        ValueError: it bears an unknown placeholder, or what it gives is no image's name.
+        ValueError: it has an unknown placeholder, or does not give an image's name.
     """
     known = _template_names("owner__name-1", "owner/name", "registry/image:tag")
     wrong = [name for name in _PLACEHOLDER.findall(template) if name not in known]
@@ -276,7 +273,7 @@ def _environment(
 
 
 def _recipe_of(repo: str, told: InstallConfig) -> InstallRecipe:
-    """What SWE-rebench says of one instance; of its test command only the kind counts."""
+    """The environment in a SWE-rebench instance; only the kind of its test command counts."""
     if told.test_cmd and not _ANY_PYTEST.fullmatch(told.test_cmd.strip()):
         raise UnknownEnvironmentError(
             f"install_config.test_cmd is {told.test_cmd[:80]!r}, and agentbench judges with pytest"
@@ -304,7 +301,7 @@ def _image_name(instance: SwebenchInstance, template: str) -> str:
 
 
 def _template_names(instance_id: str, repo: str, image: str) -> dict[str, str]:
-    """What a template may hold. Docker Hub's names of them have `_1776_` for two underscores."""
+    """The placeholders of a template. Docker Hub's names have `_1776_` for two underscores."""
     lowered = instance_id.lower()
     return {
         "instance_id": lowered,

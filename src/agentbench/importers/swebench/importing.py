@@ -1,4 +1,4 @@
-"""Imports a file of instances as task folders; what cannot become a task is rejected."""
+"""Imports a file of instances as task folders, and rejects unsupported instances."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -41,13 +41,13 @@ _HOST = "https://github.com"
 
 
 def clone_url(repo: str, repos: Path | None) -> str:
-    """The URL of a repository `owner/name`: a folder of the user's, or else GitHub's."""
+    """The URL of a repository `owner/name`: a local clone, or else GitHub's."""
     local = _local_clone(repo, repos) if repos is not None else None
     return local.as_uri() if local is not None else f"{_HOST}/{repo}.git"
 
 
 def is_local(url: str) -> bool:
-    """Whether a repository can be looked at without a network."""
+    """Whether a repository can be read without a network."""
     return url.startswith("file://")
 
 
@@ -66,33 +66,33 @@ _OTHER_RUNNERS = frozenset({"parse_log_django"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSelection:
-    """Which instances are taken, and what they become."""
+    """Which instances to import, and how."""
 
     out: Path
     replace: bool = False
     instances: frozenset[str] | None = None
-    """Their ids; None: all."""
+    """The ids of the instances; None: all."""
     limit: int | None = None
-    """How many are written; None: all that can be."""
+    """The most tasks to write; None: all."""
     repos: Path | None = None
-    """Where clones of repositories are."""
+    """The folder of local clones."""
     sources: EnvironmentSources = field(default_factory=EnvironmentSources)
 
 
 @dataclass(slots=True, kw_only=True)
 class SwebenchImportResult:
-    """What came of a file."""
+    """The results of importing a file."""
 
     written: list[Path] = field(default_factory=list)
     without_node_ids: list[Path] = field(default_factory=list)
-    """Those of the written ones that list names that are no node ids."""
+    """The written tasks with test names that are not node ids."""
     rejections: list[Rejection] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    """The ids of all instances that were looked at."""
+    """The ids of all instances that were read."""
 
 
 class _RejectedError(Exception):
-    """One instance cannot be taken."""
+    """One instance cannot be imported."""
 
     def __init__(self, field_name: str, what: str) -> None:
         super().__init__(what)
@@ -100,7 +100,7 @@ class _RejectedError(Exception):
 
 
 def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
-    """Write a task's folder for each instance of a file that can be taken.
+    """Write a task's folder for each supported instance of a file.
 
     Raises:
         InputError: the file cannot be read.
@@ -140,13 +140,13 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
 def _selected_rows(
     rows: Iterable[DatasetRow | Rejection], choice: ImportSelection, imported: SwebenchImportResult
 ) -> Iterator[DatasetRow | Rejection]:
-    """Those that were asked for, each id once."""
+    """The requested instances, each id once."""
     taken: dict[TaskId, str] = {}
     for row in rows:
         name = "" if isinstance(row, Rejection) else instance_name(row.value)
         if choice.instances is not None and name not in choice.instances:
             if isinstance(row, Rejection):
-                yield row  # it may have been one of them
+                yield row  # it may be a requested one
             continue
         imported.seen.add(name)
         task_id = task_id_of(name)
@@ -159,7 +159,7 @@ def _selected_rows(
 
 
 class _InstanceImporter:
-    """Makes the folder of one instance after another."""
+    """Writes the folders of instances."""
 
     def __init__(self, choice: ImportSelection, mirrors: Mirrors) -> None:
         self._choice = choice
@@ -169,7 +169,7 @@ class _InstanceImporter:
         """Write the folder of an instance.
 
         Raises:
-            _RejectedError: it cannot be taken; says which field is why.
+            _RejectedError: it cannot be imported; names the field.
             UsageError: its folder cannot be written.
         """
         if instance.language.lower() not in _PYTHON:
@@ -198,7 +198,7 @@ class _InstanceImporter:
             raise _RejectedError("", "; ".join(error.faults)) from None
 
     def _import_plain(self, instance: SwebenchInstance, surroundings: InstanceEnvironment) -> Path:
-        assert instance.test_patch is not None  # parse_instance has seen to it
+        assert instance.test_patch is not None  # parse_instance has checked it
         assert instance.base_commit is not None
         _checked_files("patch", instance.patch)
         test_files = _checked_files("test_patch", instance.test_patch)
@@ -249,7 +249,7 @@ def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
 
 
 def _head_of(url: str) -> str:
-    """The commit that a clone begins with."""
+    """The commit of the repository's HEAD."""
     answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
     commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
     if not answer.ok or not commit:

@@ -1,13 +1,12 @@
-"""One instance of SWE-bench or of a relative of it, checked field by field.
+"""One instance of SWE-bench or of a related data set, checked field by field.
 
-The relatives differ little: SWE-rebench adds `install_config` and `docker_image`, SWE-bench 5 adds
-`image`, `log_parser` and `eval_type`, SWE-Gym leaves fields out. SWE-smith is another matter: its
-`patch` makes the bug, and it has neither a test patch nor a commit.
+The data sets differ little: SWE-rebench adds `install_config` and `docker_image`, SWE-bench 5 adds
+`image`, `log_parser` and `eval_type`, SWE-Gym omits fields. SWE-smith differs more: its `patch`
+creates the bug, and it has neither a test patch nor a commit.
 
-Names of tests are node ids as SWE-bench's parsers of logs made them: an id ends at its first blank,
-some parameters that are paths are shortened, and sympy's runner prints functions without a file.
-What such a name means is found out by running the tests, and comparing what each id would have
-become.
+SWE-bench's log parsers change node ids: they cut an id at its first blank and shorten some
+parameters that are paths, and sympy's runner prints functions without a file. Such names are
+resolved by running the tests and applying the same changes to each id.
 """
 
 import json
@@ -39,17 +38,17 @@ _PATH_PARAMETER = re.compile(r"(.*?)\[(/[^/*].*/[^/]*)\]")
 
 
 class NameKind(StrEnum):
-    """What a name is."""
+    """The kinds of test names."""
 
     NODE_ID = "node id"
-    CUT = "cut"  # an id as far as its first blank, or with a shortened parameter
+    CUT = "cut"  # an id that is cut at its first blank, or has a shortened parameter
     FUNCTION = "function"  # without file and class
-    UNITTEST = "unittest"  # as the runner of unittest prints it: "test_a (module.Case)"
-    OTHER = "other"  # a line of a log that was taken for a test
+    UNITTEST = "unittest"  # in unittest's form: "test_a (module.Case)"
+    OTHER = "other"  # a log line that a parser took for a test
 
 
 def name_kind(name: str) -> NameKind:
-    """What a name of FAIL_TO_PASS or PASS_TO_PASS is."""
+    """The kind of a name in FAIL_TO_PASS or PASS_TO_PASS."""
     if "::" in name:
         whole = name.count("[") <= name.count("]") and "[/" not in name
         return NameKind.NODE_ID if whole and _can_be_listed(name) else NameKind.CUT
@@ -59,12 +58,12 @@ def name_kind(name: str) -> NameKind:
 
 
 def are_node_ids(names: Iterable[str]) -> bool:
-    """Whether all of them can be listed in a task as they are."""
+    """Whether a task can list all names unchanged."""
     return all(name_kind(name) is NameKind.NODE_ID for name in names)
 
 
 def matching_node_ids(name: str, node_ids: Sequence[NodeId]) -> tuple[NodeId, ...]:
-    """Which of some ids would have become a name; itself alone where it is one of them."""
+    """The node ids that a name may stand for; only itself if it is one of them."""
     if name in node_ids:
         return (NodeId(name),)
     if name_kind(name) is NameKind.FUNCTION:
@@ -81,7 +80,7 @@ def _can_be_listed(name: str) -> bool:
 
 
 def _parser_outputs(node_id: NodeId) -> set[str]:
-    """What parsers make of an id."""
+    """The names that parsers derive from an id."""
     forms = {node_id, _PATH_PARAMETER.sub(_shorten_path, node_id)}
     return forms | {form.split(maxsplit=1)[0] for form in forms}
 
@@ -135,7 +134,7 @@ def _commit(commit: str) -> str:
 
 
 def _from_json(value: object) -> object:
-    """A value that some of the data sets hold as its JSON text."""
+    """A value that some data sets store as JSON text."""
     if not isinstance(value, str):
         return value
     try:
@@ -164,7 +163,7 @@ Names = Annotated[tuple[Filled, ...], BeforeValidator(_list_or_text)]
 
 
 class InstallConfig(Schema):
-    """How SWE-rebench sets an instance up; other keys of it are for its own harness."""
+    """The set-up of a SWE-rebench instance, without keys for its own harness."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -176,7 +175,7 @@ class InstallConfig(Schema):
 
 
 class SwebenchInstance(Schema):
-    """The fields that a task is made of; whatever else a row has is passed over."""
+    """The fields that a task needs; other fields of a row are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -212,17 +211,17 @@ class SwebenchInstance(Schema):
 
     @property
     def own_image(self) -> str:
-        """The image that the data set names; SWE-bench, SWE-smith and SWE-rebench differ in how."""
+        """The image that the data set names, in SWE-bench's, SWE-smith's or SWE-rebench's field."""
         return self.image or self.image_name or self.docker_image
 
     @property
     def makes_the_bug(self) -> bool:
-        """Whether `patch` is the bug and not its fix, as in SWE-smith."""
+        """Whether `patch` creates the bug, as in SWE-smith, instead of fixing it."""
         return self.repo.startswith(_SWESMITH_PREFIX) and not self.test_patch
 
 
 def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:
-    """An instance, or all that is wrong with it."""
+    """The instance in a row, or all of the row's faults."""
     try:
         instance = SwebenchInstance.model_validate(row.value)
     except ValidationError as error:
@@ -233,7 +232,7 @@ def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:
 
 
 def instance_name(value: Mapping[str, object]) -> str:
-    """What a row calls itself, if that is a name at all."""
+    """The instance id of a row, if it is valid."""
     name = value.get("instance_id")
     return name[:_MAX_ID_LENGTH] if isinstance(name, str) else ""
 

@@ -1,7 +1,7 @@
-"""What SWE-bench's names of tests mean that are no node ids: found out by running the tests.
+"""Resolves SWE-bench's test names that are not node ids, by running the tests.
 
-The reference solution is tried once, with every test of the test patch's files. A test that failed
-before it and passes after it is what a name of FAIL_TO_PASS can mean.
+The reference solution is run once, with all tests in the test patch's files. A name in FAIL_TO_PASS
+can stand for a test that failed before and passes after it.
 """
 
 import shutil
@@ -29,23 +29,23 @@ from agentbench.validation.validation_runs import FollowRun, run_to_end
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedTests:
-    """The ids that an instance's names stand for."""
+    """The node ids of an instance's test names."""
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
     node_ids: dict[str, tuple[NodeId, ...]]
-    """Of each name that is no node id."""
+    """For each name that is not a node id."""
     lost: tuple[str, ...]
-    """Names of FAIL_TO_PASS that no mended test bears."""
+    """Names in FAIL_TO_PASS that match no fixed test."""
 
 
 def write_located_tests(
     folders: Sequence[Path], options: RunOptions, follow: FollowRun
 ) -> list[Rejection]:
-    """Write down which tests the names in some tasks stand for; a task where none does is removed.
+    """Record the node ids of test names in some tasks; tasks without any are removed.
 
     Raises:
-        UnavailableError: there is no sandbox to run them in.
+        UnavailableError: no sandbox is available.
         UsageError: an option is wrong.
     """
     mirrors = Mirrors(options.cache_dir / "mirrors")
@@ -80,13 +80,13 @@ def write_located_tests(
 
 
 def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
-    """Remove tasks whose tests are not known, where nothing is to be run."""
+    """Remove tasks with unresolved test names if nothing may be run."""
     what = "lists names that are no whole node ids; what they mean shows without --no-prove"
     return [_remove_and_refuse(folder, _origin_of(folder).instance_id, what) for folder in folders]
 
 
 def locate_tests(origin: SwebenchOrigin, found: DecidingTests) -> LocatedTests:
-    """What the names of an instance mean, going by what its tests did."""
+    """The node ids of an instance's test names, by the outcomes of its tests."""
     node_ids: dict[str, tuple[NodeId, ...]] = {}
     lost = []
     for name in origin.fail_to_pass:
@@ -118,7 +118,7 @@ def _origin_of(folder: Path) -> SwebenchOrigin:
 
 
 def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
-    """The task as it is when every test of its test patch's files counts."""
+    """The task with all tests in its test patch's files as deciding tests."""
     problem = task.problem.model_copy(update={"test_paths": origin.test_files})
     return without_ids(task).model_copy(update={"problem": problem})
 

@@ -1,8 +1,8 @@
-"""A run in the form of SWE-bench's own reports, which leaderboards and scripts read.
+"""A run in the format of SWE-bench's reports, which leaderboards and scripts read.
 
-The keys and what they count are those of the package `swebench` 5.0 (schema_version 2), held
-against its code by a test. An attempt that the infrastructure or the task failed is an error there,
-never unresolved; so is a final test that ran out of time.
+The keys and their meaning are those of the package `swebench` 5.0 (schema_version 2); a test
+compares them with its code. An attempt that failed because of the infrastructure or the task is an
+error there, never unresolved; so is a final test that timed out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,17 +27,17 @@ _WITHOUT_ANSWER = frozenset({AgentEnding.TOOL_ERROR, AgentEnding.CRASHED})
 
 
 class InstanceOutcome(StrEnum):
-    """What became of an instance, in SWE-bench's words."""
+    """The outcome of an instance, in SWE-bench's terms."""
 
     RESOLVED = "resolved"
     UNRESOLVED = "unresolved"
     EMPTY_PATCH = "empty_patch"
     ERROR = "error"
-    INCOMPLETE = "incomplete"  # there is no prediction
+    INCOMPLETE = "incomplete"  # without a prediction
 
 
 class SwebenchRunReport(Schema):
-    """The report of a run; the order of its keys is that of SWE-bench's."""
+    """The report of a run, with keys in SWE-bench's order."""
 
     total_instances: int
     submitted_instances: int
@@ -62,14 +62,14 @@ class SwebenchRunReport(Schema):
 
 
 class SuccessAndFailure(Schema):
-    """Some tests, by what became of them."""
+    """Test names by outcome."""
 
     success: tuple[str, ...] = ()
     failure: tuple[str, ...] = ()
 
 
 class StatusOfTests(Schema):
-    """What became of the tests that decide; the last two kinds are never filled in."""
+    """The outcomes of the deciding tests; the last two lists are always empty."""
 
     FAIL_TO_PASS: SuccessAndFailure
     PASS_TO_PASS: SuccessAndFailure
@@ -78,7 +78,7 @@ class StatusOfTests(Schema):
 
 
 class SwebenchInstanceReport(Schema):
-    """The report of one instance that was judged."""
+    """The report of one judged instance."""
 
     patch_is_none: Literal[False] = Field(default=False, serialization_alias="patch_is_None")
     patch_exists: Literal[True] = True
@@ -90,25 +90,25 @@ class SwebenchInstanceReport(Schema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedInstance:
-    """A task of a run: what it was made of, and the attempt at it, if there was one."""
+    """A task of a run, its instance, and the attempt, if there was one."""
 
-    origin: SwebenchOrigin | None  # None: it was not made of an instance
+    origin: SwebenchOrigin | None  # None: not imported from an instance
     task_id: str
     record: AttemptRecord | None
 
     @property
     def instance_id(self) -> str:
-        """What SWE-bench calls it."""
+        """The instance id, or the task's id."""
         return self.origin.instance_id if self.origin is not None else self.task_id
 
     @property
     def outcome(self) -> InstanceOutcome:
-        """What became of it."""
+        """Its outcome."""
         return outcome_of(self.record)
 
 
 def outcome_of(record: AttemptRecord | None) -> InstanceOutcome:
-    """What SWE-bench would call the outcome of an attempt."""
+    """The outcome of an attempt in SWE-bench's terms."""
     if record is None or (record.agent_run and record.agent_run.detail == NO_PREDICTION):
         return InstanceOutcome.INCOMPLETE
     if record.fault in {Fault.INFRASTRUCTURE, Fault.TASK} or _ran_out_of_time(record):
@@ -156,7 +156,7 @@ def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
 
 
 def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None:
-    """The report of one instance; None where it was not judged, of which SWE-bench makes none."""
+    """The report of one instance; None if it was not judged, as in SWE-bench."""
     record = instance.record
     if record is None or instance.outcome not in {
         InstanceOutcome.RESOLVED,
@@ -179,7 +179,7 @@ def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None
 
 
 def _origin_from_listed(instance: ReportedInstance, record: AttemptRecord) -> SwebenchOrigin:
-    """What a task would remember whose own ids are the names."""
+    """The origin of a task whose node ids are the names."""
     fixed = tuple(test.node_id for test in record.tests if test.listed == "fail_to_pass")
     kept = tuple(test.node_id for test in record.tests if test.listed == "pass_to_pass")
     return SwebenchOrigin(
@@ -193,7 +193,7 @@ def _success_and_failure(
     *,
     good: frozenset[CaseOutcome],
 ) -> SuccessAndFailure:
-    """A name is good when all tests that it means are; one that means none is left out."""
+    """The names by success: all tests of a name must succeed; names without tests are skipped."""
     told = {name: all(final.get(one) in good for one in ids) for name, ids in names.items() if ids}
     return SuccessAndFailure(
         success=tuple(name for name, is_good in told.items() if is_good),
@@ -213,9 +213,9 @@ def _ran_out_of_time(record: AttemptRecord) -> bool:
 
 
 def reported_instances(run: ReportedRun) -> tuple[ReportedInstance, ...]:
-    """An instance for each task of a run, with its first attempt: SWE-bench knows of one.
+    """An instance for each task of a run, with its first attempt, since SWE-bench has only one.
 
-    A task whose folder is gone, or that was not imported, goes by its own id.
+    A task whose folder is missing, or that was not imported, has its own id.
 
     Raises:
         InputError: run.json, a record or a task's swebench.json is damaged.

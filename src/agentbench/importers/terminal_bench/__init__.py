@@ -1,1 +1,1 @@
-"""Terminal-Bench's task folders: reading their `task.yaml`, and converting them to tasks."""
+"""Reads Terminal-Bench's task folders, and converts them to tasks."""

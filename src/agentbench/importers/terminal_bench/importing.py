@@ -1,7 +1,7 @@
-"""Imports Terminal-Bench's task folders: each becomes a task, or the reasons why it cannot.
+"""Imports Terminal-Bench's task folders: each becomes a task, or is rejected with reasons.
 
-Its script prints what pytest says and leaves no reward; a script of ours around it reads the
-summary, as Terminal-Bench's own parser does, but for a summary without one test.
+A task's script prints pytest's output and writes no reward. Our script around it reads the summary
+like Terminal-Bench's own parser, except that a summary without tests fails.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,11 +34,11 @@ from agentbench.tasks.task_file import TaskFile, is_task_id
 from agentbench.tasks.writing import NewTask
 
 ORIGINALS_FOLDER = "terminal-bench"
-"""The folder in a task that keeps what Terminal-Bench's had and ours has not."""
+"""The folder in a task that keeps Terminal-Bench's own files."""
 
 _COMPOSE_FILE = "docker-compose.yaml"
 _VERIFIER_SCRIPT = "agentbench-verify.sh"
-_DEFAULT_WORKDIR = PurePosixPath("/app")  # where Terminal-Bench's own base images work
+_DEFAULT_WORKDIR = PurePosixPath("/app")  # of Terminal-Bench's base images
 _STEPS = TypeAdapter(tuple[SolutionStep, ...])
 _KEYS = ("C-", "M-", "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "BSpace")
 _VERIFIER_TEXT = """\
@@ -58,7 +58,7 @@ awk '
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertedTerminalBenchTask:
-    """What a folder of Terminal-Bench's becomes."""
+    """A task converted from a Terminal-Bench folder."""
 
     new: NewTask
     notes: tuple[str, ...]
@@ -66,7 +66,7 @@ class ConvertedTerminalBenchTask:
 
 @dataclass(slots=True, kw_only=True)
 class _FolderContents:
-    """What of a folder has been understood so far."""
+    """The parts of a folder that are read so far."""
 
     form: TerminalBenchTaskFile | None = None
     container: ComposeService | None = None
@@ -75,7 +75,7 @@ class _FolderContents:
 
 
 def read_terminal_bench_task(folder: Path) -> ConvertedTerminalBenchTask | list[Rejection]:
-    """Read a folder; all the reasons where it cannot be taken."""
+    """Read a folder; if it cannot be imported, all the reasons."""
     found = _FolderContents(faults=list(tree_faults(folder)))
     _read_task_yaml(folder, found)
     _read_container(folder, found)
@@ -149,10 +149,10 @@ def _read_solution(folder: Path, found: _FolderContents) -> None:
 
 
 def _script_of(steps: tuple[SolutionStep, ...]) -> str:
-    """The lines that the keystrokes type.
+    """The shell lines that the keystrokes type.
 
     Raises:
-        UnsupportedComposeError: they speak with a program, and no script can.
+        UnsupportedComposeError: they operate an interactive program, which a script cannot.
     """
     for number, step in enumerate(steps):
         if not step.append_enter or step.command.startswith(_KEYS):
@@ -219,7 +219,7 @@ def _values(
 
 
 def _copies(folder: Path, container: ComposeService) -> Iterator[tuple[str, Path]]:
-    """What the image is built of, no answer among it, and what only Terminal-Bench reads."""
+    """The build context of the image, without answers and Terminal-Bench's own files."""
     own = {"tests", "solution.sh", "solution.yaml", "run-tests.sh", "task.yaml", _COMPOSE_FILE}
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
@@ -257,10 +257,10 @@ def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]
 def import_terminal_bench_folders(
     sources: Sequence[Path], out: Path, *, replace: bool = False
 ) -> ImportResult:
-    """Write the tasks of folders, and of folders of folders, below another.
+    """Write a task for each Terminal-Bench folder in some sources.
 
     Raises:
-        UsageError: a source is no folder, or there is no task in it.
+        UsageError: a source is not a folder, or contains no task.
     """
     imported = ImportResult()
     for folder in folders_with("task.yaml", sources):

@@ -1,6 +1,6 @@
-"""Terminal-Bench's `task.yaml`, and a `docker-compose.yaml` that starts one container.
+"""Terminal-Bench's `task.yaml`, and a `docker-compose.yaml` with one container.
 
-Facts from the models of the `terminal-bench` package (PyPI, 0.2.18).
+The facts are from the models of the `terminal-bench` package (PyPI, 0.2.18).
 """
 
 import re
@@ -19,7 +19,7 @@ Seconds = Annotated[float, Field(gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 
 
 class TerminalBenchTaskFile(Schema):
-    """The whole file; keys that say something of the task and nothing of its run are kept apart."""
+    """The whole file; keys that do not affect a run are collected separately."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -44,7 +44,7 @@ class SolutionStep(Schema):
 
 
 def parse_yaml(text: str, where: str) -> object | Rejection:
-    """What a YAML file holds; no tag of it makes anything but plain values."""
+    """The plain values in a YAML file; tags create no other objects."""
     try:
         found: object = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -55,7 +55,7 @@ def parse_yaml(text: str, where: str) -> object | Rejection:
 def parse_terminal_bench_task_file(
     text: str, *, where: str
 ) -> TerminalBenchTaskFile | list[Rejection]:
-    """Parse the text of a task.yaml; all its faults where it is none of Terminal-Bench's."""
+    """Parse the text of a task.yaml; if it is invalid, all its faults."""
     found = parse_yaml(text, where)
     if isinstance(found, Rejection):
         return [found]
@@ -72,14 +72,14 @@ def parse_terminal_bench_task_file(
 
 
 _OWN_VARIABLE = re.compile(r"\$\{?T_BENCH_\w+\}?")
-# What Terminal-Bench's own template has, and what changes nothing of a container that sleeps.
+# Keys of Terminal-Bench's template, and keys without effect on a sleeping container.
 _HARMLESS = frozenset({"container_name", "command", "tty", "stdin_open", "init", "platform"})
 _KNOWN_KEYS = frozenset({"build", "image", "environment", "volumes"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposeService:
-    """What a compose file says of its one container."""
+    """The container in a compose file."""
 
     dockerfile: str | None = "Dockerfile"
     image: str | None = None
@@ -87,14 +87,14 @@ class ComposeService:
 
 
 class UnsupportedComposeError(ValueError):
-    """It asks for more than one plain container; the text says for what."""
+    """A compose file needs more than one plain container; the text says what."""
 
 
 def single_service(document: object) -> ComposeService:
-    """The one container of a compose file.
+    """The only container of a compose file.
 
     Raises:
-        UnsupportedComposeError: it is none that a sandbox can stand for.
+        UnsupportedComposeError: a sandbox cannot replace it.
     """
     services = document.get("services") if isinstance(document, dict) else None
     if not isinstance(services, dict) or not services:
@@ -139,7 +139,7 @@ def _variables(given: object, where: str) -> Iterator[tuple[str, str]]:
     for key, value in pairs:
         text = "" if value is None else str(value)
         if _OWN_VARIABLE.search(text):
-            continue  # Terminal-Bench's own, among them TEST_DIR
+            continue  # Terminal-Bench's own variables, such as TEST_DIR
         if "$" in text:
             raise UnsupportedComposeError(
                 f"{where}.environment.{key}: would be taken from the host"
