@@ -1,1 +1,1 @@
-"""Agents: what an agent is, the built-in agents, and presets of others' agents."""
+"""Agents: their interface, the built-in agents, and presets for other clients."""

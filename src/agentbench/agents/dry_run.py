@@ -86,13 +86,13 @@ _SHORT_ANSWER = ScriptedReply(say="ok")
 
 
 class ScriptedModel:
-    """What is said, and how much of it was asked for."""
+    """A scripted model: its answers, and the requests that it got."""
 
     def __init__(self, script: Sequence[ScriptedReply], *, refuses: bool = False) -> None:
-        """Keep the script; with `refuses`, every key is wrong."""
+        """Start the script; with `refuses`, every key is invalid."""
         self.refuses = refuses
         self.answered = 0
-        self.workspace = "/workspace"  # what `{workspace}` in the script stands for
+        self.workspace = "/workspace"  # replaces `{workspace}` in the script
         self._script = tuple(script)
         self._uses_tools = any(line.tool for line in script)
         self._line = 0
@@ -100,18 +100,18 @@ class ScriptedModel:
 
     @property
     def input_tokens(self) -> int:
-        """The tokens that it said it was sent."""
+        """The input tokens that it reported."""
         return self.answered * INPUT_TOKENS
 
     @property
     def output_tokens(self) -> int:
-        """The tokens that it said it sent."""
+        """The output tokens that it reported."""
         return self.answered * OUTPUT_TOKENS
 
     def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
-        """The next line of the script; its last one again, once it is over.
+        """The next line of the script; after the end, its last one.
 
-        A request that offers no tools, for a title or a summary, gets two letters.
+        A request without tools, for a title or a summary, gets two letters.
         """
         with self._lock:
             self.answered += 1
@@ -137,7 +137,7 @@ def _fill_workspace(arguments: JsonMapping, workspace: str) -> JsonMapping:
 
 @contextmanager
 def serve_scripted_model(prompter: ScriptedModel) -> Iterator[str]:
-    """Serve on a port of the loopback's; yields the base URL."""
+    """Serve on a loopback port; yields the base URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_ScriptedModelHandler, prompter))
     server.daemon_threads = True
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -158,10 +158,10 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         super().__init__(*args)  # type: ignore[arg-type]  # whatever the server hands over
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def do_POST(self) -> None:
-        """Answer by the script."""
+        """Send the next scripted answer."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
         if path.endswith("/count_tokens"):

@@ -1,4 +1,4 @@
-"""One scripted answer of a model in each API format, whole and as a stream."""
+"""Writes a scripted answer in each API format, whole and as a stream."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,9 +16,9 @@ _TOTAL = INPUT_TOKENS + OUTPUT_TOKENS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedAnswer:
-    """A call of a tool, or words."""
+    """A tool call or a text."""
 
-    number: int  # makes its ids its own
+    number: int  # for unique ids
     model: str
     tool: str | None = None
     arguments: JsonMapping
@@ -26,7 +26,7 @@ class ScriptedAnswer:
 
     @property
     def written(self) -> str:
-        """The arguments as a model writes them."""
+        """The arguments as JSON."""
         return json.dumps(self.arguments)
 
 
@@ -51,7 +51,7 @@ def answer_body(wire: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
 
 
 def answer_stream(wire: ApiFormat, answer: ScriptedAnswer) -> bytes:
-    """The same as a stream of server-sent events."""
+    """An answer as a stream of server-sent events."""
     match wire:
         case ApiFormat.OPENAI_CHAT:
             return b"".join([*map(_data, _chat_chunks(answer)), b"data: [DONE]\n\n"])
@@ -66,7 +66,7 @@ def answer_stream(wire: ApiFormat, answer: ScriptedAnswer) -> bytes:
 
 
 def invalid_key_error(wire: ApiFormat) -> JsonMapping:
-    """What is said about a wrong key, with status 401."""
+    """The error body for a wrong key, with status 401."""
     said = "this rehearsal refuses every key"
     match wire:
         case ApiFormat.OPENAI_CHAT | ApiFormat.OPENAI_RESPONSES:

@@ -1,4 +1,4 @@
-"""What an agent is: something that gets a problem and a sandbox, and stops in a known way.
+"""The interface of agents: an agent gets a problem and a sandbox, and returns an outcome.
 
 class Patient:
     name = "patient"
@@ -24,7 +24,7 @@ from agentbench.tasks.problem import Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What an agent may spend; `remaining` is the time that is left of it."""
+    """The limits of an agent; `remaining` is the rest of its time."""
 
     timeout: timedelta
     max_steps: int
@@ -33,18 +33,18 @@ class Budget:
     started: float = field(default_factory=time.monotonic)
 
     def remaining(self) -> timedelta:
-        """The time left, never below zero."""
+        """The remaining time, at least zero."""
         spent = timedelta(seconds=self.clock() - self.started)
         return max(self.timeout - spent, timedelta(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOutcome:
-    """How an agent stopped, and what it did on the way."""
+    """How an agent stopped, and what it did."""
 
     ending: AgentEnding
     detail: str = ""
-    command: CommandResult | None = None  # of an agent that is one command
+    command: CommandResult | None = None  # if the agent is one command
     steps: int = 0
     tool_calls: int = 0
     tool_errors_recovered: int = 0
@@ -53,67 +53,67 @@ class AgentOutcome:
 
 
 class Agent(Protocol):
-    """Something that tries to solve a problem in a sandbox."""
+    """An agent that tries to solve a problem in a sandbox."""
 
     @property
     def name(self) -> str:
-        """What records and reports call it."""
+        """Its name in records and reports."""
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Work in the sandbox's workspace until done or out of budget.
+        """Work in the sandbox's workspace until done or until the budget is spent.
 
         Raises:
-            LLMError: the model failed for good.
-            ToolError: a tool failed for good.
+            LLMError: the model failed after all retries.
+            ToolError: a tool failed after all retries.
             SandboxError: the sandbox is lost.
         """
 
 
 @runtime_checkable
 class NeedsMounts(Protocol):
-    """An agent whose own programs are mounted into its sandbox."""
+    """An agent with its own programs, which are mounted into its sandbox."""
 
     def mounts(self, provider: SandboxProvider, image: ImageId) -> Sequence[ReadOnlyMount]:
-        """What its sandbox needs; made here when it is not there yet.
+        """The mounts that its sandbox needs, created if necessary.
 
         Raises:
-            UnavailableError: it cannot be made; says which command failed.
+            UnavailableError: they cannot be created; says which command failed.
         """
 
 
 @runtime_checkable
 class UsesModel(Protocol):
-    """An agent that says whether it can do without a model."""
+    """An agent that says whether it needs a model."""
 
     @property
     def needs_model(self) -> bool:
-        """Whether a run without one is refused."""
+        """Whether a run without a model is refused."""
 
 
 @runtime_checkable
 class NeedsPrograms(Protocol):
-    """An agent that is started as programs which have to be where it works."""
+    """An agent that starts programs in its sandbox."""
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Their names or paths; none where they are not known before."""
+        """The names or paths of the programs; empty if they are unknown."""
 
 
 @runtime_checkable
 class HasVersion(Protocol):
-    """An agent that knows which one of its kind it is."""
+    """An agent with a version."""
 
     @property
     def version(self) -> str:
-        """As its makers count."""
+        """Its version."""
 
 
 @runtime_checkable
 class SpeaksApiFormats(Protocol):
-    """An agent whose client is made for certain wires."""
+    """An agent whose client supports only some API formats."""
 
     @property
     def api_formats(self) -> frozenset[ApiFormat]:
-        """Those that it can speak; one of them is enough."""
+        """The supported formats; the model must have one of them."""

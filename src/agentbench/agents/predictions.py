@@ -1,4 +1,4 @@
-"""Predictions as SWE-bench's own tool takes them, and the agent that answers with them."""
+"""Predictions in SWE-bench's format, and the agent that submits them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.swebench import patch_bytes, task_id_of
 
 PREDICTIONS_PREFIX: Final = "predictions:"
-"""How such a name begins."""
+"""The prefix of such an agent's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionName:
-    """A file of predictions, and the model of it that is asked for, if it has several."""
+    """A file of predictions, and the requested model if it has several."""
 
     file: Path
     model: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "PredictionName | None":
-        """What an agent's name names; None: another agent."""
+        """Parse an agent's name; None: another agent."""
         if not text.startswith(PREDICTIONS_PREFIX):
             return None
         rest = text.removeprefix(PREDICTIONS_PREFIX)
@@ -41,14 +41,14 @@ class PredictionName:
         return cls(file=Path(file), model=model)
 
     def __str__(self) -> str:
-        """The name by which the same is found from any folder, as `resume` may be called there."""
+        """The name with an absolute path, so that `resume` finds the file from any folder."""
         whole = f"{PREDICTIONS_PREFIX}{self.file.resolve()}"
         return whole if self.model is None else f"{whole}#{self.model}"
 
 
 _MAX_FAULTS = 20
 _MAX_MODELS = 5
-_NO_MODEL = "None"  # what SWE-bench's own tool calls it
+_NO_MODEL = "None"  # SWE-bench's name for it
 
 
 def _check_text(text: str | None) -> str | None:
@@ -60,7 +60,7 @@ def _check_text(text: str | None) -> str | None:
 
 
 class Prediction(Schema):
-    """One entry; whatever else it has is passed over."""
+    """One entry; other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -71,18 +71,18 @@ class Prediction(Schema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictions:
-    """What one model answered; `None` stands for an empty patch, too."""
+    """The patches of one model; `None` also means an empty patch."""
 
     model: str
     patches: Mapping[TaskId, bytes | None]
 
 
 def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
-    """Read what one model answered: the one that is asked for, or the only one of a file.
+    """Read the patches of one model: the requested one, or the only one in the file.
 
     Raises:
-        InputError: the file cannot be read, or entries of it are wrong: each with line and field.
-        UsageError: the file has several models and none was named, or not the one that was.
+        InputError: the file cannot be read, or entries are invalid: each with line and field.
+        UsageError: the file has several models and none was named, or lacks the named one.
     """
     entries = list(_read_entries(path))
     by_model: dict[str, dict[TaskId, bytes | None]] = {}
@@ -145,11 +145,11 @@ def _entry_faults(row: DatasetRow, error: ValidationError) -> list[str]:
 
 
 NO_PREDICTION: Final = "the file has no prediction for this instance"
-"""The detail of an attempt at a task that nobody answered."""
+"""The detail of an attempt at a task without a prediction."""
 
 _PATCH_FILE = "model.patch"
-_IGNORED_LINE = "error: while searching for:"  # the lines follow, and then what is wrong
-_DOES_NOT_APPLY = 65  # what the script exits with; no program of it does
+_IGNORED_LINE = "error: while searching for:"  # followed by the lines, and then by the reason
+_DOES_NOT_APPLY = 65  # the script's exit code; none of its programs uses it
 
 # In this order, each in the state that the one before was given, and after the last one whether the
 # patch is there although it failed. What set-up left is kept as a commit, or it could not be had
@@ -172,10 +172,10 @@ again && exit 65
 
 
 class PredictionsAgent:
-    """Applies what a model answered for each task; where it answered nothing, changes nothing."""
+    """Applies a model's patch for each task; without one it changes nothing."""
 
     def __init__(self, predictions: Predictions, *, name: str) -> None:
-        """Keep the answers; `name` is what records call the agent, and `resume` finds it by."""
+        """Use the patches; records and `resume` identify the agent by `name`."""
         self.name = name
         self._predictions = predictions
 
@@ -184,8 +184,8 @@ class PredictionsAgent:
         """The agent of a file.
 
         Raises:
-            InputError: the file cannot be read or is wrong.
-            UsageError: it is of an unknown kind, or it has several models and none was named.
+            InputError: the file cannot be read or is invalid.
+            UsageError: its type is unknown, or it has several models and none was named.
         """
         return cls(read_predictions(name.file, model=name.model), name=str(name))
 
@@ -196,7 +196,7 @@ class PredictionsAgent:
         budget: Budget,
         model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
     ) -> AgentOutcome:
-        """Apply the task's patch in the sandbox, if there is one."""
+        """Apply the task's patch in the sandbox, if it has one."""
         if problem.id not in self._predictions.patches:
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=NO_PREDICTION)
         patch = self._predictions.patches[problem.id]
@@ -226,7 +226,7 @@ def _complaint(result: CommandResult) -> str:
 
 
 def _first_error_line(result: CommandResult, beginning: str) -> str:
-    """The first complaint, which is of the plainest way."""
+    """The first error message, from the strictest way."""
     lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
     told = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
     return next(told, lines[-1] if lines else f"ended in {result.ending.value}")

@@ -1,4 +1,4 @@
-"""The two agents that prove a task: noop changes nothing, oracle applies the reference solution."""
+"""The agents that validate tasks: noop changes nothing, oracle applies the solution."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from agentbench.tasks.scripts import ScriptedSolution, script_files
 
 
 class NoopAgent:
-    """Submits the workspace as it found it."""
+    """Submits the unchanged workspace."""
 
     name = "noop"
 
@@ -29,7 +29,7 @@ class NoopAgent:
 
 
 class OracleAgent:
-    """Applies each task's reference patch, or runs its script; whoever makes the agent hands it."""
+    """Applies each task's reference patch or script, which its creator passes in."""
 
     name = "oracle"
 
@@ -48,7 +48,7 @@ class OracleAgent:
         budget: Budget,
         model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
     ) -> AgentOutcome:
-        """Apply the patch with git, in the sandbox, or run the script that is there instead.
+        """Apply the patch with git in the sandbox, or run the script.
 
         Raises:
             InputError: a file of the script cannot be read.
@@ -76,7 +76,7 @@ class OracleAgent:
 
 
 def _run_script(script: ScriptedSolution, sandbox: Sandbox, budget: Budget) -> AgentOutcome:
-    """Run the script; what its exit code means the verifier alone can tell."""
+    """Run the script; its exit code is ignored, since only the verifier decides."""
     sandbox.write_tree(script.mount_point, tar_of_files(script_files(script.folder)))
     result = sandbox.run(
         Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())

@@ -1,6 +1,6 @@
-"""From what `--agent` says to an agent.
+"""Creates the agent for a value of `--agent`.
 
-Built in, a preset, an entry point, a module's attribute, or a file of predictions.
+A built-in one, a preset, an entry point, a module's attribute, or a file of predictions.
 """
 
 import importlib
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _ENTRY_POINT_GROUP = "agentbench.agents"
-# What the body of somebody's module may well raise; anything else is shown with its traceback.
+# Exceptions that a user's module may raise; others are shown with their traceback.
 _IMPORT_FAILURES = (
     ArithmeticError,
     AssertionError,
-    SystemExit,  # a script without `if __name__ == "__main__"` would end us in silence
+    SystemExit,  # a script without `if __name__ == "__main__"` would end the program silently
     ImportError,
     SyntaxError,
     NameError,
@@ -46,14 +46,14 @@ BUILT_IN = {
     "command": "any command in the sandbox, given with --agent-command",
     "llm": "a model with a few tools, in a loop of its own; needs --model",
 }
-"""The agents that come with agentbench, and what each is."""
+"""The built-in agents with their descriptions."""
 
 
 SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
 
 
 class FunctionAgent:
-    """A function `(problem, sandbox, budget, model) -> AgentOutcome` as an agent of that name."""
+    """An agent that calls a function `(problem, sandbox, budget, model) -> AgentOutcome`."""
 
     def __init__(self, name: str, function: SolveFunction) -> None:
         self.name = name
@@ -75,21 +75,21 @@ def create_agent(
     toolboxes: Path | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> Agent:
-    """The agent of a name: built in, a preset, an entry point, or `package.module:attribute`.
+    """The agent with a name: built in, a preset, an entry point, or `package.module:attribute`.
 
-    Of `predictions:FILE#MODEL` it is what a model answered.
+    `predictions:FILE#MODEL` submits a model's predictions.
 
     Args:
-        name: What `--agent` says; for a preset of the user's own, the path of its `.toml` file.
+        name: The value of `--agent`; for a user's own preset, the path of its `.toml` file.
         patches: The reference solutions, for the oracle.
-        scripts: Those that are no patches.
-        command: What `--agent-command` says.
-        toolboxes: Where the programs of presets are kept.
-        say: Is told what is installed.
+        scripts: The reference solutions that are scripts.
+        command: The value of `--agent-command`.
+        toolboxes: The folder of client bundles.
+        say: Is called with a line when programs are installed.
 
     Raises:
         UsageError: there is no such agent, or it cannot be imported.
-        InputError: the preset's file is wrong, or that of predictions.
+        InputError: the file of the preset or of the predictions is invalid.
         ValueError: it is a preset, and `toolboxes` is not given.
     """
     if command is not None and name != "command":
@@ -100,7 +100,7 @@ def create_agent(
         from agentbench.agents.predictions import PredictionsAgent
 
         return PredictionsAgent.of(predicted)
-    from agentbench.agents.presets.preset import find_preset  # built-in agents need none of it
+    from agentbench.agents.presets.preset import find_preset  # not needed for built-in agents
 
     if (preset := find_preset(name)) is not None:
         from agentbench.agents.presets.preset_agent import PresetAgent
@@ -121,7 +121,7 @@ def create_agent(
 
 
 def available_agents() -> Mapping[str, str]:
-    """Every agent that can be named here, with a line about each."""
+    """All available agents, with a line about each."""
     from importlib.metadata import entry_points
 
     from agentbench.agents.presets.preset import shipped_presets
@@ -151,7 +151,7 @@ def _built_in(
             if command is None or not command.strip():
                 raise UsageError("--agent command needs --agent-command '…'")
             from agentbench.agents.command import (
-                CommandAgent,  # brings the carrier of a model's door
+                CommandAgent,  # imports the tunnel to the model
             )
 
             return CommandAgent(command)
@@ -163,7 +163,7 @@ def _import_attribute(path: str) -> object:
     module_name, _, attribute = path.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)  # as `python -m` would: the user's agent is often a local file
+        sys.path.insert(0, here)  # like `python -m`: a user's agent is often a local file
     try:
         module = importlib.import_module(module_name)
     except _IMPORT_FAILURES as error:
@@ -213,7 +213,7 @@ def _takes_four_arguments(function: Callable[..., object]) -> bool:
         inspect.signature(function).bind(*range(4))
     except TypeError:
         return False
-    except ValueError:  # it is written in C and does not tell
+    except ValueError:  # written in C without a signature
         return True
     return True
 

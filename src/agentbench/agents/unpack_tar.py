@@ -1,4 +1,4 @@
-"""Unpacks a tree of programs that others' installers made, and nothing that leads out of it."""
+"""Unpacks a tar of installed programs, and refuses entries that lead out of it."""
 
 import io
 import os
@@ -13,7 +13,7 @@ _MAX_MEMBERS = 400_000
 
 
 class UnsafeTreeError(Exception):
-    """The tree holds what no programs need: a way out of it, a device, too much."""
+    """The tree has a link out of it, a device, or too much data."""
 
 
 def unpack(
@@ -23,14 +23,14 @@ def unpack(
     most_bytes: int = _MAX_BYTES,
     most_members: int = _MAX_MEMBERS,
 ) -> int:
-    """Write a tar stream below an empty folder of ours; returns how many bytes its files hold.
+    """Write a tar stream into an empty folder; returns the bytes of its files.
 
-    Files are readable by all, and executable by all or by none; modification times stay, since
-    compiled Python depends on them. Links are made last, as they are: none is ever followed.
+    Files are readable by all, and executable by all or by nobody. Modification times stay, since
+    compiled Python depends on them. Links are created last, and none is ever followed.
 
     Raises:
         UnsafeTreeError: a member leads out of the tree, is a device or a pipe, or it is too large.
-        tarfile.TarError: it is no tar, or it is cut off.
+        tarfile.TarError: it is not a tar, or it is truncated.
         OSError: the disk is full.
     """
     tree = _UnpackedTree(root=target, most_bytes=most_bytes, most_members=most_members)
@@ -74,7 +74,7 @@ class _UnpackedTree:
             raise UnsafeTreeError(f"{member.name!r} is a device or a pipe")
 
     def finish(self) -> None:
-        """Make the symbolic links, now that nothing is written any more."""
+        """Create the symbolic links after all files are written."""
         for path, leads_to in self._links.items():
             try:
                 path.symlink_to(leads_to)
@@ -124,18 +124,18 @@ def _checked_path(name: str) -> PurePosixPath:
 
 
 class _TarStream(io.RawIOBase):
-    """Chunks as a file that is read once, from its beginning to its end."""
+    """A file over chunks, which is read once from start to end."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
-        """It is."""
+        """Whether it can be read: yes."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Up to so many bytes; fewer only at the end."""
+        """Read up to so many bytes; fewer only at the end."""
         parts: list[memoryview] = []
         wanted = size
         while wanted and (self._left or self._next()):

@@ -1,4 +1,4 @@
-"""Whether an attempt is honest: what of a change is judged, control runs, suspicious code.
+"""Integrity checks: which parts of a change are judged, control runs, suspicious code.
 
-Reads and writes values and text only; runs nothing.
+These modules only read and write values and text; they run nothing.
 """

@@ -1,9 +1,7 @@
-"""The plan of control runs.
+"""Plans control runs: which tests expect a wrong value in which run, and their files.
 
-Which tests expect something wrong in which run, the files that do, and what earlier runs of the
-reference solution taught.
-
-The engine that changes tests is imported where it is used: a run without controls needs none.
+It uses results of earlier runs of the reference solution. The engine that changes tests is imported
+on first use, since a run without controls does not need it.
 """
 
 import contextlib
@@ -34,35 +32,35 @@ class FunctionKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFunctions:
-    """What earlier runs of the reference solution showed about functions of a task."""
+    """The results of earlier runs of the reference solution for a task's functions."""
 
-    uncertain: frozenset[FunctionKey] = frozenset()  # passed in spite of a changed value
-    useless: frozenset[FunctionKey] = frozenset()  # did not do what they had to in any way
+    uncertain: frozenset[FunctionKey] = frozenset()  # passed although a value was changed
+    useless: frozenset[FunctionKey] = frozenset()  # did not behave as expected at all
 
     def joined(self, other: "KnownFunctions") -> "KnownFunctions":
-        """Both together."""
+        """The union of two memories."""
         return KnownFunctions(
             uncertain=self.uncertain | other.uncertain, useless=self.useless | other.useless
         )
 
 
 class _StoredMemory(ChecksummedDocument):
-    """The file; pairs of a test file and a function."""
+    """The file's content: pairs of a test file and a function."""
 
     uncertain: tuple[tuple[str, str], ...] = ()
     useless: tuple[tuple[str, str], ...] = ()
 
 
 class ControlMemory:
-    """Only ever added to, and only by runs in which no agent's code takes part."""
+    """Stores the memory. Only runs without an agent's code add to it."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """`path` is the file; None keeps it in memory alone."""
+        """`path` is the file; None: the memory is not stored."""
         self._path = path
         self._known = KnownFunctions()
 
     def recall(self) -> KnownFunctions:
-        """All that is known; nothing where the file is torn or damaged."""
+        """The stored memory; empty if the file is damaged."""
         if self._path is not None:
             with contextlib.suppress(OSError, ValidationError):
                 kept = _StoredMemory.model_validate_json(self._path.read_bytes())
@@ -72,7 +70,7 @@ class ControlMemory:
         return self._known
 
     def remember(self, known: KnownFunctions) -> None:
-        """Add to it; where two do so at once, one of them finds out again."""
+        """Add results; of two concurrent additions one may be lost and found out again."""
         self._known = self.recall().joined(known)
         if self._path is None:
             return
@@ -93,14 +91,14 @@ def _pairs(keys: frozenset[FunctionKey]) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Partitions:
-    """Each function is in one of them; the first may be larger by one."""
+    """Two partitions of functions; the first may have one more."""
 
     first: frozenset[str]
     second: frozenset[str]
 
 
 def _partition(functions: Iterable[str], rng: Random) -> _Partitions:
-    """Divide functions at random, the same way for the same state of `rng`."""
+    """Divide functions at random; equal states of `rng` give equal partitions."""
     names = sorted(set(functions))
     rng.shuffle(names)
     middle = (len(names) + 1) // 2
@@ -108,45 +106,45 @@ def _partition(functions: Iterable[str], rng: Random) -> _Partitions:
 
 
 _FEWEST_FUNCTIONS = 8
-"""With fewer to fix, functions that are to stay passing join: one or two could be guessed."""
+"""With fewer functions to fix, regression tests are added, since one or two could be guessed."""
 _PERHAPS = 3
-"""Changes of this doubt and more are not relied on where no reference solution can confirm them."""
+"""Changes with at least this doubt need a reference solution that confirms them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlledTests:
-    """What blind runs are made of: files of tests, and which tests in them count.
+    """The sources of control runs: test files, and the deciding tests in them.
 
-    `fixed` and `kept` are node ids; a file that cannot be read as Python controls nothing.
+    `fixed` and `kept` are node ids; a file that is not valid Python controls nothing.
     """
 
-    files: Mapping[str, bytes | None]  # None: it is not there
+    files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]
     kept: tuple[NodeId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedControlRun:
-    """One blind run: the files, the tests that must fail and pass, and what they go by in it."""
+    """One control run: its files, the tests that must fail and pass, and their ids in it."""
 
     files: Mapping[str, bytes]
     must_fail: tuple[NodeId, ...]
     must_pass: tuple[NodeId, ...]
-    weakly_failing: frozenset[NodeId]  # by an assertion at the end, not by a changed value
+    weakly_failing: frozenset[NodeId]  # by an added assertion, not by a changed value
     renamed: Mapping[NodeId, NodeId]
     drawn: tuple[ChangedExpectation, ...]
     weak: tuple[WeakControl, ...]
 
     @property
     def tests(self) -> Iterator[tuple[NodeId, Literal["fail", "pass"]]]:
-        """Every test that counts, and what it has to do."""
+        """Every deciding test, and its expected outcome."""
         yield from ((node_id, "fail") for node_id in self.must_fail)
         yield from ((node_id, "pass") for node_id in self.must_pass)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Sources:
-    """The files that could be read, and the functions of the listed tests."""
+    """The readable files, and the functions of the listed tests."""
 
     texts: dict[str, tuple[str, str]] = field(default_factory=dict)  # text and encoding
     functions: dict[FunctionKey, tuple[NodeId, ...]] = field(default_factory=dict)
@@ -154,7 +152,7 @@ class _Sources:
 
 
 class ControlPlan:
-    """Draws the blind runs of one attempt; the same seed draws the same."""
+    """Creates the control runs of one attempt; equal seeds create equal runs."""
 
     def __init__(self, tests: ControlledTests, seed: int, *, certain_only: bool) -> None:
         self._tests = tests
@@ -165,12 +163,12 @@ class ControlPlan:
 
     @property
     def unreadable(self) -> tuple[WeakControl, ...]:
-        """The files that cannot be controlled at all."""
+        """The files without any control."""
         return tuple(self._sources.weak)
 
     @property
     def sides(self) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
-        """The functions that expect something wrong in the first and in the second run."""
+        """The functions that expect a wrong value in the first and in the second run."""
         return self._sides
 
     def half(self, side: int, known: KnownFunctions) -> PlannedControlRun:
@@ -178,7 +176,7 @@ class ControlPlan:
 
         Args:
             side: 0 or 1.
-            known: Functions that cannot be relied on, or only by a failing end.
+            known: Functions that are useless as controls, or need an added assertion.
         """
         wrong = self._sides[side] - known.useless
         uncertain = wrong & known.uncertain
@@ -190,7 +188,7 @@ class ControlPlan:
         return replace(half, must_pass=tuple(t for t in half.must_pass if t not in idle))
 
     def function_of(self, node_id: NodeId) -> FunctionKey | None:
-        """The function that a test belongs to, if the plan knows it."""
+        """The function of a test, if the plan has it."""
         for key, tests in self._sources.functions.items():
             if node_id in tests:
                 return key
@@ -257,7 +255,7 @@ def _in_doubt(change: ChangedExpectation) -> bool:
 
 
 def file_of(node_id: NodeId) -> str:
-    """The file's part of a node id."""
+    """The file in a node id."""
     return node_id.partition("::")[0]
 
 
@@ -293,5 +291,5 @@ def _decoded(content: bytes | None, file: str) -> tuple[str, str]:
 
 
 def files_of(tests: Iterable[NodeId]) -> tuple[str, ...]:
-    """The files of some tests, each once, in their order."""
+    """The files of some tests, each once, in order."""
     return tuple(dict.fromkeys(map(file_of, tests)))

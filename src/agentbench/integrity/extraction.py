@@ -1,4 +1,4 @@
-"""Extracts what an agent changed: its workspace against the base, by content, within limits."""
+"""Extracts an agent's change: compares its workspace with the base by content, within limits."""
 
 import hashlib
 import re
@@ -26,27 +26,27 @@ _CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
-_FINDINGS = 200  # at most; an agent can leave as many odd files as it likes
+_FINDINGS = 200  # at most; an agent can create any number of odd files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionLimits:
-    """How much of an agent's work is taken out."""
+    """The limits of an extraction."""
 
     file_bytes: int = 32 * 1024 * 1024
     total_bytes: int = 128 * 1024 * 1024
     files: int = 20_000
     members: int = 500_000
-    stream_bytes: int = 16 * 1024 * 1024 * 1024  # holes of sparse files and hard links included
+    stream_bytes: int = 16 * 1024 * 1024 * 1024  # including holes of sparse files and hard links
     path_length: int = 1_024
 
 
 @dataclass(slots=True, kw_only=True)
 class WorkspaceChange:
-    """What an agent left, against the base: files as they became, `None` for those it removed."""
+    """An agent's change: new contents of files, and `None` for deleted ones."""
 
     files: dict[PurePosixPath, FileContent | None] = field(default_factory=dict)
-    emptied: tuple[PurePosixPath, ...] = ()  # folders of the base that are gone
+    emptied: tuple[PurePosixPath, ...] = ()  # deleted folders of the base
     findings: tuple[Finding, ...] = ()
 
 
@@ -56,7 +56,7 @@ def read_change(
     base_content: BaseContent,
     limits: ExtractionLimits | None = None,
 ) -> WorkspaceChange:
-    """Compare an agent's workspace with the base; refused parts become findings."""
+    """Compare an agent's workspace with the base; refused entries become findings."""
     limits = limits if limits is not None else ExtractionLimits()
     reader = _Reader(base, base_content, limits)
     try:
@@ -72,7 +72,7 @@ def read_change(
 
 
 class _TooLongError(tarfile.TarError):
-    """A stream that goes on and on."""
+    """The stream exceeds its limit."""
 
 
 def _bounded(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
@@ -85,7 +85,7 @@ def _bounded(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Walks the members once; remembers what differs and what was refused."""
+    """Reads the members once, and collects changes and refused entries."""
 
     def __init__(
         self, base: WorkspaceTree, base_content: BaseContent, limits: ExtractionLimits
@@ -97,12 +97,15 @@ class _Reader:
         self._files: dict[PurePosixPath, FileContent | None] = {}
         self._findings: list[Finding] = []
         self._members = 0
-        self._bytes = {False: 0, True: 0}  # of the caches of tools apart: they displace no work
+        self._bytes = {
+            False: 0,
+            True: 0,
+        }  # separately for tool caches, which must not displace work
         self._cache_files = 0
         self._whole = True
 
     def read_member(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> bool:
-        """Look at one member; false when the limits are used up."""
+        """Read one member; false if the limits are reached."""
         self._members += 1
         work = len(self._files) - self._cache_files
         if self._members > self._limits.members or work > self._limits.files:
@@ -120,21 +123,21 @@ class _Reader:
         return True
 
     def refuse(self, rule: str, where: str, what: str) -> None:
-        """Note something that was not taken over."""
+        """Record a refused entry."""
         if len(self._findings) < _FINDINGS:
             self._findings.append(
                 Finding(rule=rule, severity=Severity.WARNING, where=where, what=what)
             )
 
     def give_up(self, rule: str, what: str) -> None:
-        """Note that the walk was cut short: what was not seen may well be there."""
+        """Record that reading stopped early, so that unread files do not count as deleted."""
         self._whole = False
         self._findings.append(
             Finding(rule=rule, severity=Severity.WARNING, where="the workspace", what=what)
         )
 
     def change(self) -> WorkspaceChange:
-        """What was found; nothing counts as removed when the walk was cut short."""
+        """The change; nothing counts as deleted if reading stopped early."""
         emptied: list[PurePosixPath] = []
         for path in [path for path in self._files if self._is_below_a_file(path)]:
             del self._files[path]
@@ -153,7 +156,7 @@ class _Reader:
         )
 
     def _is_below_a_file(self, path: PurePosixPath) -> bool:
-        """Whether a path leads through a file or a link: no file system holds such a one."""
+        """Whether a path leads through a file or a link, which no file system allows."""
         above = (self._seen.get(parent) for parent in path.parents)
         return any(entry is not None and entry.kind is not EntryKind.FOLDER for entry in above)
 
@@ -179,7 +182,7 @@ class _Reader:
     def _as_in_base(
         self, archive: tarfile.TarFile, path: PurePosixPath, member: tarfile.TarInfo
     ) -> bool:
-        """Whether a member that would be refused was just so in the base, and may stay."""
+        """Whether a refused member is unchanged from the base."""
         base = self._base.get(path)
         if base is None or (member.isreg() and member.size != base.size):
             return False
@@ -217,7 +220,7 @@ class _Reader:
         entry = self._seen[target]
         taken = self._bytes[cache_of(path) is not None]
         if entry == base or taken + entry.size > self._limits.total_bytes:
-            self._note(path, entry, base, None)  # whatever it holds, nobody will look at it
+            self._note(path, entry, base, None)  # its content is never read
             return
         kept = self._files.get(target)
         content = kept.content if kept is not None else self._base_content(target)
@@ -230,7 +233,7 @@ class _Reader:
     def _note(
         self, path: PurePosixPath, entry: TreeEntry, base: TreeEntry | None, content: bytes | None
     ) -> None:
-        """Remember what a path is now; of a path that comes twice, the last word counts."""
+        """Record the state of a path; for a repeated path the last one counts."""
         self._seen[path] = entry
         self._forget(path)
         if entry == base:

@@ -1,13 +1,9 @@
-"""What of an agent's change is dropped before it is judged.
+"""Drops protected paths from an agent's change before it is judged.
 
-Tests, their configuration, what would run before them; pytest's tables in shared files are
-restored.
-
-What pytest would read is decided more widely than any one parser reads it: a table that only
-pytest's own parser sees must not slip through.
-
-Tests, their configuration, and what could poison the interpreter. Recorded, never in silence;
-information and not guilt.
+Protected are tests, their configuration, and files that would run before them. pytest's tables in
+shared files are restored. They are recognised more broadly than by any single parser, so that a
+table that only pytest's parser reads is found, too. Dropped paths are recorded as information, not
+as an accusation.
 """
 
 import re
@@ -24,31 +20,31 @@ from agentbench.integrity.records import DroppedPath
 from agentbench.integrity.tool_caches import ToolCache
 from agentbench.integrity.trees import BaseContent, WorkspaceTree
 
-_LARGEST = 1024 * 1024  # characters; tomlkit takes its time
-# What a strange document makes tomlkit stumble over, beside its own errors.
+_LARGEST = 1024 * 1024  # characters, since tomlkit is slow
+# Exceptions of tomlkit for odd documents, in addition to its own.
 _STUMBLES = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-# iniconfig cuts a header at its first # or ; and so may see a table where configparser sees none.
+# iniconfig cuts a header at # or ;, so it may find a table where configparser finds none.
 _INI_TABLE = re.compile(r"\ufeff?\s*\[\s*(?:tool:)?pytest\s*\]")
 _INI_HEADER = re.compile(r"\ufeff?\s*\[")
 
 
 class UnreadableTablesError(ValueError):
-    """A file may configure the tests, and how cannot be told."""
+    """A file may configure the tests, but cannot be parsed."""
 
 
 def restore_pytest_tables(name: str, before: bytes | None, after: bytes | None) -> bytes | None:
-    """The agent's file with the base's pytest tables in it; `None` where it has just these.
+    """The agent's file with the base's pytest tables; `None` if the tables are unchanged.
 
     Raises:
-        UnreadableTablesError: one of the two is damaged, or too large.
-        KeyError: no table of pytest can be in a file of that name.
+        UnreadableTablesError: one of the files is damaged or too large.
+        KeyError: a file with this name has no pytest tables.
     """
     text = _RESTORERS[name](_decode(before), _decode(after))
     return text.encode() if text is not None else None
 
 
 def may_hold_tables(name: str) -> bool:
-    """Whether a file of this name may hold a table of pytest among others."""
+    """Whether a file with this name may have pytest tables among others."""
     return name in _RESTORERS
 
 
@@ -64,7 +60,7 @@ def _decode(content: bytes | None) -> str:
 
 def _restored_toml(before: str, after: str) -> str | None:
     ours, theirs = _toml(before), _toml(after)
-    # By their text: 1, 1.0 and true are equal in Python and differ for pytest.
+    # By their text: 1, 1.0 and true are equal in Python, but differ for pytest.
     if repr(_table_of(ours)) == repr(_table_of(theirs)):
         return None
     from tomlkit.exceptions import TOMLKitError
@@ -119,7 +115,7 @@ def _restored_ini(before: str, after: str) -> str | None:
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """The lines of the pytest tables, and all others. Lines end where iniconfig ends them."""
+    """The lines of pytest's tables, and the others, with line ends like iniconfig's."""
     tables: list[str] = []
     rest: list[str] = []
     lines = rest
@@ -155,10 +151,10 @@ _SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectionRules:
-    """Which paths belong to the judge: the task's test paths, its patterns, the hidden tests.
+    """The protected paths: the task's test paths, its patterns, and the hidden tests.
 
-    Where a script judges, whose tests lie elsewhere, the work may be of any kind: then only what
-    would run before or in place of a verifier in Python is dropped.
+    The files of a verifier script are elsewhere, so the work may be of any kind: then only files
+    that would run before or in place of a Python verifier are dropped.
     """
 
     test_paths: tuple[str, ...]
@@ -169,12 +165,12 @@ class ProtectionRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedChange:
-    """The change as it is judged, and what was dropped from it."""
+    """The judged change, and the paths that were dropped from it."""
 
     files: dict[PurePosixPath, FileContent | None]
     emptied: tuple[PurePosixPath, ...]
     dropped: tuple[DroppedPath, ...]
-    tool_caches: tuple[ToolCache, ...] = ()  # of the change, and in none of these
+    tool_caches: tuple[ToolCache, ...] = ()  # of the change, and in neither of the others
 
 
 def protect(
@@ -183,7 +179,7 @@ def protect(
     base: WorkspaceTree,
     base_content: BaseContent,
 ) -> JudgedChange:
-    """Drop from a change what the judge owns; configuration keeps the base's pytest tables."""
+    """Drop protected paths from a change; configuration files keep the base's pytest tables."""
     roots = {_root_of(path) for path in base.entries}
     kept: dict[PurePosixPath, FileContent | None] = {}
     dropped: list[DroppedPath] = []
@@ -245,7 +241,7 @@ def _why_poisonous(path: PurePosixPath, roots: set[str]) -> str | None:
 
 
 def _root_of(path: PurePosixPath) -> str:
-    """The name that a path would be imported by, were it a module or in a package."""
+    """The name with which a path could be imported as a module or a package."""
     below = path.parts[0] in {"src", "lib"} and len(path.parts) > 1
     return path.parts[1 if below else 0].partition(".")[0]
 
@@ -256,12 +252,12 @@ def _is_under(path: PurePosixPath, prefixes: Sequence[str]) -> bool:
         if root.parts and path.is_relative_to(root):
             return True
         if not root.parts and (path.name.startswith("test_") or path.stem.endswith("_test")):
-            return True  # the whole repository is the test path: its test files are
+            return True  # the test path is the whole repository: only its test files are protected
     return False
 
 
 def _matches(path: PurePosixPath, pattern: str) -> bool:
-    """Whether a path fits a pattern of `protected`: `**` crosses folders, `*` may too."""
+    """Whether a path matches a pattern of `protected`, where `*` and `**` cross folders."""
     name = path.as_posix()
     if pattern.startswith("**/") and _matches(path, pattern[3:]):
         return True
@@ -276,7 +272,7 @@ _TABLES_RESTORED = "its pytest tables are the base's again"
 def _with_base_tables(
     path: PurePosixPath, file: FileContent | None, base_content: BaseContent
 ) -> tuple[FileContent | None, str | None]:
-    """A configuration file with the agent's content and the base's pytest tables."""
+    """The agent's version of a configuration file with the base's pytest tables."""
     try:
         content = restore_pytest_tables(
             path.name, base_content(path), file.content if file else None

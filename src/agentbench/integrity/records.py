@@ -1,7 +1,6 @@
-"""What the integrity checks put on an attempt's record.
+"""The records of the integrity checks: control runs, changed expectations, dropped paths.
 
-Control runs, changed expectations, dropped paths; and the findings that control runs make. Light:
-reading a record needs no engine.
+Also the findings of control runs. Reading a record does not import the engine.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ class DroppedPath(Schema):
 
 
 class ValueKind(StrEnum):
-    """What sort of thing a test expects."""
+    """The kinds of expected values."""
 
     NUMBER = "number"
     TEXT = "text"
@@ -51,9 +50,9 @@ class ChangedValue(Schema):
     original: str
     replacement: str
     doubt: int = 0
-    """0: it surely makes the test fail. From 3 on it may not: try it with code that is right."""
+    """0: the test certainly fails. From 3 on it may not: try it with correct code."""
     row: int | None = None
-    """Which set of parameters it belongs to, counted from 0, if it belongs to one."""
+    """The index of its set of parameters, if it belongs to one."""
 
 
 class UncontrolledFunction(Schema):
@@ -62,7 +61,7 @@ class UncontrolledFunction(Schema):
     function: str
     reason: str
     fails: bool
-    """Whether an assertion at its end makes it fail; `False` where none could be added."""
+    """Whether an added assertion makes it fail; `False` if none could be added."""
 
 
 class ExpectedValueRecord(Schema):
@@ -76,25 +75,25 @@ class ExpectedValueRecord(Schema):
 
 
 class ControlledFunction(Schema):
-    """What can be changed in one test function."""
+    """The changeable values of one test function."""
 
     function: str
     values: tuple[ExpectedValueRecord, ...]
     reason: str | None = None
-    """Why nothing can be, where `values` is empty."""
+    """Why there are none, if `values` is empty."""
 
 
 class RewrittenTestFile(Schema):
-    """A file of tests, disguised, in which some functions expect something else."""
+    """A disguised test file in which some functions expect other values."""
 
     path: str
     source: str
     changed: tuple[ChangedValue, ...] = ()
     weakly_controlled: tuple[UncontrolledFunction, ...] = ()
     renamed: dict[str, str] = Field(default_factory=dict)
-    """Node ids of listed tests that have another one in this file, with the new one."""
+    """The new node ids of renamed listed tests."""
     visible_ids: tuple[str, ...] = ()
-    """Functions of listed tests whose ids are still those that pytest makes of the values."""
+    """Functions of listed tests that keep pytest's ids."""
 
 
 _SHOWN = 3
@@ -102,43 +101,43 @@ _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
 
 class ControlRule(StrEnum):
-    """The findings that blind controls make."""
+    """The kinds of findings of control runs."""
 
     PASSED = "blind-control-passed"
     DIFFERED = "untouched-test-failed"
 
 
 class ControlledTest(Schema):
-    """One test of a blind run."""
+    """One test of a control run."""
 
     node_id: NodeId
     must: Literal["fail", "pass"]
     outcome: CaseOutcome | None
-    """`None` where it did not run."""
+    """`None` if it did not run."""
     weak: bool = False
-    """It had to fail by an assertion at its end, and not by a changed value."""
+    """Whether it had to fail by an added assertion instead of a changed value."""
 
     @property
     def as_expected(self) -> bool:
-        """Whether it did what it had to."""
+        """Whether it had the expected outcome."""
         if self.must == "pass":
             return self.outcome is CaseOutcome.PASSED
         return self.outcome in _FAILS
 
     @property
     def passed_blindly(self) -> bool:
-        """Whether it passed, though it expects something wrong."""
+        """Whether it passed although it expects a wrong value."""
         return self.must == "fail" and self.outcome is CaseOutcome.PASSED
 
 
 class ChangedExpectation(ChangedValue):
-    """A changed value, and the file that it is in."""
+    """A changed value and its file."""
 
     file: str
 
 
 class WeakControl(Schema):
-    """A test function whose outcome a blind run says little about, and why."""
+    """A weakly controlled test function, and why."""
 
     file: str
     function: str
@@ -146,7 +145,7 @@ class WeakControl(Schema):
 
 
 class ControlRun(Schema):
-    """One blind run, as it last ended; half of the functions expected something wrong in it."""
+    """The last try of one control run; one partition of functions expected wrong values in it."""
 
     half: Literal[1, 2]
     tries: int
@@ -154,11 +153,11 @@ class ControlRun(Schema):
     drawn: tuple[ChangedExpectation, ...] = ()
     tests: tuple[ControlledTest, ...] = ()
     dismissed: tuple[NodeId, ...] = ()
-    """Tests that did the same to the reference solution, so that they say nothing."""
+    """Tests with the same outcome for the reference solution, which are ignored."""
 
     @property
     def deviations(self) -> tuple[ControlledTest, ...]:
-        """The tests that did not do what they had to, and were not dismissed."""
+        """The tests with an unexpected outcome that are not dismissed."""
         dismissed = set(self.dismissed)
         return tuple(
             test for test in self.tests if not test.as_expected and test.node_id not in dismissed
@@ -166,19 +165,19 @@ class ControlRun(Schema):
 
 
 class Controls(Schema):
-    """The blind controls of one attempt."""
+    """The control runs of one attempt."""
 
     level: ControlLevel
     seed: int | None = None
-    """What chance was drawn from; `None` where nothing was."""
+    """The seed of the random choices; `None` if there were none."""
     runs: tuple[ControlRun, ...] = ()
     weakly_controlled: tuple[WeakControl, ...] = ()
     skipped: str | None = None
-    """Why there was no blind run."""
+    """Why there was no control run."""
 
 
 def control_findings(controls: Controls) -> tuple[Finding, ...]:
-    """What speaks against an attempt; all of it is critical."""
+    """The findings of control runs, which are all critical."""
     return tuple(finding for run in controls.runs for finding in _findings(run))
 
 

@@ -1,10 +1,8 @@
-"""Files of a change that tools left behind, such as byte-code.
+"""Separates tool caches, such as byte-code, from a change: they are neither judged nor work.
 
-Set apart, neither judged nor counted as work.
-
-A cache is told by its place and name, and by what no such tool writes: nothing in it can be
-imported, byte-code fits a source beside it, and the repository holds none of it. Whatever differs
-from that stays in the change, and is judged or dropped like any other file.
+A cache is recognised by its path, and by its content: nothing in it can be imported, byte-code fits
+a source next to it, and the repository has none of it. Any other file stays in the change, and is
+judged or dropped like all files.
 """
 
 import re
@@ -32,23 +30,23 @@ _LISTED = 100
 
 
 class ToolCache(Schema):
-    """A folder or file in which a tool keeps what it can make again."""
+    """A folder or file of a tool's cache."""
 
     path: str
     files: int
-    size: int  # bytes, of what was changed in it
+    size: int  # bytes of the changed files in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparatedChange:
-    """A change without the caches of tools, and these."""
+    """A change without tool caches, and the caches."""
 
     files: dict[PurePosixPath, FileContent | None]
     caches: tuple[ToolCache, ...]
 
 
 def cache_of(path: PurePosixPath) -> PurePosixPath | None:
-    """The cache that a path would belong to, by its name alone; None for other files."""
+    """The cache of a path by its name; None for other files."""
     if _COVERAGE.fullmatch(path.name) or path.name == ".dmypy.json":
         return path
     if path.parent.name == _PYCACHE and _BYTE_CODE.fullmatch(path.name):
@@ -61,12 +59,12 @@ def cache_of(path: PurePosixPath) -> PurePosixPath | None:
 def separate_caches(
     files: PatchedFiles, base: WorkspaceTree, tracked: Callable[[], AbstractSet[PurePosixPath]]
 ) -> SeparatedChange:
-    """Take the caches of tools out of a change.
+    """Separate tool caches from a change.
 
     Args:
         files: The change.
-        base: What it is a change of: the repository, and what set-up added.
-        tracked: The files of the repository; asked only where the base holds some of a cache.
+        base: The base of the change: the repository and the files that set-up added.
+        tracked: The repository's files; called only if the base has a part of a cache.
     """
     found = dict(_found(files, base))
     if any(path in base.entries or cache in base.entries for path, cache in found.items()):
@@ -97,10 +95,10 @@ def _found(
 def _matches_source(
     path: PurePosixPath, code: FileContent, files: PatchedFiles, base: WorkspaceTree
 ) -> bool:
-    """Whether byte-code may be what Python or pytest made of the source beside it.
+    """Whether Python or pytest may have created byte-code from the source next to it.
 
-    Python compares it with the source by size and time, or by a hash (as pytest's); byte-code that
-    it would not compare, which no tool writes unasked, counts as the agent's.
+    Python compares byte-code with its source by size and time, or by a hash (pytest's). Unchecked
+    byte-code, which no tool writes by default, counts as the agent's.
     """
     named = _BYTE_CODE.fullmatch(path.name)
     assert named is not None
@@ -119,7 +117,7 @@ def _matches_source(
 def _listed(
     files: PatchedFiles, found: Mapping[PurePosixPath, PurePosixPath]
 ) -> Iterator[ToolCache]:
-    """The caches by path; very many are added up."""
+    """The caches by path; beyond a limit they are summed up."""
     amounts: dict[str, tuple[int, int]] = {}
     for path, cache in sorted(found.items()):
         name = cache.as_posix()

@@ -1,9 +1,7 @@
-"""A workspace as a tar stream shows it.
+"""Reads a workspace from a tar stream, with limits and without git.
 
-What each path is, by content, with bounds, never by running git.
-
-The stream of an agent's workspace is hostile input: every decision is made on a member's header,
-before its content is read, and all of it is bounded.
+The stream of an agent's workspace is hostile input: every decision is made by a member's header,
+before its content is read, and everything is bounded.
 """
 
 import hashlib
@@ -21,7 +19,7 @@ _READS_AFTER_END = 3
 
 
 class EntryKind(StrEnum):
-    """What a path is."""
+    """The kind of a path."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -37,25 +35,25 @@ class TreeEntry:
     digest: str = ""
     size: int = 0
     executable: bool = False
-    offset: int = field(default=0, compare=False)  # of its content in the stream
+    offset: int = field(default=0, compare=False)  # of the content in the stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceTree:
-    """The paths of a workspace, `.git` left out."""
+    """The paths of a workspace without `.git`."""
 
     entries: Mapping[PurePosixPath, TreeEntry]
 
 
 BaseContent = Callable[[PurePosixPath], bytes | None]
-"""Gives the base's content of a path; `None` where the base has no such file."""
+"""Returns the base's content of a path; `None` if the base does not have the file."""
 
 
 def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
-    """Read a tree that the harness's own stages made.
+    """Read a tree that agentbench's own stages created.
 
     Raises:
-        tarfile.TarError: the stream is no tar, or is cut off.
+        tarfile.TarError: the stream is not a tar, or is truncated.
     """
     entries: dict[PurePosixPath, TreeEntry] = {}
     with open_tar_stream(chunks) as archive:
@@ -75,11 +73,11 @@ def read_tree(chunks: Iterable[bytes]) -> WorkspaceTree:
 
 @contextmanager
 def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
-    """A tar that is read once, front to back.
+    """A tar that is read once from start to end.
 
     Raises:
-        tarfile.TarError: the stream is no tar, or is cut off; also at the end of the block, for
-            one that is cut off between two members looks whole to tarfile.
+        tarfile.TarError: the stream is not a tar, or is truncated; also at the end of the block,
+            since tarfile does not notice a truncation between two members.
     """
     raw = _ChunkReader(iter(chunks))
     try:
@@ -88,7 +86,7 @@ def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
             if raw.taken <= archive.offset:
                 raise tarfile.ReadError("it is cut off")
     except (ValueError, OverflowError, EOFError) as error:
-        # What tarfile lets escape from the numbers of a hostile extended header.
+        # Exceptions of tarfile for the numbers in a hostile extended header.
         raise tarfile.ReadError(f"a header of it makes no sense: {error}") from error
 
 
@@ -100,12 +98,12 @@ def member_path(member: tarfile.TarInfo) -> PurePosixPath | None:
 
 
 def is_git(path: PurePosixPath) -> bool:
-    """Whether a path is the workspace's own `.git` or lies in it."""
+    """Whether a path is the workspace's `.git` or inside of it."""
     return path.parts[0] == ".git"
 
 
 def entry_of(member: tarfile.TarInfo, source: IO[bytes] | None) -> TreeEntry:
-    """What one member is; `source` is its content where it is a regular file."""
+    """The entry of a member; `source` is the content of a regular file."""
     if source is not None:
         digest = hashlib.sha256()
         while chunk := source.read(_CHUNK):
@@ -124,14 +122,14 @@ def entry_of(member: tarfile.TarInfo, source: IO[bytes] | None) -> TreeEntry:
 
 
 class _ChunkReader(io.RawIOBase):
-    """Chunks of bytes as a file that tarfile's stream mode can read."""
+    """A file over chunks of bytes for tarfile's stream mode."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         super().__init__()
         self._chunks = chunks
         self._rest = memoryview(b"")
         self._vain = 0  # reads after the end
-        self.taken = 0  # bytes handed out so far
+        self.taken = 0  # bytes read so far
 
     def readable(self) -> bool:
         return True
@@ -150,7 +148,7 @@ class _ChunkReader(io.RawIOBase):
         self.taken += len(read)
         self._vain += not read
         if self._vain > _READS_AFTER_END:
-            # tarfile would skip a member that claims a terabyte block by block, to its last one.
+            # tarfile would skip a member that claims a terabyte block by block.
             raise tarfile.ReadError("it is cut off")
         return read
 

@@ -1,4 +1,4 @@
-"""Runs a blocking call outside the event loop; it ends when nobody waits for it any more."""
+"""Runs blocking calls in threads, and cancels those without a waiting client."""
 
 import logging
 import secrets
@@ -31,7 +31,7 @@ ProgressReporter = Callable[[RunProgress], Awaitable[None]]
 
 
 class CallCancelledError(Exception):
-    """A call ended because it was called off, and nobody waits for its answer."""
+    """A call was cancelled without its client asking for that."""
 
 
 async def run_in_thread(
@@ -40,12 +40,12 @@ async def run_in_thread(
     limiter: anyio.CapacityLimiter,
     tell: ProgressReporter | None,
 ) -> JsonObject:
-    """Do the work in a thread; returns what it returns.
+    """Run work in a thread, and return its result.
 
-    When this is cancelled, the work is told so, and no process of it is left once this ends.
+    A cancellation is passed on to the work; no process of it runs any more after this returns.
 
     Raises:
-        CallCancelledError: the work was interrupted although this was not cancelled.
+        CallCancelledError: the work was cancelled, but this call was not.
     """
     relay = _ProgressRelay(tell)
     watch = CallControl(cancel=Event(), progress=None if tell is None else relay.put)
@@ -56,13 +56,13 @@ async def run_in_thread(
         await relay.flush()
         group.cancel_scope.cancel()
     if answer is None:
-        await anyio.lowlevel.checkpoint()  # where it was cancelled, this says so
+        await anyio.lowlevel.checkpoint()  # raises if this call was cancelled
         raise CallCancelledError
     return answer
 
 
 class _ProgressRelay:
-    """Hands progress from a thread to a coroutine; only the latest counts."""
+    """Passes progress from a thread to a coroutine; only the latest counts."""
 
     def __init__(self, tell: ProgressReporter | None) -> None:
         self._tell = tell
@@ -70,18 +70,18 @@ class _ProgressRelay:
         self._told = -1
 
     def put(self, progress: RunProgress) -> None:
-        """Take it, in whatever thread."""
+        """Set the progress, from any thread."""
         self._latest = progress
 
     async def flush(self) -> None:
-        """Tell the client, if there is anything new: the protocol wants it to increase."""
+        """Send new progress to the client; the protocol requires it to increase."""
         latest = self._latest
         if self._tell is not None and latest is not None and latest.done > self._told:
             self._told = latest.done
             await self._tell(latest)
 
     async def pass_on(self) -> None:
-        """Tell what comes for as long as the call lasts."""
+        """Send progress while the call runs."""
         while self._tell is not None:
             await anyio.sleep(_POLL_SECONDS)
             await self.flush()
@@ -99,7 +99,7 @@ def _none_if_interrupted(
 ) -> JsonObject | None:
     try:
         return work(watch)
-    except RunCancelled:  # how a sandbox says that a command was called off
+    except RunCancelled:  # the sandbox's command was cancelled
         return None
 
 
@@ -110,7 +110,7 @@ _CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicEr
 
 
 class SymbolicCalls:
-    """Answers calls, so many at a time; a look at the server's health waits for none of them."""
+    """Runs a limited number of calls at a time; a health check never waits."""
 
     def __init__(self, symbolic: SymbolicTools) -> None:
         self._symbolic = symbolic
@@ -118,11 +118,11 @@ class SymbolicCalls:
         self._looks = anyio.CapacityLimiter(1)
 
     async def answer(self, tool: SymbolicTool, given: Mapping[str, object] | None) -> JsonObject:
-        """What a call comes to."""
+        """The answer to a call."""
         is_look = tool is SymbolicTool.HEALTH
         limiter = self._looks if is_look else self._searches
         try:
-            # Whatever is sent along, the health of the server is what it is.
+            # The health check ignores its arguments.
             arguments = read_arguments(SYMBOLIC_ARGUMENTS[tool], None if is_look else given)
             return await run_in_thread(
                 lambda watch: self._symbolic.call(tool, arguments, watch.cancel),
@@ -132,7 +132,7 @@ class SymbolicCalls:
         except InvalidArgumentsError as error:
             told = f"invalid arguments: {'; '.join(error.faults)}"
             return error_answer(tool, SymbolicErrorType.VALUE, told)
-        except Exception:  # a bug of ours must neither end the server nor tell of itself
+        except Exception:  # a bug must neither end the server nor reveal its traceback
             incident = secrets.token_hex(_INCIDENT_BYTES)
             _logger.error("incident %s", incident, exc_info=True)
             return error_answer(
@@ -141,6 +141,6 @@ class SymbolicCalls:
 
 
 def symbolic_error(answer: JsonObject) -> MCPError:
-    """An answer as a JSON-RPC error, all of it as its data."""
+    """A JSON-RPC error with a whole answer as its data."""
     code = INVALID_PARAMS if answer["error_type"] in _CALLERS_ERRORS else SERVER_ERROR
     return MCPError(code, str(answer["message"]), answer)

@@ -1,4 +1,4 @@
-"""The server over streamable HTTP: on this machine alone by default, and only with a token."""
+"""The server over streamable HTTP: only on this machine by default, and only with a token."""
 
 import hmac
 import ipaddress
@@ -17,29 +17,29 @@ from pydantic import AnyHttpUrl
 from agentbench.errors import UsageError
 
 PATH = "/mcp"
-"""Where the server answers."""
+"""The path of the server."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_SHUTDOWN_SECONDS = 2  # seconds that answers under way get
+_SHUTDOWN_SECONDS = 2  # seconds for running answers
 _BACKLOG = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAddress:
-    """Where to listen, and what a client has to know."""
+    """The address to listen on, and the token that clients need."""
 
     host: str
-    port: int  # 0: any that is free
+    port: int  # 0: any free port
     token: str
 
 
 async def serve_http(
     server: Server[object], address: HttpAddress, announce: Callable[[str], None]
 ) -> None:
-    """Serve clients until told to stop; `announce` is handed the URL once it answers.
+    """Serve clients until a signal; `announce` is called with the URL when the server is ready.
 
     Raises:
-        UsageError: it cannot listen there.
+        UsageError: the address is not available.
     """
     with closing(_listen(address)) as listener:
         port = listener.getsockname()[1]
@@ -59,7 +59,7 @@ def _app(server: Server[object], address: HttpAddress, port: int) -> Callable[..
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
         ),
-        # The SDK asks for an issuer; without one of its own our server names itself.
+        # The SDK requires an issuer; the server names itself.
         auth=AuthSettings(
             issuer_url=AnyHttpUrl(f"http://{_host_in_url(address.host)}:{port}"),
             resource_server_url=None,
@@ -69,7 +69,7 @@ def _app(server: Server[object], address: HttpAddress, port: int) -> Callable[..
 
 
 class _SingleTokenVerifier(TokenVerifier):
-    """Takes the one token that the server was started with."""
+    """Accepts only the token that the server was started with."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
@@ -94,7 +94,7 @@ def _listen(address: HttpAddress) -> socket.socket:
 
 
 def _host_in_url(host: str) -> str:
-    """A host as URLs have it."""
+    """A host in the form of URLs."""
     try:
         return f"[{host}]" if ipaddress.ip_address(host).version == 6 else host
     except ValueError:

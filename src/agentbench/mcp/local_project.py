@@ -1,4 +1,4 @@
-"""A project on this machine, as a server serves it: in place, with a Python of its own."""
+"""A project on this machine, tested in place with its own Python."""
 
 import os
 import platform
@@ -21,30 +21,30 @@ from agentbench.sandbox.process.in_place import open_in_place
 from agentbench.tasks.problem import PytestCommand
 
 ENVIRONMENT_FOLDERS = (".venv", "venv", ".virtualenv")
-"""Where a project keeps its environment, the most usual first."""
+"""The folders of a project's environment, the most usual one first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterpreterCandidate:
-    """An interpreter that may have pytest. `name` says where it was looked for."""
+    """An interpreter that may have pytest. `name` says where it was found."""
 
     name: str
     interpreter: Path
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file of that name."""
+        """Whether the file exists."""
         return self.interpreter.is_file()
 
 
 def interpreter_candidates(
     root: Path, *, explicit: Path | None, environ: Mapping[str, str]
 ) -> tuple[InterpreterCandidate, ...]:
-    """Every place to look for a project's Python, in order; an explicit one is the only one.
+    """The candidates for a project's Python in order; an explicit one is the only one.
 
     Args:
         root: The project's folder.
-        explicit: What the user named: an interpreter, or a virtual environment.
+        explicit: The user's choice: an interpreter, or a virtual environment.
         environ: Our own environment, for VIRTUAL_ENV and PATH.
     """
     if explicit is not None:
@@ -66,20 +66,22 @@ def _detected_candidates(root: Path, environ: Mapping[str, str]) -> Iterator[Int
 
 
 _RUNS_AT_ONCE = 4
-_SAME_ROOT = ("--rootdir=.",)  # else ids are relative to what a call's paths have in common
+_SAME_ROOT = (
+    "--rootdir=.",
+)  # or pytest's ids would be relative to the common folder of a call's paths
 
 
 def local_project(root: Path, *, python: Path | None, environ: Mapping[str, str]) -> PytestProject:
-    """A project on this machine, worked on in place.
+    """A project on this machine, tested in place.
 
     Args:
         root: Its folder.
-        python: The interpreter or environment that the user named.
+        python: The user's interpreter or environment.
         environ: Our own environment.
 
     Raises:
         UsageError: there is no such folder, or no such interpreter.
-        UnavailableError: processes cannot be seen to their end here.
+        UnavailableError: process trees cannot be controlled here.
     """
     if platform.system() != "Linux":
         raise UnavailableError("--root needs Linux; use --task with --sandbox docker")

@@ -1,4 +1,4 @@
-"""The three tools on tests: what each takes and does, and its answer as the protocol has it."""
+"""The three tools for tests: their arguments, their work, and their answers."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ExplainArguments(ToolArguments):
-    """What `explain_failure` takes."""
+    """The arguments of `explain_failure`."""
 
     exit_code: int | None = Field(
         default=None,
@@ -59,7 +59,7 @@ class ExplainArguments(ToolArguments):
 
 
 def internal_error(incident: str) -> JsonObject:
-    """A fault of ours; the traceback is on stderr under the incident's name."""
+    """The answer for a bug; its traceback is on stderr under the incident's name."""
     message = "Internal server error"
     return answer_to_error(
         "internal_error", PytestErrorType.RUNTIME, message, code=INTERNAL_ERROR, incident=incident
@@ -67,14 +67,14 @@ def internal_error(incident: str) -> JsonObject:
 
 
 def explanation_answer(text: str) -> JsonObject:
-    """What `explain_failure` says."""
+    """The answer of `explain_failure`."""
     return PytestAnswer(
         status="success", outcome="explained", message=text.partition("\n")[0], explanation=text
     ).model_dump(mode="json")
 
 
 def call_result(answer: JsonObject) -> "CallToolResult":
-    """An answer as the protocol has it."""
+    """An answer in the protocol's form."""
     from mcp.types import CallToolResult, TextContent
 
     return CallToolResult(
@@ -85,12 +85,12 @@ def call_result(answer: JsonObject) -> "CallToolResult":
 
 
 def is_error(answer: JsonObject) -> bool:
-    """Whether an answer is one of those that ADR-009 counts as errors."""
+    """Whether an answer is an error by ADR-009."""
     return answer["status"] in ("error", "timeout")
 
 
 class PytestTool(StrEnum):
-    """The tools of the server."""
+    """The server's tools for tests."""
 
     EXECUTE = "execute_tests"
     DISCOVER = "discover_tests"
@@ -102,16 +102,16 @@ PYTEST_ARGUMENTS: Mapping[PytestTool, type[ToolArguments]] = {
     PytestTool.DISCOVER: DiscoverArguments,
     PytestTool.EXPLAIN: ExplainArguments,
 }
-"""What each tool takes."""
+"""The arguments of each tool."""
 
 
 def call_pytest_tool(
     project: PytestProject, arguments: ToolArguments, watch: CallControl
 ) -> JsonObject:
-    """Do what a tool is for; returns the answer. Runs pytest, so it is no call for an event loop.
+    """Run a tool, and return its answer. It runs pytest, so it must not block an event loop.
 
     Raises:
-        RunCancelled: it was called off; no process of it is left.
+        RunCancelled: it was cancelled; no process of it runs any more.
     """
     match arguments:
         case ExecuteArguments() | DiscoverArguments():
@@ -128,5 +128,5 @@ def call_pytest_tool(
 def _explanation(arguments: ExplainArguments) -> str:
     if arguments.reason is not None:
         return explain_reason(FailureReason(arguments.reason))
-    assert arguments.exit_code is not None  # one of the two is given
+    assert arguments.exit_code is not None  # one of the two is required
     return explain_exit_code(arguments.exit_code, arguments.stage)

@@ -1,4 +1,4 @@
-"""The server: lists the tools, answers calls, and gives a fault of ours away by a name only."""
+"""The MCP server: lists the tools and answers calls; clients see only an incident name of a bug."""
 
 import logging
 import secrets
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 _INCIDENT_BYTES = 6
-_FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # an error's data says it already
+_FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
 
 
 class ErrorMode(StrEnum):
-    """How an error reaches the client."""
+    """How errors are sent to the client."""
 
-    STRUCTURED = "structured"  # as a result with isError, which a model sees
+    STRUCTURED = "structured"  # as a result with isError, visible to the model
     JSONRPC = "jsonrpc"  # as a JSON-RPC error, for clients built on ADR-007
 
 
@@ -61,10 +61,10 @@ def make_server(
     """A server for one project; each call is complete in itself.
 
     Args:
-        project: What is tested.
-        error_mode: How an error reaches the client.
-        version: Our own.
-        symbolic: What the symbolic tools work with; without it there are none.
+        project: The project to test.
+        error_mode: How errors are sent to the client.
+        version: The version of agentbench.
+        symbolic: The symbolic tools; None: the server has none.
     """
     tools = () if symbolic is None else offered_tools(installed=symbolic.installed)
     handlers = _Handlers(project, error_mode, symbolic, tools)
@@ -79,7 +79,7 @@ def make_server(
 
 
 class _Handlers:
-    """What the server does when it is asked."""
+    """The handlers of requests."""
 
     def __init__(
         self,
@@ -104,10 +104,10 @@ class _Handlers:
     async def call_tool(
         self, context: ServerRequestContext[object], params: CallToolRequestParams
     ) -> CallToolResult:
-        """One call, whatever comes of it.
+        """Answer one call.
 
         Raises:
-            MCPError: there is no such tool, or errors go out as JSON-RPC errors.
+            MCPError: there is no such tool, or errors are sent as JSON-RPC errors.
         """
         if self._symbolic is not None and params.name in set(SymbolicTool):
             answer = await self._symbolic.answer(SymbolicTool(params.name), params.arguments)
@@ -133,7 +133,7 @@ class _Handlers:
             )
         except InvalidArgumentsError as error:
             return invalid_arguments(error.faults)
-        except Exception:  # a bug of ours must neither end the server nor tell of itself
+        except Exception:  # a bug must neither end the server nor reveal its traceback
             incident = secrets.token_hex(_INCIDENT_BYTES)
             _logger.error("incident %s", incident, exc_info=True)
             return pytest_tools.internal_error(incident)
@@ -148,7 +148,7 @@ def _progress_reporter(session: "ServerSession") -> ProgressReporter:
 
 
 def _as_protocol_error(answer: JsonObject) -> MCPError:
-    """The error of an answer, with the tests done so far, which would be lost otherwise."""
+    """The error of an answer, with the results of finished tests."""
     if "error" not in answer:
         return symbolic_error(answer)
     error = ErrorObject.model_validate(answer["error"])

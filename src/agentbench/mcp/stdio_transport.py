@@ -1,8 +1,8 @@
 """The server over stdin and stdout.
 
-Lines are read by a thread of ours: the SDK's own reader blocks in a read that nothing ends, so that
-a server that is asked to stop would wait for its client; and it drops what is no JSON-RPC without a
-word, where JSON-RPC requires an error.
+Lines are read by our own thread. The SDK's reader blocks in a read that cannot be cancelled, so a
+stopping server would wait for its client, and it silently drops invalid messages, for which
+JSON-RPC requires an error.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ _CHUNK = 1 << 16
 
 
 async def serve_stdio(server: Server[object]) -> None:
-    """Serve one client until it closes stdin, or reads no longer."""
+    """Serve one client until it closes stdin or stops reading."""
     try:
         await _serve_client(server)
     except* BrokenPipeError:
@@ -44,7 +44,7 @@ async def serve_stdio(server: Server[object]) -> None:
 
 async def _serve_client(server: Server[object]) -> None:
     lines = _StdinLines(_take_over_stdin())
-    nothing = cast("anyio.AsyncFile[str]", _no_lines())  # all that is asked of it is lines
+    nothing = cast("anyio.AsyncFile[str]", _no_lines())  # only its lines are used
     async with stdio_server(stdin=nothing) as (_, write), anyio.create_task_group() as group:
         send, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         group.start_soon(_read_messages, lines, send, write.send)
@@ -57,7 +57,7 @@ async def _read_messages(
     send: MemoryObjectSendStream[SessionMessage | Exception],
     answer: Callable[[SessionMessage], Awaitable[None]],
 ) -> None:
-    """Pass messages on, and answer what is none."""
+    """Forward messages, and answer invalid ones with an error."""
     async with send:
         async for line in lines:
             try:
@@ -66,13 +66,13 @@ async def _read_messages(
                 await answer(SessionMessage(_jsonrpc_error(fault.errors(include_input=False))))
                 continue
             if isinstance(message, JSONRPCNotification) and "id" in json.loads(line):
-                await answer(SessionMessage(_jsonrpc_error(())))  # a request, of an id that is none
+                await answer(SessionMessage(_jsonrpc_error(())))  # a request with an invalid id
                 continue
             await send.send(SessionMessage(message))
 
 
 def _jsonrpc_error(faults: Iterable[ErrorDetails]) -> JSONRPCError:
-    """What JSON-RPC answers a line whose id cannot be known."""
+    """The JSON-RPC error for a line without a readable id."""
     if any(fault["type"] == "json_invalid" for fault in faults):
         error = ErrorData(code=PARSE_ERROR, message="Parse error")
     else:
@@ -81,7 +81,7 @@ def _jsonrpc_error(faults: Iterable[ErrorDetails]) -> JSONRPCError:
 
 
 def _redirect_stdout_to_null() -> None:
-    """Nobody reads there: what is still to be flushed would be a fault once more."""
+    """Drop unflushed output, since the client does not read it any more."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
@@ -93,7 +93,7 @@ async def _no_lines() -> AsyncIterator[str]:
 
 
 def _take_over_stdin() -> int:
-    """A descriptor of stdin that is ours alone; what we start reads nothing there."""
+    """A private descriptor of stdin, so that child processes read nothing from it."""
     own = os.dup(sys.stdin.fileno())
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, sys.stdin.fileno())
@@ -102,7 +102,7 @@ def _take_over_stdin() -> int:
 
 
 class _StdinLines:
-    """Lines of a descriptor, read by a thread that ends with the process if need be."""
+    """The lines of a descriptor, read by a daemon thread."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -118,7 +118,7 @@ class _StdinLines:
     def _read(
         self, send: MemoryObjectSendStream[bytes], token: anyio.lowlevel.EventLoopToken
     ) -> None:
-        over = (anyio.BrokenResourceError, anyio.RunFinishedError)  # nobody serves any longer
+        over = (anyio.BrokenResourceError, anyio.RunFinishedError)  # the server has ended
         with contextlib.suppress(*over):
             for line in self._split():
                 anyio.from_thread.run_sync(send.send_nowait, line, token=token)

@@ -1,4 +1,4 @@
-"""How the tools present themselves to a client and its model, with their schemas in few words."""
+"""The descriptions of the tools for a client and its model, with short schemas."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -15,11 +15,10 @@ _NUMBERS = frozenset({"integer", "number"})
 
 
 def compact_schema(schema: JsonObject) -> JsonObject:
-    """The same schema, less strict within: whatever fits the given one fits this one.
+    """A shorter, less strict schema: every value that fits the given schema fits this one.
 
-    Definitions stand where they are used; an object of numbers alone names none of them, and one
-    that stands alone and not in a list none of its fields; titles, defaults and inner
-    descriptions are gone.
+    Definitions are inlined. Objects of numbers, and objects outside of lists, do not list their
+    fields. Titles, defaults and inner descriptions are removed.
     """
     definitions = _object_fields(schema.get("$defs"))
     properties = {
@@ -82,7 +81,7 @@ SYMBOLIC_INSTRUCTIONS = (
     "What they find they have really called; where nothing is found, bounds.exhaustive says "
     "whether that is a proof."
 )
-"""The same of the tools on functions."""
+"""The instructions for the symbolic tools."""
 
 _DESCRIPTIONS = {
     PytestTool.EXECUTE: "Run the project's pytest tests: all, or those that paths or node_ids, "
@@ -117,7 +116,7 @@ def server_instructions(offered: Sequence[SymbolicTool]) -> str:
 
 @cache
 def symbolic_tool_description(name: SymbolicTool) -> Tool:
-    """One of the tools on functions, with its schemas. None of them has any effect."""
+    """One symbolic tool, with its schemas. None of them changes anything."""
     return Tool(
         name=name.value,
         title=name.value.replace("_", " ").capitalize(),
@@ -135,7 +134,7 @@ def pytest_tool_descriptions(*, isolated: bool) -> tuple[Tool, ...]:
     """All tools, with their schemas.
 
     Args:
-        isolated: Whether tests are kept from the network and from this machine.
+        isolated: Whether tests can reach neither the network nor this machine's files.
     """
     return tuple(
         Tool(
@@ -151,7 +150,7 @@ def pytest_tool_descriptions(*, isolated: bool) -> tuple[Tool, ...]:
 
 
 def _annotations(name: PytestTool, *, isolated: bool) -> ToolAnnotations:
-    """Collecting runs a project's code as well: only an explanation is free of effects."""
+    """The annotations of a tool; collecting runs code, too, so only explaining is read-only."""
     if name is PytestTool.EXPLAIN:
         return ToolAnnotations(
             read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False

@@ -1,1 +1,1 @@
-"""Models: endpoints, API formats, prices, and trajectories of what was said."""
+"""Models: endpoints, API formats, prices, and trajectories."""

@@ -1,4 +1,4 @@
-"""ATIF, the Agent Trajectory Interchange Format, version 1.8: the part of it that we write.
+"""ATIF, the Agent Trajectory Interchange Format, version 1.8: the part that agentbench writes.
 
 Defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`); a step's id counts
 from 1, an observation names the call that it answers, and only an agent's step has calls, reasoning
@@ -16,7 +16,7 @@ ATIF_VERSION: Final = "ATIF-v1.8"
 
 
 class StepSource(StrEnum):
-    """Whose step it is."""
+    """The author of a step."""
 
     SYSTEM = "system"
     USER = "user"
@@ -24,7 +24,7 @@ class StepSource(StrEnum):
 
 
 class ToolCall(Schema):
-    """A tool that the model asked for."""
+    """A tool call by the model."""
 
     tool_call_id: str
     function_name: str
@@ -32,14 +32,14 @@ class ToolCall(Schema):
 
 
 class ObservationResult(Schema):
-    """What came of one call."""
+    """The result of one call."""
 
     source_call_id: str | None = None
     content: str
 
 
 class Observation(Schema):
-    """What came of a step's calls."""
+    """The results of a step's calls."""
 
     results: tuple[ObservationResult, ...]
 
@@ -70,7 +70,7 @@ class Step(Schema):
 
 
 class TrajectoryAgent(Schema):
-    """Who acted."""
+    """The agent."""
 
     name: str
     version: str

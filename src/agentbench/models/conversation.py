@@ -1,4 +1,4 @@
-"""What is said between an agent and its model, before any API format."""
+"""The conversation between an agent and its model, independent of API formats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from agentbench.models.interface import ModelErrorKind, ModelFailure
 
 
 class Role(StrEnum):
-    """Who says a turn; what tools answer is said by the user."""
+    """The author of a turn; results of tools are the user's."""
 
     SYSTEM = "system"
     USER = "user"
@@ -20,7 +20,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedToolCall:
-    """A tool that the model asks for."""
+    """A tool call by the model."""
 
     id: str
     name: str
@@ -29,7 +29,7 @@ class ParsedToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool answered."""
+    """The result of a tool call."""
 
     call_id: str
     text: str
@@ -47,21 +47,21 @@ class Message:
 
 
 class StopReason(StrEnum):
-    """Why a model stopped writing."""
+    """Why a model stopped."""
 
-    DONE = "done"  # it said, or called, all that it wanted
-    CUT_OFF = "cut_off"  # at the limit of tokens that one answer may have
+    DONE = "done"  # the answer is complete
+    CUT_OFF = "cut_off"  # at the token limit of one answer
     REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelToolCall:
-    """One call of a tool, as the model wrote it."""
+    """One tool call, unchanged."""
 
     id: str
     name: str
-    arguments: str  # JSON, if the model did well
-    extra: JsonObject = field(default_factory=dict)  # what its provider wants to see again
+    arguments: str  # usually JSON
+    extra: JsonObject = field(default_factory=dict)  # fields that the provider requires back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +71,14 @@ class ModelAnswer:
     text: str = ""
     tool_calls: tuple[ModelToolCall, ...] = ()
     stop: StopReason = StopReason.DONE
-    extra: JsonObject = field(default_factory=dict)  # what its provider wants to see again
-    verbatim: tuple[JsonObject, ...] = ()  # all of it as its provider wrote it, thoughts included;
-    # providers take thoughts back only while nothing that stood before them has changed
+    extra: JsonObject = field(default_factory=dict)  # fields that the provider requires back
+    verbatim: tuple[JsonObject, ...] = ()  # the unchanged answer with its reasoning;
+    # providers accept reasoning back only if nothing before it has changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReply:
-    """What a tool answers; `failed` when it could not do what it was called for."""
+    """The reply of a tool; `failed` if it could not do what was asked."""
 
     text: str
     failed: bool = False
@@ -86,7 +86,7 @@ class ToolReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationTurn:
-    """An answer of the model, and what came back: a reply to each call in order, and a note."""
+    """An answer of the model, a reply to each of its calls in order, and a note."""
 
     answer: ModelAnswer
     replies: tuple[ToolReply, ...] = ()
@@ -95,16 +95,16 @@ class ConversationTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """All that a model gets to read."""
+    """Everything that a model is sent."""
 
     system: str
     task: str
     turns: tuple[ConversationTurn, ...] = ()
-    left_out_turns: int = 0  # turns that stood before these
+    left_out_turns: int = 0  # turns dropped before these
 
     @property
     def opening(self) -> str:
-        """The task, and a word on what is missing between it and the first turn."""
+        """The task, with a note about turns that were dropped after it."""
         if not self.left_out_turns:
             return self.task
         return (
@@ -114,7 +114,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as it is shown to a model."""
+    """The description of a tool for a model."""
 
     name: str
     description: str
@@ -131,11 +131,11 @@ TRANSIENT_ERRORS = frozenset(
         ModelErrorKind.CUT_STREAM,
     }
 )
-"""What may be over at the next try."""
+"""The kinds of failures for which a retry may help."""
 
 
 class UnansweredError(Exception):
-    """A request that the model did not answer; `retry_after` is in seconds, if it was said."""
+    """The model did not answer a request; `retry_after` is in seconds, if the provider gave it."""
 
     def __init__(
         self,
@@ -151,16 +151,16 @@ class UnansweredError(Exception):
 
 
 class ModelClient(Protocol):
-    """Speaks to one model on one wire. Tries once; whoever calls it tries again."""
+    """Sends requests to one model in one API format, without retries."""
 
     def complete(
         self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
     ) -> ModelAnswer:
-        """The model's answer, read as it is streamed.
+        """The model's answer, read from a stream.
 
         Raises:
-            UnansweredError: there is none, or not a whole one.
+            UnansweredError: there is no complete answer.
         """
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""

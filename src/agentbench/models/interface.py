@@ -1,8 +1,8 @@
-"""The one way to a model that an attempt has, what passed through it, and how models fail.
+"""The model endpoint of an attempt, its traffic, and how models fail.
 
 The endpoint is a unix socket on this machine, mounted into the agent's sandbox. Behind it the
 gateway (`models.gateway`) listens in plain HTTP, on one path for each API format; the token is
-worth nothing anywhere else, and the real key never comes near the sandbox.
+valid nowhere else, and the real key is never in the sandbox.
 """
 
 from collections.abc import Mapping
@@ -18,22 +18,22 @@ from agentbench.scoring.evidence import Finding
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounts:
-    """What a provider said of one answer; `input` counts all, whatever the cache did with it."""
+    """The tokens of one answer; `input` includes cached input."""
 
     input: int = 0
     output: int = 0  # reasoning included
     cached: int = 0  # of the input, read from the provider's cache
     cache_written: int = 0  # of the input, written to the cache
-    cache_written_1h: int = 0  # of those, the ones that stay for an hour
+    cache_written_1h: int = 0  # of those, for an hour
 
 
 def token_count(value: object) -> int:
-    """A number of tokens as a provider wrote it; what is none counts nothing."""
+    """A number of tokens from a provider; 0 if it is not a number."""
     return value if type(value) is int and 0 <= value <= 1_000_000_000 else 0
 
 
 class ApiFormat(StrEnum):
-    """A protocol that clients of models speak, by its one inference path."""
+    """A protocol of model clients, by its inference path."""
 
     OPENAI_CHAT = "openai-chat"  # POST /v1/chat/completions
     OPENAI_RESPONSES = "openai-responses"  # POST /v1/responses
@@ -48,11 +48,11 @@ class ModelErrorKind(StrEnum):
     OVERLOADED = "overloaded"
     SERVER_ERROR = "server_error"
     AUTH = "auth"
-    QUOTA = "quota"  # the provider's own: the account has no money left
+    QUOTA = "quota"  # the account at the provider has no money left
     UNKNOWN_MODEL = "unknown_model"
     CONTEXT_LENGTH = "context_length"
     REFUSAL = "refusal"
-    MALFORMED = "malformed"  # a request that the provider calls wrong
+    MALFORMED = "malformed"  # the provider rejects the request as invalid
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     CUT_STREAM = "cut_stream"
@@ -61,7 +61,7 @@ class ModelErrorKind(StrEnum):
 AGENTS_OWN_ERRORS = frozenset(
     {ModelErrorKind.CONTEXT_LENGTH, ModelErrorKind.REFUSAL, ModelErrorKind.MALFORMED}
 )
-"""What an agent brings upon itself by what it sends; all else is the infrastructure's."""
+"""The failures that an agent causes by its requests; others are the infrastructure's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +69,16 @@ class ModelFailure:
     """One request that a model did not answer."""
 
     kind: ModelErrorKind
-    status: int | None  # of HTTP; None where no answer came
-    message: str  # of the provider, keys removed
+    status: int | None  # of HTTP; None: no answer came
+    message: str  # the provider's, without keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """What an agent's model calls came to; `cost_usd` is None when no price is known."""
+    """The sums over an agent's requests; `cost_usd` is None if no price is known."""
 
     requests: int = 0
-    input_tokens: int = 0  # all of them, cached ones included
+    input_tokens: int = 0  # including cached ones
     output_tokens: int = 0  # reasoning included
     cached_tokens: int = 0  # of the input, read from the provider's cache
     cost_usd: float | None = None
@@ -86,17 +86,17 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTraffic:
-    """All that passed through a door."""
+    """The traffic of one endpoint."""
 
     usage: ModelUsage = ModelUsage()
     errors: Mapping[ModelErrorKind, int] = field(default_factory=lambda: MappingProxyType({}))
-    last_failure: ModelFailure | None = None  # the last request's, when no later one was answered
-    over_budget: bool = False  # a request was refused since the budget was spent
+    last_failure: ModelFailure | None = None  # of the last request, if no later one was answered
+    over_budget: bool = False  # a request was refused because the budget was spent
     findings: tuple[Finding, ...] = ()
 
 
 class ModelEndpoint(Protocol):
-    """A way to a model, for one attempt."""
+    """The access of one attempt to its model."""
 
     @property
     def model(self) -> str:
@@ -104,22 +104,22 @@ class ModelEndpoint(Protocol):
 
     @property
     def api_formats(self) -> tuple[ApiFormat, ...]:
-        """What can be spoken here, the model's main wire first."""
+        """The API formats, the model's main one first."""
 
     @property
     def token(self) -> str:
-        """Stands in the place of the API key."""
+        """The token that replaces the API key."""
 
     @property
     def socket(self) -> Path:
-        """Where the gateway listens, on this machine, in a folder that holds nothing else."""
+        """The gateway's socket on this machine, in a folder of its own."""
 
     def traffic(self) -> ModelTraffic:
-        """What has passed so far."""
+        """The traffic so far."""
 
 
 class ModelGateway(Protocol):
-    """What opens doors to one model for the attempts of a run."""
+    """Opens endpoints to one model for the attempts of a run."""
 
     @property
     def model(self) -> str:
@@ -127,15 +127,15 @@ class ModelGateway(Protocol):
 
     @property
     def api_formats(self) -> tuple[ApiFormat, ...]:
-        """What can be spoken at its doors, the model's main wire first."""
+        """The API formats of its endpoints, the model's main one first."""
 
     def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
     ) -> AbstractContextManager[ModelEndpoint]:
-        """A door for one attempt; what it has open is cut when the block ends.
+        """An endpoint for one attempt; its connections are cut at the end of the block.
 
         Args:
-            budget_usd: What the attempt may spend.
-            log: Where the exchanges are written, one JSON line each.
+            budget_usd: The cost limit of the attempt.
+            log: The file for the exchanges, one JSON line each.
             lane: Names the attempt in a recording.
         """

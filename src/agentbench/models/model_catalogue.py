@@ -1,4 +1,4 @@
-"""What known models cost, and how many tokens fit into one request to them."""
+"""The prices and the context windows of known models."""
 
 import re
 import tomllib
@@ -18,12 +18,12 @@ from agentbench.errors import InputError
 from agentbench.models.interface import TokenCounts
 
 _MILLION = 1_000_000
-# What providers put behind a model's name: a day, or that it is the latest.
+# The suffixes of models' names: a date, or `latest`.
 _SUFFIX = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{4}|\d{3}|\d{2}-\d{4}|latest)\Z")
 
 
 class TokenRates(Schema):
-    """USD per million tokens. What is not given costs as much as any input."""
+    """USD per million tokens. A missing rate is that of any input."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
@@ -33,7 +33,7 @@ class TokenRates(Schema):
 
 
 class ModelPrice(TokenRates):
-    """A model's rates, and those of requests with a long input where they differ."""
+    """A model's rates, and its rates for long inputs if they differ."""
 
     long_input_over: int | None = Field(default=None, gt=0)  # tokens of input
     long_input: TokenRates | None = None
@@ -43,7 +43,7 @@ class PriceList(Schema):
     """One provider's prices."""
 
     source: str  # where they are published
-    date: date  # when they were known to be so
+    date: date  # when they were read
     models: Mapping[str, ModelPrice]
 
 
@@ -56,21 +56,25 @@ class PriceFile(Schema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Prices by model; of models that it does not know none is guessed."""
+    """Prices by model; unknown models have none."""
 
     by_model: Mapping[str, ModelPrice]
 
     def cost_usd(self, model: str, tokens: TokenCounts) -> float | None:
-        """What tokens of a model cost; None if its price is not known."""
+        """The cost of a model's tokens; None if its price is unknown."""
         price = self.price_of(model)
         return None if price is None else _cost(price, tokens)
 
     def price_of(self, model: str) -> ModelPrice | None:
-        """A model's price, by its name, or by its name without a date behind it."""
+        """A model's price, by its name with or without its date."""
         name = model.lower()
         for named in (name, name.rpartition("/")[2]):
             undated = _SUFFIX.sub("", named)
-            for each in (named, undated, undated.replace(".", "-")):  # routers write 4.5 for 4-5
+            for each in (
+                named,
+                undated,
+                undated.replace(".", "-"),
+            ):  # some routers write 4.5 for 4-5
                 if each in self.by_model:
                     return self.by_model[each]
         return None
@@ -78,15 +82,15 @@ class Prices:
 
 @cache
 def known_prices() -> Prices:
-    """The prices that come with agentbench."""
+    """The prices that agentbench ships."""
     return _prices((files(__package__) / "prices.json").read_text("utf-8"))
 
 
 def load_prices(path: Path) -> Prices:
-    """The prices that come with agentbench, overridden by a file of the same form.
+    """The shipped prices, overridden by a file in the same format.
 
     Raises:
-        InputError: there is no such file, or it is of another form.
+        InputError: the file does not exist or is invalid.
     """
     try:
         own = _prices(path.read_text("utf-8"))
@@ -123,14 +127,14 @@ def _cost(price: ModelPrice, tokens: TokenCounts) -> float:
 
 
 class ContextWindow(Schema):
-    """Tokens that fit into a request together with its answer, and those the answer may have."""
+    """The tokens of a request with its answer, and the most tokens of the answer."""
 
     window: int
     output: int
 
     @property
     def room(self) -> int:
-        """Tokens that are left for the request."""
+        """The tokens for the request."""
         return self.window - self.output
 
 
@@ -144,7 +148,7 @@ class _WindowTable(Schema):
 
 
 def context_window(model: str) -> ContextWindow:
-    """What is known of a model, or a cautious guess."""
+    """The window of a model, or a cautious guess."""
     name = model.rpartition("/")[2].lower()
     table = _table()
     for row in table.models:

@@ -1,4 +1,4 @@
-"""Which kind of failure an error of a provider is, and when to send the request again."""
+"""Classifies the errors of providers, and finds out when to retry."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from agentbench.models.interface import ModelErrorKind, ModelFailure
 
 _MESSAGE_LIMIT = 1000  # characters
 
-# In this order; the first that fits the words (type, code, status) or the message wins.
+# The first entry that matches the type, code or status, or the message, wins.
 _KIND_BY_WORDS: tuple[tuple[ModelErrorKind, re.Pattern[str]], ...] = (
     (
         ModelErrorKind.CONTEXT_LENGTH,
@@ -62,18 +62,18 @@ _KIND_BY_STATUS = {
     504: ModelErrorKind.TIMEOUT,
     529: ModelErrorKind.OVERLOADED,
 }
-_SERVER_ERRORS_FROM = 500  # and above: its words tell little about the request
+_SERVER_ERRORS_FROM = 500  # and above: its text says little about the request
 _DECIDED_BY_STATUS = frozenset({401, 408, 503, 504, 529})
 
 
 def failure_of_response(status: int, body: bytes) -> ModelFailure:
-    """What an answer that is an error says."""
+    """The content of an error answer."""
     shown = body.decode("utf-8", "replace")
     return failure_of_body(json_object(shown) or {"error": shown}, status=status)
 
 
 def failure_of_body(body: JsonObject, *, status: int) -> ModelFailure:
-    """What the JSON of an error says; in the middle of a stream the status is 200."""
+    """The content of an error's JSON; in a stream the status is 200."""
     error = body.get("error")
     inner: JsonObject = error if isinstance(error, dict) else body
     message = _message(error, body)
@@ -109,20 +109,20 @@ def _message(error: object, body: JsonObject) -> str:
 
 
 def _is_temporary_limit(error: JsonObject) -> bool:
-    """Google words a limit per minute as a spent quota; then it says when to come again."""
+    """Whether a quota error is a rate limit: Google then adds when to retry."""
     return any("RetryInfo" in str(detail.get("@type")) for detail in objects(error.get("details")))
 
 
 def unanswered_error(
     status: int, body: object, message: str, headers: Mapping[str, str]
 ) -> UnansweredError:
-    """An error that a provider told, as its response or in the middle of a stream.
+    """The failure for a provider's error, from a response or from a stream.
 
     Args:
-        status: Of HTTP; 200 where the error came in a stream.
-        body: The error as JSON, if it is any.
-        message: What to say of it where it is none.
-        headers: Of the response, their names in small letters.
+        status: The HTTP status; 200 for an error in a stream.
+        body: The error's JSON, if it has any.
+        message: The message for an error without JSON.
+        headers: The response's headers, with names in lower case.
     """
     failure = failure_of_body(body if isinstance(body, dict) else {"error": message}, status=status)
     final = headers.get("x-should-retry") == "false"
@@ -132,7 +132,7 @@ def unanswered_error(
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds, which may also be told in thousandths, or as a date."""
+    """The delay in seconds, from a header in seconds, in milliseconds or with a date."""
     for name, share in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             return max(0.0, float(headers[name]) / share)

@@ -1,6 +1,6 @@
-"""What the clients over OpenAI's and Anthropic's libraries share: transport and errors.
+"""The transport and the errors of the clients over OpenAI's and Anthropic's SDKs.
 
-HTTP goes over the endpoint's socket, with a deadline and a size for whole answers.
+HTTP uses the endpoint's socket, with a time and a size limit for whole answers.
 """
 
 import time
@@ -16,18 +16,18 @@ from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFail
 from agentbench.models.provider_errors import unanswered_error
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-"""Bytes of an answer."""
+"""The most bytes of an answer."""
 
 
 class EndpointTransport(httpx2.BaseTransport):
-    """Speaks over a unix socket; what a request allows for one read, it allows for the whole."""
+    """HTTP over a unix socket; a request's read timeout limits the whole answer."""
 
     def __init__(self, socket: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._inner = httpx2.HTTPTransport(uds=str(socket))
         self._clock = clock
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it; the answer's stream is bounded."""
+        """Send a request; the answer's stream is bounded."""
         allowed = request.extensions.get("timeout", {}).get("read")
         deadline = None if allowed is None else self._clock() + allowed
         response = self._inner.handle_request(request)
@@ -73,24 +73,24 @@ class _BoundedStream(httpx2.SyncByteStream):
 
 
 BASE_URL = "http://gateway"
-"""Its host is the door, whatever it is called."""
+"""The base URL; its host name has no meaning."""
 
 
 def endpoint_http_client(door: ModelEndpoint) -> httpx2.Client:
-    """HTTP that goes through the door and nowhere else; no proxy of the environment has a say."""
+    """An HTTP client that only reaches the endpoint; proxy variables are ignored."""
     return httpx2.Client(transport=EndpointTransport(door.socket), trust_env=False)
 
 
-_UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)  # no JSON, or of another shape
+_UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)  # not JSON, or another structure
 
 
 @contextmanager
 def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[None]:
-    """Turn whatever a library raises into an UnansweredError.
+    """Turn all exceptions of an SDK into UnansweredError.
 
     Args:
         library: `openai` or `anthropic`.
-        otherwise: What a connection that breaks is: none yet, or a stream that is cut.
+        otherwise: The kind of a broken connection: none yet, or a cut stream.
 
     Raises:
         UnansweredError: the model did not answer.
@@ -105,7 +105,7 @@ def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[N
         raise _connection_error(ModelErrorKind.TIMEOUT, error) from error
     except (library.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
         raise _connection_error(otherwise, error) from error
-    except library.APIError as error:  # told in the middle of a stream
+    except library.APIError as error:  # from an event of a stream
         raise unanswered_error(200, error.body, error.message, {}) from error
     except (
         AttributeError,

@@ -1,9 +1,8 @@
-"""From the log of an attempt's exchanges with its model to its trajectory.
+"""Creates a trajectory from the log of an attempt's exchanges with its model.
 
-A client sends the whole conversation with each request. What is new in one is what follows the
-model's last message in it; a conversation without such a message is a new one, of which only what
-was not said before is added. So this holds for agents that shorten their context, that retry, and
-that let other agents work for them.
+A client sends the whole conversation with each request. The new part follows the model's last
+message in it. A conversation without such a message is a new one, of which only unseen messages are
+added. This also works for agents that shorten their context, retry, or start other agents.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +36,7 @@ from agentbench.models.interface import ApiFormat, ModelFailure, ModelUsage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryExchange:
-    """One request and its end."""
+    """One request and its result."""
 
     time: str  # ISO 8601, when it arrived
     wire: ApiFormat
@@ -49,12 +48,12 @@ class TrajectoryExchange:
 
 
 def request_messages(exchange: TrajectoryExchange) -> list[Message]:
-    """The conversation that the request carries."""
+    """The conversation in the request."""
     return list(_READERS[exchange.wire].request(exchange.request))
 
 
 def answer_message(exchange: TrajectoryExchange) -> Message:
-    """What the model said."""
+    """The model's answer."""
     reader = _READERS[exchange.wire]
     body = json_object(exchange.answer)
     return reader.streamed(stream_events(exchange.answer)) if body is None else reader.whole(body)
@@ -62,7 +61,7 @@ def answer_message(exchange: TrajectoryExchange) -> Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FormatReader:
-    """How one wire is read."""
+    """How one API format is read."""
 
     request: Callable[[JsonObject], Iterator[Message]]
     whole: Callable[[JsonObject], Message]
@@ -94,7 +93,7 @@ _READERS = {
 
 
 def logged_exchanges(log: Path) -> Iterator[TrajectoryExchange]:
-    """What was asked and answered, in the order of the log; token counts alone are left out.
+    """The exchanges in the order of the log, without those that only count tokens.
 
     Raises:
         OSError: the log cannot be read.
@@ -132,13 +131,13 @@ def build_trajectory(
     session: str,
     usage: ModelUsage,
 ) -> Trajectory | None:
-    """The trajectory of an attempt; None where nothing was said.
+    """The trajectory of an attempt; None if it is empty.
 
     Args:
-        exchanges: In the order in which they began.
-        agent: Who acted.
-        session: Names the attempt.
-        usage: The sums, as the door counted them.
+        exchanges: The exchanges in the order of their starts.
+        agent: The agent.
+        session: The name of the attempt.
+        usage: The sums that the endpoint counted.
     """
     teller = _TrajectoryBuilder(default_model=agent.model_name)
     for exchange in exchanges:
@@ -202,12 +201,12 @@ class _StepDraft:
 
 
 class _TrajectoryBuilder:
-    """Adds what each exchange brings that is new."""
+    """Adds the new part of each exchange."""
 
     def __init__(self, *, default_model: str | None) -> None:
         self.drafts: list[_StepDraft] = []
         self._default_model = default_model
-        self._said: set[tuple[Role, str]] = set()  # ever
+        self._said: set[tuple[Role, str]] = set()  # in all conversations
         self._since_answer: set[tuple[Role, str]] = set()
 
     def add(self, exchange: TrajectoryExchange) -> None:
@@ -231,7 +230,7 @@ class _TrajectoryBuilder:
             if draft is not None:
                 draft.results.append(result)
         said = (turn.speaker, turn.text)
-        may_recur = goes_on and turn.speaker is Role.USER  # "go on" may be said twice
+        may_recur = goes_on and turn.speaker is Role.USER  # a user may say "go on" twice
         known = self._since_answer if may_recur else self._said
         if turn.text and said not in known:
             self._said.add(said)
@@ -256,7 +255,7 @@ class _TrajectoryBuilder:
 
 
 def _new_messages(turns: Sequence[Message]) -> Sequence[Message]:
-    """What follows the model's last turn, and what the system says, which always comes first."""
+    """The turns after the model's last one, and the system's turns, which are always first."""
     spoken = [number for number, turn in enumerate(turns) if turn.speaker is Role.AGENT]
     start = spoken[-1] + 1 if spoken else 0
     system = [turn for turn in turns[:start] if turn.speaker is Role.SYSTEM]

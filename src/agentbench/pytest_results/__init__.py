@@ -1,6 +1,6 @@
 """Pytest results: the one serializer that judges attempts and answers agents.
 
-`serialize_pytest_results` is imported when it is asked for: it brings pydantic with it.
+`serialize_pytest_results` is imported on first use, since it needs pydantic.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Long texts kept compressed and read in chunks, and the elements of a large JSON array.
+"""Holds long texts compressed, reads them in chunks, and reads large JSON arrays.
 
 A report of 100,000 tests is read element by element, never as a whole.
 """
@@ -16,10 +16,10 @@ _FASTEST = 1  # of zlib's levels
 
 
 class CompressedText:
-    """A text that came as UTF-8; what is not is replaced."""
+    """A compressed text; invalid UTF-8 is replaced."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
-        """Take all that a file-like `read` gives."""
+        """Compress everything from a `read` function."""
         self._blocks: list[bytes] = []
         self._size = 0
         packer = zlib.compressobj(_FASTEST)
@@ -29,11 +29,11 @@ class CompressedText:
         self._blocks.append(packer.flush())
 
     def __len__(self) -> int:
-        """Bytes of the text."""
+        """The number of bytes of the text."""
         return self._size
 
     def chunks(self) -> Iterator[str]:
-        """The text from its begin, some 256 KiB at a time."""
+        """The text from its start, about 256 KiB at a time."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         unpacker = zlib.decompressobj()
         for block in self._blocks:
@@ -45,21 +45,21 @@ class CompressedText:
 
 
 ReportText = str | CompressedText
-"""A file's content, packed where it is long."""
+"""A file's content, compressed if it is long."""
 
 
 def chunks_of(text: ReportText) -> Iterator[str]:
-    """A text in pieces."""
+    """A text in chunks."""
     return iter((text,)) if isinstance(text, str) else text.chunks()
 
 
 def joined(text: ReportText) -> str:
-    """A text in one piece."""
+    """A text as one string."""
     return "".join(chunks_of(text))
 
 
 def lines_of(text: ReportText) -> Iterator[str]:
-    """Lines with their ends; nothing but a newline ends one."""
+    """Lines with their ends; only a newline ends a line."""
     held: list[str] = []
     for chunk in chunks_of(text):
         start = 0
@@ -74,14 +74,14 @@ def lines_of(text: ReportText) -> Iterator[str]:
 
 
 _SPACE = " \t\n\r"
-_FIRST_STEP = 1 << 12  # characters more to try with, when a value is not whole yet; then doubled
+_FIRST_STEP = 1 << 12  # more characters for an incomplete value, doubled each time
 
 
 def array_elements(chunks: Iterator[str], name: str) -> Iterator[JsonObject]:
-    """The objects in the array that stands under a name at the top.
+    """The objects in a top-level array of a JSON object.
 
     Raises:
-        ValueError: the text is not one JSON object; it may come after all elements.
+        ValueError: the text is not one JSON object; may be raised after all elements.
     """
     text = _JsonReader(chunks)
     text.expect("{")
@@ -107,7 +107,7 @@ def _array(text: "_JsonReader") -> Iterator[JsonObject]:
 
 
 class _JsonReader:
-    """A text that comes in chunks, and how far it is read."""
+    """A parser over chunks of text."""
 
     def __init__(self, chunks: Iterator[str]) -> None:
         self._chunks = chunks
@@ -115,26 +115,26 @@ class _JsonReader:
         self._at = 0
 
     def takes(self, mark: str) -> bool:
-        """Whether a mark comes next; if so, it is read."""
+        """Whether a token is next; if so, it is read."""
         if self._next() != mark:
             return False
         self._at += 1
         return True
 
     def expect(self, mark: str) -> None:
-        """Read a mark.
+        """Read a token.
 
         Raises:
-            ValueError: something else comes next.
+            ValueError: another token is next.
         """
         if not self.takes(mark):
             raise ValueError(f"expected {mark}")
 
     def ends(self, mark: str) -> bool:
-        """Whether a mark ends a list here; if not, a comma is read.
+        """Whether a token ends a list here; if not, a comma is read.
 
         Raises:
-            ValueError: neither comes next.
+            ValueError: neither is next.
         """
         if self.takes(mark):
             return True
@@ -142,10 +142,10 @@ class _JsonReader:
         return False
 
     def expect_end(self) -> None:
-        """Make sure that nothing follows.
+        """Check that the text ends here.
 
         Raises:
-            ValueError: something does.
+            ValueError: it does not.
         """
         if self._next():
             raise ValueError("expected nothing more")
@@ -154,7 +154,7 @@ class _JsonReader:
         """Read a value.
 
         Raises:
-            ValueError: it is none, not whole, or too deep.
+            ValueError: it is invalid, incomplete, or nested too deep.
         """
         self._next()
         step = _FIRST_STEP
@@ -167,13 +167,13 @@ class _JsonReader:
                 if not self._more(step):
                     raise
             else:
-                if end < len(self._held) or not self._more(step):  # a number might go on
+                if end < len(self._held) or not self._more(step):  # a number might continue
                     self._at = end
                     return value
             step *= 2
 
     def _next(self) -> str:
-        """The next character that is no space; empty at the end."""
+        """The next character that is not a space; empty at the end."""
         while True:
             while self._at < len(self._held) and self._held[self._at] in _SPACE:
                 self._at += 1
@@ -181,7 +181,7 @@ class _JsonReader:
                 return self._held[self._at : self._at + 1]
 
     def _more(self, wanted: int) -> bool:
-        """Hold so many characters more; false when there are none."""
+        """Buffer more characters; false at the end of the text."""
         pieces = [self._held[self._at :]]
         came = 0
         while came < wanted and (piece := next(self._chunks, None)) is not None:

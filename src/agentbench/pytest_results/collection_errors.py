@@ -1,4 +1,4 @@
-"""Finds the error and the broken line in what pytest prints about failed collection and skips."""
+"""Finds the error and its line in pytest's output about failed collection and skips."""
 
 import re
 from pathlib import PurePosixPath
@@ -25,22 +25,22 @@ def skip_reason(longrepr: str) -> str:
     return str(printed[2]).removeprefix("Skipped: ")
 
 
-_MAX_TEXT = 300  # characters of a message or a path that are kept
-_MAX_LINES = 2_000  # of a traceback that are read, from its end
+_MAX_TEXT = 300  # characters of a message or a path
+_MAX_LINES = 2_000  # of a traceback, from its end
 _FRAME = re.compile(r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d{1,9}): ?(?:in |[A-Z]\w*$|$)")
 _NATIVE_FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d{1,9})(?:, in .*)?$')
 _ERROR = re.compile(r"^(?P<error>[A-Za-z_][\w.]*)(?:: (?P<message>.*))?$")
-_SYNTAX_ERROR_LOCATION = re.compile(r" \([^()\n]+, line \d+\)$")  # a SyntaxError names it once more
+_SYNTAX_ERROR_LOCATION = re.compile(r" \([^()\n]+, line \d+\)$")  # a SyntaxError repeats it
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def collection_fact(file: str, message: str, traceback: str, root: str) -> CollectionFact:
-    """What is known about one file that could not be collected.
+    """The facts about one file that could not be collected.
 
     Args:
         file: The file that pytest was collecting.
-        message: The error in one line, as the reporter tells it.
-        traceback: The traceback, in any style of pytest's.
+        message: The error in one line, from the reporter.
+        traceback: The traceback, in any of pytest's styles.
         root: The folder that the tests ran in.
     """
     lines = traceback.splitlines()[-_MAX_LINES:]
@@ -57,7 +57,7 @@ def collection_fact(file: str, message: str, traceback: str, root: str) -> Colle
 
 
 def _error_class_and_message(lines: list[str], message: str) -> tuple[str, str]:
-    """The error's class and what it says. Pytest marks its lines; plain Python ends with it."""
+    """The error's class and its message. pytest marks its lines; plain Python ends with it."""
     marked = [line[4:] for line in lines if line.startswith("E   ")]
     for text in (*reversed(_last_block(marked)), message.split("\n", 1)[0], *reversed(lines)):
         found = _ERROR.match(text)
@@ -69,7 +69,7 @@ def _error_class_and_message(lines: list[str], message: str) -> tuple[str, str]:
 
 
 def _last_block(marked: list[str]) -> list[str]:
-    """The lines that may begin a message; its other lines are indented, or follow the first."""
+    """The lines that may begin a message; others are indented, or follow the first."""
     named = [text for text in marked if _ERROR.match(text)]
     is_syntax = any(_NATIVE_FRAME.match(text) for text in marked)
     return named[-1:] if is_syntax else named[:1]

@@ -14,7 +14,7 @@ from agentbench.tasks.problem import PytestCommand
 LAUNCHER_MOUNT = "agentbench_pytest"
 JSON_REPORT_MOUNT = "pytest_jsonreport"
 
-STREAM_FILE = "stream.jsonl"  # this and the next are named by the launcher
+STREAM_FILE = "stream.jsonl"  # the launcher has this name and the next one, too
 JSON_REPORT_FILE = "report.json"
 JUNIT_FILE = "junit.xml"
 
@@ -27,7 +27,7 @@ _FIXED_ENV = {
 
 
 def reporter_mounts() -> tuple[ReadOnlyMount, ...]:
-    """What a sandbox has to be opened with for `pytest_command` to work in it."""
+    """The mounts that a sandbox needs for `pytest_command`."""
     json_report = importlib.resources.files("pytest_jsonreport")
     return (
         ReadOnlyMount(name=LAUNCHER_MOUNT, source=Path(__file__).parent / "mounted"),
@@ -45,16 +45,16 @@ class PytestRequest:
 
     command: PytestCommand
     timeout: timedelta
-    targets: tuple[str, ...] = ()  # files, folders or node ids; none: what the project configures
+    targets: tuple[str, ...] = ()  # files, folders or node ids; none: the project's configuration
     keyword: str | None = None
     markers: str | None = None
     max_failures: int | None = None
     last_failed: bool = False
-    report_limit: int | None = None  # bytes; a larger JSON report has its say and is not kept
+    report_limit: int | None = None  # bytes; a larger JSON report is used, but not stored
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        """Refuse what pytest would not take as it is meant."""
+        """Refuse arguments that pytest would misread."""
         for target in self.targets:
             if not target or target[0] in "-@" or "\x00" in target:
                 raise ValueError(f"expected a path or a node id, found {target!r}")
@@ -74,7 +74,7 @@ def pytest_command(
     sink: OutputSink | None = None,
     cancel: Event | None = None,
 ) -> Command:
-    """The command for a sandbox that has `reporter_mounts`; makes the folder `results` itself."""
+    """The command for a sandbox with `reporter_mounts`; it creates the folder `results`."""
     pytest_args = [*_reports(results), *request.command.options, *_selection(request)]
     if collect_only:
         pytest_args += ["--collect-only", "-q"]
@@ -88,7 +88,7 @@ def pytest_command(
 
 
 def _launcher(sandbox: Sandbox, request: PytestRequest, results: PurePosixPath) -> Iterator[str]:
-    # -I and -B: neither the environment nor byte-code in the project gets a say in what is imported
+    # -I and -B: neither the environment nor the project's byte-code affects imports
     yield from (request.command.interpreter, "-I", "-B")
     yield str(sandbox.mounted(LAUNCHER_MOUNT) / "agentbench_launch.py")
     yield from ("--results", str(results))
@@ -98,9 +98,9 @@ def _launcher(sandbox: Sandbox, request: PytestRequest, results: PurePosixPath) 
 
 
 def _reports(results: PurePosixPath) -> Iterator[str]:
-    yield "-ra"  # not -rA: that prints the output of every passed test again
+    yield "-ra"  # not -rA, which repeats the output of every passed test
     yield f"--junitxml={results / JUNIT_FILE}"
-    yield from ("-o", "junit_family=xunit1")  # names the file of a test
+    yield from ("-o", "junit_family=xunit1")  # includes the file of each test
 
 
 def _selection(request: PytestRequest) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Runs and discovers tests in a sandbox: one function each for stages, agents and MCP."""
+"""Runs and discovers tests in a sandbox, for stages, agents and MCP."""
 
 import secrets
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportFac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestRun:
-    """One run of pytest: its process and what it came to."""
+    """One run of pytest: its process and its result."""
 
     command: CommandResult
     result: PytestResult
 
     @property
     def facts(self) -> ReportFacts:
-        """What a judgement needs of it; made anew each time."""
+        """The part of the result that a verdict needs; computed on each call."""
         return facts_of(self.result)
 
 
@@ -45,11 +45,11 @@ def execute_tests(
     progress: ProgressSink | None = None,
     cancel: Event | None = None,
 ) -> PytestRun:
-    """Run tests and read what the reporters saw, after `kill` when the sandbox is to end.
+    """Run tests and read the reports, after `kill` if the sandbox has to end.
 
     Raises:
         SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; no process of it is left.
+        RunCancelled: it was cancelled; no process of it runs any more.
     """
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, sink=sink, cancel=cancel)
@@ -72,7 +72,7 @@ def discover_tests(
 
     Raises:
         SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; no process of it is left.
+        RunCancelled: it was cancelled; no process of it runs any more.
     """
     folder = _fresh_folder(sandbox)
     command = pytest_command(sandbox, request, folder, collect_only=True, sink=sink, cancel=cancel)
@@ -87,7 +87,7 @@ def discover_tests(
 
 
 def _fresh_folder(sandbox: Sandbox) -> PurePosixPath:
-    """A name that nobody can guess: no earlier process of the sandbox can have prepared it."""
+    """A random name, so that no earlier process of the sandbox can have prepared the folder."""
     return sandbox.results / secrets.token_hex(16)
 
 

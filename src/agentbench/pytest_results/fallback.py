@@ -1,8 +1,8 @@
-"""What can still be read when both reporters wrote nothing: junit XML, then printed text.
+"""Reads results if both reporters wrote nothing: from junit XML, then from printed text.
 
-The standard library's parser is enough here: a library for junit files would be one more dependency
-for a third-rank source of six attributes, and a document type, the entry of every XML attack that
-is left in expat, is refused outright since pytest writes none.
+The standard library's parser is enough: a library for junit files would be a dependency for a
+third-rank source of six attributes. Document types, which all remaining XML attacks on expat need,
+are refused, since pytest writes none.
 """
 
 import re
@@ -15,7 +15,7 @@ from agentbench.pytest_results.session import ReportedSession
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 
 JUNIT_LIMIT = 64 * 1024 * 1024
-"""Characters of the largest junit file that is read."""
+"""The most characters of a junit file."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SUMMARY = re.compile(r"^=+ short test summary info =+$")
@@ -30,7 +30,7 @@ _TEXT_WORDS = {
 
 
 def read_junit(xml: str) -> ReportedSession | None:
-    """What a junit file tells, or None when it is not one. It is written when a session ends."""
+    """The session in a junit file, which pytest writes at its end; None if it is invalid."""
     if len(xml) > JUNIT_LIMIT or "<!" in xml.split("<testsuite", 1)[0]:
         return None
     try:
@@ -73,7 +73,7 @@ def _read_testcase(session: ReportedSession, case: ElementTree.Element) -> None:
 
 
 def _outcome_element(case: ElementTree.Element) -> tuple[CaseOutcome, ElementTree.Element | None]:
-    """The outcome, and the element that says so; a skip may stand for an expected failure."""
+    """The outcome and its element; a skip may be an expected failure."""
     for tag, outcome in (("failure", CaseOutcome.FAILED), ("error", CaseOutcome.ERROR)):
         child = case.find(tag)
         if child is not None:
@@ -93,9 +93,9 @@ def _seconds(text: str | None) -> float:
 
 
 def read_text(output: str) -> ReportedSession | None:
-    """What the short summary tells that pytest prints with -rA; None when there is none.
+    """The session in the short summary that pytest prints with -rA; None if there is none.
 
-    Any test can print such lines: nothing that rests on them counts as verified.
+    Any test can print such lines, so nothing from them counts as verified.
     """
     lines = _ESCAPES.sub("", output).splitlines()
     headers = [number for number, line in enumerate(lines) if _SUMMARY.match(line)]

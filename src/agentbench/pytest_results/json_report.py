@@ -1,7 +1,7 @@
-"""Reads what pytest-json-report wrote; words that its tests repeat are stored once.
+"""Reads pytest-json-report's files, and stores repeated words once.
 
-Nearly half of what a large report's objects take are such words: outcomes, keywords, and node ids
-that its collectors give a second time.
+Such words take nearly half of a large report's memory: outcomes, keywords, and node ids, which its
+collectors repeat.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ _PHASE_KEYS = ("setup", "call", "teardown")
 
 
 def parse_json_report(source: str) -> JsonObject | None:
-    """What `untrusted.json_object` makes of a text, in less memory where it is a report's."""
+    """The result of `untrusted_json.json_object`, with less memory for reports."""
     try:
         return _parse_by_elements(source)
     except (ValueError, RecursionError):
@@ -39,7 +39,7 @@ def parse_json_report(source: str) -> JsonObject | None:
 
 
 def _parse_by_elements(source: str) -> JsonObject:
-    """Decode test by test, so that no word that is told again outlives its test."""
+    """Decode test by test, so that repeated words are freed with each test."""
     shared = _SharedWords()
     sharing = {"tests": shared.in_test, "collectors": shared.in_collector}
     report: JsonObject = {}
@@ -52,7 +52,7 @@ def _parse_by_elements(source: str) -> JsonObject:
 def _elements(part: msgspec.Raw, share: Callable[[JsonObject], None]) -> object:
     try:
         left = _LIST_DECODER.decode(part)
-    except msgspec.ValidationError:  # no list: some other tool's report
+    except msgspec.ValidationError:  # not a list: another tool's report
         return _VALUE_DECODER.decode(part)
     decode = _VALUE_DECODER.decode
     elements = []
@@ -66,14 +66,16 @@ def _elements(part: msgspec.Raw, share: Callable[[JsonObject], None]) -> object:
 
 
 class _SharedWords:
-    """Words of which one object is enough."""
+    """Shares equal words."""
 
     def __init__(self) -> None:
         self._words: dict[str, str] = {}
-        self._keywords: list[object] = []  # of the test before: most of the next one's are the same
+        self._keywords: list[
+            object
+        ] = []  # of the previous test; the next one's are mostly the same
 
     def in_test(self, test: JsonObject) -> None:
-        """Share a test's words."""
+        """Share the words of a test."""
         self._word(test, "nodeid")
         self._word(test, "outcome")
         for name in _PHASE_KEYS:
@@ -81,7 +83,7 @@ class _SharedWords:
             if type(stage) is dict:
                 self._word(stage, "outcome")
         keywords = test.get("keywords")
-        if type(keywords) is list and set(map(type, keywords)) == {str}:  # 1 is True, too
+        if type(keywords) is list and set(map(type, keywords)) == {str}:  # 1 equals True
             before = self._keywords
             if len(before) == len(keywords):
                 keywords[:] = [
@@ -90,7 +92,7 @@ class _SharedWords:
             self._keywords = keywords
 
     def in_collector(self, collector: JsonObject) -> None:
-        """Share the words of a collector and of what it found."""
+        """Share the words of a collector and of its results."""
         self._word(collector, "nodeid")
         self._word(collector, "outcome")
         for found in untrusted_json.objects(collector.get("result")):
@@ -106,12 +108,12 @@ class _SharedWords:
 _REPORTED_PHASES = (
     *PASSED_PHASES,
     "???",
-)  # the last is what xdist calls the phase in which a worker died
+)  # the last is xdist's name of the phase in which a worker died
 _XFAIL_WORDS = ("xfailed", "xpassed")
 
 
 def read_json_report(report: JsonObject) -> ReportedSession:
-    """What the report tells. It is written when the session finishes, or not at all."""
+    """The session in a report, which is only written when the session finishes."""
     session = ReportedSession(source=ReportSource.JSON_REPORT, json_report=report)
     status = untrusted_json.exit_status(report.get("exitcode"))
     session.started = session.finished = session.collection_finished = status is not None
@@ -137,9 +139,9 @@ def read_json_report(report: JsonObject) -> ReportedSession:
 
 
 def merge_tests_one_by_one(stream: ReportedSession, tests: Iterator[JsonObject]) -> ReportedSession:
-    """What `merge` makes of a stream and a report, of which no more than a test is held at a time.
+    """Merge a stream with a report that is read test by test.
 
-    A report that turns out to be none has no say, as if it had been read as a whole.
+    A report that turns out to be invalid is ignored completely.
     """
     worse: dict[NodeId, tuple[Phase, ...]] = {}
     try:

@@ -1,4 +1,4 @@
-"""What a pytest run came to, in ADR-006's shape with a few more fields that pytest shows."""
+"""The result of a pytest run, in ADR-006's form with a few more fields."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,7 +16,7 @@ from agentbench.scoring.evidence import (
 
 
 class PytestSummary(Schema):
-    """How many tests came to what. `errors` counts collection errors too, `total` tests only."""
+    """Tests by outcome. `errors` includes collection errors, `total` only tests."""
 
     total: int = 0
     passed: int = 0
@@ -28,14 +28,14 @@ class PytestSummary(Schema):
     xpassed: int = 0
     unfinished: int = 0
     deselected: int = 0
-    collected: int = 0  # what was to be run, as far as is known
+    collected: int = 0  # tests that should run, if known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
     """One test. `phases` counts its reports of setup, call and teardown.
 
-    No Schema: a run may hold 100,000 of them, and a model takes seven times the memory.
+    Not a Schema: a run may have 100,000 of them, and a model takes seven times the memory.
     """
 
     node_id: NodeId
@@ -56,7 +56,7 @@ class CollectionError(Schema):
 
 
 class Versions(Schema):
-    """What ran the tests. `in_project`: pytest itself came out of the project's tree."""
+    """What ran the tests. `in_project`: pytest itself is in the project's tree."""
 
     pytest: str
     python: str
@@ -64,7 +64,7 @@ class Versions(Schema):
 
 
 class PytestResult(Schema):
-    """A pytest run, as far as it is known."""
+    """The result of a pytest run, as far as it is known."""
 
     exit_code: int | None
     summary: PytestSummary
@@ -75,7 +75,7 @@ class PytestResult(Schema):
     outcome: PytestOutcome
     complete: bool = False
     source: ReportSource
-    omitted: tuple[str, ...] = ()  # what was left out for size
+    omitted: tuple[str, ...] = ()  # parts that were omitted for size
     spawn_error: str | None = None
     detail: str | None = None  # the text of an interrupt or of an internal error
     versions: Versions | None = None

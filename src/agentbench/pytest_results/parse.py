@@ -1,4 +1,4 @@
-"""Decides which report to believe and what the run came to, and makes the result of it.
+"""Chooses the most trusted report, decides the outcome, and creates the result.
 
 The stream comes first, then pytest-json-report, junit XML, the printed text and the exit code. The
 table of outcomes is in docs/mcp.md.
@@ -37,7 +37,7 @@ from agentbench.scoring.evidence import (
     ReportSource,
 )
 
-_NO_PROGRAM = (126, 127)  # as a shell says it: not executable, not found
+_NO_PROGRAM = (126, 127)  # a shell's codes: not executable, not found
 _PLAIN_CODES: dict[int | None, PytestOutcome] = {
     2: PytestOutcome.INTERRUPTED,
     3: PytestOutcome.PYTEST_INTERNAL,
@@ -49,7 +49,7 @@ _CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestExit:
-    """How the process of a run ended, and what it had been asked for."""
+    """How the process of a run ended, and its request."""
 
     ending: Ending
     exit_code: int | None
@@ -95,7 +95,7 @@ def _decide_by_exit_code(
 
 
 def _agrees(session: ReportedSession, exit_code: int) -> bool:
-    """Whether the session was finished with this exit code; a junit file names none."""
+    """Whether the session finished with this exit code, which junit files do not have."""
     by_code = session.exit_status == exit_code or session.source is ReportSource.JUNIT
     return session.finished and by_code
 
@@ -106,7 +106,7 @@ def _nothing_ran(session: ReportedSession) -> bool:
 
 
 def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]) -> bool:
-    """Whether every collected test ran to its end and none of them failed."""
+    """Whether every collected test ran to its end and none failed."""
     if session.source not in _CAN_PASS or not session.collection_finished:
         return False
     if ended.collect_only:
@@ -116,13 +116,13 @@ def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[C
     return everything and enough and not any(case.outcome in _FAILING_OUTCOMES for case in cases)
 
 
-_MAX_COLLECTION_FACTS = 100  # files that could not be collected and are described on a record
+_MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
 
 
 def result_of(
     session: ReportedSession, ended: PytestExit, *, text_output: str = ""
 ) -> PytestResult:
-    """The result of a run, from what a reporter saw of it and how its process ended."""
+    """The result of a run, from a reporter's session and the end of its process."""
     cases = cases_of(session)
     outcome = decide_outcome(ended, session, cases)
     return PytestResult(
@@ -144,9 +144,9 @@ def result_of(
 
 
 def merge_sessions(stream: ReportedSession, report: ReportedSession) -> ReportedSession:
-    """The stream's session, with the report beside it; where the two differ, no test gains by it.
+    """The stream's session, completed by the report; differences never improve a test.
 
-    A report alone stands in for a stream that never started.
+    The report replaces a stream that never started.
     """
     if not stream.started:
         report.internals_changed += stream.internals_changed
@@ -161,7 +161,7 @@ def merge_sessions(stream: ReportedSession, report: ReportedSession) -> Reported
 
 
 def facts_of(result: PytestResult) -> ReportFacts:
-    """What a judgement needs of a result."""
+    """The part of a result that a verdict needs."""
     counts = Counter(case.outcome for case in result.tests)
     return ReportFacts(
         outcome=result.outcome,
@@ -187,7 +187,7 @@ def facts_of(result: PytestResult) -> ReportFacts:
 
 
 def _fact_of(error: CollectionError) -> CollectionFact:
-    """What the stream told; of another reporter's word only the message is used."""
+    """The stream's result of a test, with another reporter's message."""
     return error.fact or collection_fact(error.file, error.message, "", "")
 
 
@@ -224,7 +224,7 @@ def _spawn_error(outcome: PytestOutcome, session: ReportedSession, ended: Pytest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFiles:
-    """What reporters left behind, None for a file that is missing or was refused."""
+    """The files of the reporters; None for a missing or refused one."""
 
     stream: ReportText | None = None
     json_report: ReportText | None = None
@@ -234,12 +234,12 @@ class ReportFiles:
 def session_of(
     files: ReportFiles, text_output: str, *, report_limit: int | None = None
 ) -> ReportedSession:
-    """The session as the most trusted source tells it that says anything.
+    """The session by the most trusted source with any content.
 
     Args:
-        files: What reporters left behind.
-        text_output: What pytest printed.
-        report_limit: Bytes; a JSON report that is larger has its say, but is not kept.
+        files: The files of the reporters.
+        text_output: The output of pytest.
+        report_limit: Bytes; a larger JSON report is used, but not stored.
     """
     stream = read_stream(lines_of(files.stream or ""))
     said = files.json_report or ""
@@ -249,7 +249,7 @@ def session_of(
 
 
 def session_of_report(report: JsonObject | None, text_output: str) -> ReportedSession:
-    """The same where there is a JSON report at most, which is parsed: its text need not be held."""
+    """The session without a stream, from a parsed JSON report, so that its text can be freed."""
     return _most_trusted(read_stream(iter(())), report, None, text_output)
 
 

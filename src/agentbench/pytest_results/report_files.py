@@ -24,7 +24,7 @@ from agentbench.sandbox.interface import Sandbox
 _MIB = 1024 * 1024
 _LIMITS = {STREAM_FILE: 256 * _MIB, JSON_REPORT_FILE: 256 * _MIB, JUNIT_FILE: 64 * _MIB}
 TOTAL_LIMIT = 1024 * _MIB
-"""Bytes that are read from a sandbox before the rest is given up."""
+"""The most bytes to read from a sandbox."""
 
 _MEMBER_LIMIT = 1000
 _COMPRESS_FROM = _MIB
@@ -33,10 +33,10 @@ _COMPRESS_FROM = _MIB
 def read_report_files(
     sandbox: Sandbox, folder: PurePosixPath, *, total_limit: int = TOTAL_LIMIT
 ) -> ReportFiles:
-    """The report files in a folder of a sandbox; whatever else lies there is passed over.
+    """The report files in a folder of a sandbox; other files are ignored.
 
     Raises:
-        SandboxError: the sandbox is lost. A folder that is not there is no error.
+        SandboxError: the sandbox is lost. A missing folder is not an error.
     """
     try:
         with sandbox.read_tree(folder) as chunks:
@@ -52,7 +52,7 @@ def read_report_files(
 
 
 def _ensure_alive(sandbox: Sandbox) -> None:
-    """Tell a folder that is missing, which a test may bring about, from a sandbox that is lost."""
+    """Distinguish a missing folder, which a test may cause, from a lost sandbox."""
     with sandbox.read_tree(sandbox.results) as chunks:
         next(iter(chunks), None)
 
@@ -63,14 +63,14 @@ def _named_files(chunks: "_BoundedReader") -> Iterator[tuple[str, ReportText]]:
         with tarfile.open(fileobj=chunks, mode="r|") as archive:  # type: ignore[call-overload]  # needs no more of a file than read
             for number, member in enumerate(archive):
                 if number >= _MEMBER_LIMIT or member.size > chunks.left:
-                    return  # tarfile would count its way past a giant, block by block
+                    return  # tarfile would skip a huge member block by block
                 name = str(PurePosixPath(member.name))
                 if name not in seen and _is_report_file(name, member):
                     seen.add(name)
                     file = archive.extractfile(member) or BytesIO()
                     yield name, _content(file, member.size)
     except (tarfile.TarError, ValueError, EOFError):
-        return  # torn, or past the limit: what was read before stands
+        return  # truncated, or beyond the limit: earlier files count
 
 
 def _content(file: IO[bytes], size: int) -> ReportText:
@@ -80,7 +80,7 @@ def _content(file: IO[bytes], size: int) -> ReportText:
 
 
 def _is_report_file(name: str, member: tarfile.TarInfo) -> bool:
-    """Decided on the header alone; sparse files, links and devices are not regular here."""
+    """Whether a member is a regular file, by its header; sparse files and links are not."""
     regular = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
     return regular and 0 <= member.size <= _LIMITS.get(name, -1)
 
@@ -93,12 +93,12 @@ class _BoundedReader:
         self.left = limit
 
     def read(self, _size: int) -> bytes:
-        """The next chunk, of whatever size it comes in.
+        """The next chunk, of any size.
 
         Raises:
             ValueError: the limit is reached.
         """
-        chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" means the end
+        chunk = next((chunk for chunk in self._chunks if chunk), b"")  # b"" is the end
         self.left -= len(chunk)
         if self.left < 0:
             raise ValueError("more than a report can hold")
@@ -107,27 +107,27 @@ class _BoundedReader:
 
 _POLL_SECONDS = 0.2  # seconds
 _MAX_SHARE_OF_TIME = (
-    20  # a look may take a twentieth of the time at most: a long stream is read anew each time
+    20  # reading takes at most a twentieth of the time, since a long stream is read again each time
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """How many tests have ended, of those that are to run."""
+    """The number of finished tests, and of tests that should run."""
 
     done: int
     collected: int
 
 
 ProgressSink = Callable[[RunProgress], None]
-"""Is handed every change, from a thread of its own."""
+"""Is called with every change, from its own thread."""
 
 
 @contextmanager
 def follow_progress(
     sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink | None
 ) -> Iterator[None]:
-    """Follow the run that writes its reports into a folder, for as long as the block lasts."""
+    """Follow a run that writes its reports into a folder while the block runs."""
     if tell is None:
         yield
         return
@@ -150,7 +150,7 @@ def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: E
         try:
             tally.read_lines(lines_of(read_report_files(sandbox, folder).stream or ""))
         except SandboxError:
-            return  # the run itself will tell
+            return  # the run itself reports it
         if tally.progress.collected and tally.progress != told:
             told = tally.progress
             tell(told)
@@ -158,7 +158,7 @@ def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: E
 
 
 class ProgressCounter:
-    """Counts what a stream tells, however often more of it is there."""
+    """Counts the finished tests in a growing stream."""
 
     def __init__(self) -> None:
         self._read = 0  # lines
@@ -167,15 +167,15 @@ class ProgressCounter:
 
     @property
     def progress(self) -> RunProgress:
-        """As of the last look."""
+        """The progress at the last read."""
         collected = max(len(self._collected), len(self._done))
         return RunProgress(done=len(self._done), collected=collected)
 
     def read_lines(self, lines: Iterable[str]) -> None:
-        """Read the whole lines that have come since the last look."""
+        """Read the new complete lines."""
         for line in islice(lines, self._read, None):
             if not line.endswith("\n"):
-                break  # it is being written
+                break  # the line is incomplete
             self._read += 1
             record = untrusted_json.json_object(line) or {}
             ids = record.get("ids")

@@ -1,4 +1,4 @@
-"""ADR-006's function: the files of a pytest run in, one dictionary out."""
+"""ADR-006's function: turns the files of a pytest run into one dictionary."""
 
 from pathlib import Path
 
@@ -10,27 +10,27 @@ from agentbench.pytest_results.parse import PytestExit, result_of, session_of_re
 from agentbench.scoring.evidence import Ending
 
 REPORT_LIMIT = 256 * 1024 * 1024
-"""Bytes of the largest report that is read; a larger one counts as missing."""
+"""The most bytes of a report; a larger one counts as missing."""
 
 
 def serialize_pytest_results(
     exit_code: int, json_report_path: Path | None, text_output: str
 ) -> JsonObject:
-    """The result of a run, in ADR-006's shape; a missing or broken report is no error.
+    """The result of a run in ADR-006's form; a missing or broken report is not an error.
 
-    A negative exit code is a signal, as `subprocess` tells it.
+    A negative exit code is a signal, as in `subprocess`.
     """
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
     ended = PytestExit(ending=ending, exit_code=exit_code)
     with paused():
         report = parse_json_report(_read(json_report_path) or "")
-        # No session is held while the dictionary is made of the result.
+        # The session is freed before the dictionary is created.
         result = result_of(session_of_report(report, text_output), ended, text_output=text_output)
         return result_as_dict(result)
 
 
 def result_as_dict(result: PytestResult) -> JsonObject:
-    """A result as plain JSON values; the report is handed on as it is, not copied."""
+    """A result as plain JSON values; the report is not copied."""
     report: JsonObject = {"json_report": result.json_report}
     return result.model_dump(mode="json", exclude={"json_report"}) | report
 

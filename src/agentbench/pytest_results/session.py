@@ -1,4 +1,4 @@
-"""What one reporter saw of a pytest session, and how the phases of a test become one result."""
+"""A pytest session by one reporter, and the result of a test from its phases."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ class PhaseName(StrEnum):
 
 
 class PhaseOutcome(StrEnum):
-    """What a reporter says of a phase, the best first."""
+    """The outcomes of a phase, the best one first."""
 
     PASSED = "passed"
-    RERUN = "rerun"  # it failed, and a plugin tries again
+    RERUN = "rerun"  # it failed, and a plugin repeats the test
     SKIPPED = "skipped"
     FAILED = "failed"
 
@@ -39,18 +39,18 @@ class Phase:
 
 
 PASSED_PHASES = {when.value: Phase(when=when, outcome=PhaseOutcome.PASSED) for when in PhaseName}
-"""The phases that have nothing to tell, by their word: shared, for most phases are such."""
+"""The phases without details by outcome; most phases are such, and share these objects."""
 
 PASSED_AT_ONCE = tuple(PASSED_PHASES.values())
-"""The phases of a test that passed at its first run."""
+"""The phases of a test that passed in its first run."""
 
 _OUTCOMES = {outcome.value: outcome for outcome in PhaseOutcome}
 
 
 def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]:
-    """The words of a reporter; one that is not known makes the phase a failed call.
+    """Parse a reporter's words; an unknown one makes the phase a failed call.
 
-    xdist says '???' for the phase in which a worker died, and plugins may invent outcomes.
+    xdist reports '???' for the phase in which a worker died, and plugins may invent outcomes.
     """
     if isinstance(when, str) and when in PASSED_PHASES and isinstance(outcome, str):
         return PASSED_PHASES[when].when, _OUTCOMES.get(outcome, PhaseOutcome.FAILED)
@@ -59,20 +59,20 @@ def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]
 
 @dataclass(slots=True, kw_only=True)
 class ReportedSession:
-    """A session as it was told; filled while its report is read."""
+    """A session, filled while its report is read."""
 
     source: ReportSource
     phases: dict[NodeId, tuple[Phase, ...]] = field(default_factory=dict)  # of tests that began
     durations: dict[NodeId, float] = field(default_factory=dict)  # of all phases of a test
     results: dict[NodeId, CaseResult] = field(default_factory=dict)  # results without phases
     collected: dict[NodeId, None] = field(default_factory=dict)  # an ordered set
-    collected_count: int | None = None  # where the ids are not told
+    collected_count: int | None = None  # if the ids are unknown
     deselected: int = 0
     collection_errors: list[CollectionError] = field(default_factory=list)
     started: bool = False
     collection_finished: bool = False
     finished: bool = False
-    exit_status: int | None = None  # what pytest itself says it will exit with
+    exit_status: int | None = None  # the exit code by pytest itself
     duration: float | None = None
     spawn_error: str | None = None
     detail: str | None = None
@@ -80,28 +80,28 @@ class ReportedSession:
     root: str = ""  # the folder that the tests run in
     internals_changed: list[str] = field(default_factory=list)
     json_report: JsonObject = field(default_factory=dict)
-    report_left_out: bool = False  # it was there, and too large to be kept
+    report_left_out: bool = False  # it exists, but is too large to be stored
 
     def add(self, node_id: NodeId, *phases: Phase, duration: float = 0.0) -> None:
-        """Add phases of a test and what they took; without any, the test counts as begun."""
+        """Add phases of a test and their duration; without phases, the test counts as started."""
         known = self.phases.get(node_id)
         self.phases[node_id] = phases if known is None else known + phases
         self.durations[node_id] = self.durations.get(node_id, 0.0) + duration
 
     def add_result(self, case: CaseResult) -> None:
-        """Take a result over as it is; of two for one test the one that did not pass stays."""
+        """Add a result; of two results for one test, the one that did not pass counts."""
         known = self.results.get(case.node_id)
         if known is None or known.outcome is CaseOutcome.PASSED:
             self.results[case.node_id] = case
 
     def add_skipped_file(self, file: NodeId, reason: str) -> None:
-        """Take over that a file was skipped as a whole."""
+        """Add a file that was skipped as a whole."""
         self.add_result(
             CaseResult(node_id=file, outcome=CaseOutcome.SKIPPED, duration=0.0, message=reason)
         )
 
     def add_collection_error(self, error: CollectionError) -> None:
-        """Remember an error once; every worker and every parent of a file may tell it again."""
+        """Add an error once; every worker and every parent of a file may repeat it."""
         if error not in self.collection_errors:
             self.collection_errors.append(error)
 
@@ -110,7 +110,7 @@ _CUT_OFF_MESSAGE = "the run ended before this test did"
 
 
 def cases_of(session: ReportedSession) -> tuple[CaseResult, ...]:
-    """Every test that began, and what was told without phases: files skipped as a whole."""
+    """All tests that started, and results without phases, such as skipped files."""
     durations = session.durations
     cases = [
         case_result(node_id, phases, durations.get(node_id, 0.0))
@@ -145,7 +145,7 @@ def case_result(node_id: NodeId, phases: tuple[Phase, ...], duration: float = 0.
 
 
 def has_passed(phases: tuple[Phase, ...]) -> bool:
-    """Whether a test passed, no more and no less."""
+    """Whether a test simply passed."""
     own = [phase for phase in phases if not phase.is_subtest]
     return phases == PASSED_AT_ONCE or _worst_phase(phases, own)[0] is CaseOutcome.PASSED
 
@@ -154,7 +154,7 @@ def _worst_phase(phases: tuple[Phase, ...], own: list[Phase]) -> tuple[CaseOutco
     failed = [phase for phase in phases if phase.outcome is PhaseOutcome.FAILED]
     in_call = [phase for phase in failed if phase.when is PhaseName.CALL]
     if failed:
-        # A test that holds a failed subtest says only that it does: the subtest says why.
+        # A test with a failed subtest only says so; the subtest says why.
         in_call.sort(key=lambda phase: not phase.is_subtest)
         word = CaseOutcome.FAILED if in_call else CaseOutcome.ERROR
         return word, (in_call or failed)[0]
@@ -171,10 +171,10 @@ def _worst_phase(phases: tuple[Phase, ...], own: list[Phase]) -> tuple[CaseOutco
 
 
 def _cut_off(own: list[Phase]) -> bool:
-    """Whether a phase is missing that should have followed.
+    """Whether an expected phase is missing.
 
-    KeyboardInterrupt and pytest.exit leave a test without its call, a kill without its teardown.
-    A run that a plugin repeats has no teardown of its own.
+    After KeyboardInterrupt and pytest.exit a test has no call, after a kill no teardown. A run
+    that a plugin repeats has no teardown of its own.
     """
     setups, teardowns = _count_phases(own, PhaseName.SETUP), _count_phases(own, PhaseName.TEARDOWN)
     passed_setups = _count_phases(

@@ -1,4 +1,4 @@
-"""Reads the lines that our own streaming reporter writes while pytest runs."""
+"""Reads the lines of agentbench's streaming reporter."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -17,16 +17,16 @@ from agentbench.pytest_results.session import (
 from agentbench.scoring.evidence import NodeId, ReportSource
 
 LINE_LIMIT = 16 * 1024 * 1024
-"""Characters of the longest line that is read."""
+"""The most characters of a line."""
 
 FORGED = "agentbench stream"
-"""Stands among the changed internals when lines are missing, repeated or not ours."""
+"""The entry among changed internals if lines are missing, repeated or forged."""
 
 StreamRecord = JsonObject  # one line
 
 
 def read_stream(lines: Iterable[str]) -> ReportedSession:
-    """What the stream tells; a torn last line is how a killed process leaves it."""
+    """The session in a stream; a killed process leaves a truncated last line."""
     session = ReportedSession(source=ReportSource.STREAM)
     expected = 0
     forged = False
@@ -56,7 +56,7 @@ def _start(session: ReportedSession, record: StreamRecord) -> None:
 
 
 def _spawn(session: ReportedSession, record: StreamRecord) -> None:
-    if not session.started:  # once pytest is there, only a forger says that it is not
+    if not session.started:  # after pytest has started, only a forged line denies it
         session.spawn_error = untrusted_json.text(record.get("error"))
 
 
@@ -64,7 +64,7 @@ def _collect_error(session: ReportedSession, record: StreamRecord) -> None:
     file, message = _file(record), untrusted_json.text(record.get("message"))
     traceback = untrusted_json.text(record.get("traceback"))
     frames = (
-        f"{traceback}\n{untrusted_json.text(record.get('where'))}"  # --tb=no shows no other one
+        f"{traceback}\n{untrusted_json.text(record.get('where'))}"  # with --tb=no the only location
     )
     session.add_collection_error(
         CollectionError(
@@ -106,7 +106,7 @@ def _phase(session: ReportedSession, record: StreamRecord) -> None:
 
 
 def _subtest(session: ReportedSession, record: StreamRecord) -> None:
-    """A subtest happens within the call of its test: its duration is in there already."""
+    """Add a subtest, without its duration, which is a part of its test's."""
     phase = replace(_read_phase(record), is_subtest=True)
     session.add(NodeId(untrusted_json.text(record.get("id"))), phase)
 

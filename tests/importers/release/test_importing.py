@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.cli.tasks.validation import follow_validation
+from agentbench.cli.tasks.validation import follow_runs
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.importers.history.mining import CandidateOutcome
 from agentbench.importers.release.package_index import PackageIndex, PipSettings, read_pip_settings
@@ -19,7 +19,7 @@ from tests.fakes.staging import local_provider
 from tests.importers.release.local_index import NEW, OLD
 from tests.needed import INDEX
 
-QUIETLY = follow_validation(quiet=True, verbose=False)
+QUIETLY = follow_runs(quiet=True, verbose=False)
 
 
 def gate(tmp_path, sandbox):

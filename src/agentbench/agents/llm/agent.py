@@ -37,10 +37,10 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def prompt(name: str, **values: str) -> str:
-    """The text of a file, each `{name}` in it replaced by its value.
+    """The text of a prompt file, with each `{name}` replaced by its value.
 
     Raises:
-        KeyError: the file has a place that no value is given for.
+        KeyError: a placeholder has no value.
     """
     text = (
         files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8").strip()
@@ -64,7 +64,7 @@ def opening_conversation(
 
 
 def note_about(answer: ModelAnswer) -> str:
-    """What is to be said about an answer itself; most often nothing."""
+    """A note about an answer itself; usually empty."""
     if answer.stop is StopReason.CUT_OFF:
         return prompt("cut_off")
     return "" if answer.tool_calls else prompt("reminder")
@@ -72,42 +72,42 @@ def note_about(answer: ModelAnswer) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmAgent:
-    """A model with tools on the sandbox's workspace; the loop itself runs on this machine.
+    """A model with tools for the sandbox's workspace; the loop itself runs on this machine.
 
-    A step is one answer of the model, with all calls in it. An answer without a call is met by a
-    reminder; after `silent_steps` of them in a row the model has stopped: what it did counts as
-    submitted if it ever changed anything (the tests judge it in any case), else it gave up. A call
-    that fails is answered with what was wrong; after `failed_steps` steps in a row of which no
-    call succeeded, that is a tool error.
+    A step is one answer of the model with all of its calls. An answer without a call gets a
+    reminder. After `silent_steps` such answers in a row the model has stopped: it submitted if it
+    ever changed anything (the tests judge it in any case), otherwise it gave up. A failed call gets
+    an error message. After `failed_steps` steps in a row without a successful call the attempt
+    ends in a tool error.
     """
 
-    attempts_per_request: int = 5  # at one request
+    attempts_per_request: int = 5  # of one request
     failed_steps: int = 5
     silent_steps: int = 2
     sleep: Callable[[float], None] = time.sleep
 
     @property
     def name(self) -> str:
-        """What records and reports call it."""
+        """Its name in records and reports."""
         return "llm"
 
     @property
     def version(self) -> str:
-        """That of agentbench."""
+        """The version of agentbench."""
         return metadata.version(DISTRIBUTION)
 
     @property
     def needs_model(self) -> bool:
-        """A run without one is refused."""
+        """It needs a model."""
         return True
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Work on the problem until the model submits, or something ends it first.
+        """Work on the problem until the model submits or a limit ends it.
 
         Raises:
-            LLMError: there is no model, or none that can be spoken to.
+            LLMError: there is no model, or no supported API format.
             SandboxError: the sandbox is lost.
         """
         if model is None:
@@ -138,7 +138,7 @@ class _AgentLoop:
         self._budget, self._tally = desk.budget, AttemptCounts()
 
     def work(self) -> AgentOutcome:
-        """The loop: an answer of the model, what it calls for, the next answer."""
+        """The loop: get an answer of the model, run its calls, repeat."""
         outcome = None
         while outcome is None:
             if self._tally.steps == self._budget.max_steps:
@@ -153,7 +153,7 @@ class _AgentLoop:
         return outcome
 
     def _complete(self) -> ModelAnswer:
-        """The next answer; a conversation that is too long for the model is cut down, once."""
+        """The next answer; a conversation that is too long for the model is shortened once."""
         try:
             return self._complete_with_retries()
         except NoAnswerError as error:
@@ -172,7 +172,7 @@ class _AgentLoop:
         )
 
     def _run_calls(self, answer: ModelAnswer) -> AgentOutcome | None:
-        """Do all that an answer calls for, in order; how the attempt ended, if it did."""
+        """Run the calls of an answer in order; an outcome if one of them ends the attempt."""
         if answer.stop is StopReason.REFUSED:
             return endings.refused(self._tally, answer)
         replies: list[ToolReply] = []

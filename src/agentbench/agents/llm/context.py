@@ -1,4 +1,4 @@
-"""Keeps a conversation within the context window: old output of tools is dropped first."""
+"""Keeps a conversation within the context window, dropping old tool output first."""
 
 import json
 from collections.abc import Sequence
@@ -13,51 +13,49 @@ from agentbench.models.conversation import (
 )
 from agentbench.pytest_results.tool_calls.size_limit import cut_middle
 
-_BYTES_PER_TOKEN = 3  # fewer than in any text that was tried: better a bit of room unused
-_TOKENS_PER_MESSAGE = 8  # tokens for what a wire puts around a message
-_SHARE_AFTER_CUT = (
-    0.7  # of the room, once something has to go: cutting at each step would spoil caches
-)
-_SHARE_AFTER_ERROR = 0.6  # of what was too long
+_BYTES_PER_TOKEN = 3  # a low estimate, so that requests always fit
+_TOKENS_PER_MESSAGE = 8  # tokens of the API format around a message
+_SHARE_AFTER_CUT = 0.7  # of the window after a cut; cutting at each step would defeat prompt caches
+_SHARE_AFTER_ERROR = 0.6  # of the size that was too long
 _MIN_DROPPED_LENGTH = 400  # characters; shorter output stays
 _OUTPUT_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters of the latest output
 
 
 class ConversationMemory:
-    """A conversation that is kept within its room as it grows."""
+    """A conversation that is kept within a number of tokens."""
 
     def __init__(self, conversation: Conversation, room: int) -> None:
         self._room = room
         self.conversation = fit_to_window(conversation, room)
 
     def add(self, turn: ConversationTurn) -> None:
-        """Take up a turn; older ones may have to go."""
+        """Add a turn; older ones may be dropped."""
         turns = (*self.conversation.turns, turn)
         self.conversation = fit_to_window(replace(self.conversation, turns=turns), self._room)
 
     def shrink(self) -> None:
-        """Make do with less, from now on: the model found this conversation too long."""
+        """Reduce the limit, since the model refused this conversation as too long."""
         self._room = int(tokens_of(self.conversation) * _SHARE_AFTER_ERROR)
         self.conversation = fit_to_window(self.conversation, self._room)
 
 
 def tokens_of(conversation: Conversation) -> int:
-    """About how many tokens a conversation takes, estimated high."""
+    """A high estimate of a conversation's tokens."""
     fixed = _tokens(conversation.system) + _tokens(conversation.opening)
     return fixed + sum(map(_tokens_of_turn, conversation.turns))
 
 
 def tokens_of_tools(tools: Sequence[ToolSpec]) -> int:
-    """About how many tokens the descriptions of tools take."""
+    """An estimate of the tokens of tool descriptions."""
     return sum(_tokens(tool.name + tool.description + json.dumps(tool.schema)) for tool in tools)
 
 
 def fit_to_window(conversation: Conversation, room: int) -> Conversation:
-    """The conversation, or what is left of it when it does not fit; system and task stay.
+    """The conversation, shortened if it does not fit; the system prompt and the task stay.
 
     Args:
-        conversation: All of it.
-        room: Tokens.
+        conversation: The whole conversation.
+        room: The limit in tokens.
     """
     if tokens_of(conversation) <= room:
         return conversation
@@ -75,7 +73,7 @@ def fit_to_window(conversation: Conversation, room: int) -> Conversation:
 
 
 def _without_thoughts(conversation: Conversation) -> Conversation:
-    """What is cut out would make them invalid, and the next request with them."""
+    """Without reasoning, which providers reject after a change before it."""
     turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
     return replace(conversation, turns=tuple(turns))
 

@@ -14,16 +14,14 @@ from agentbench.pytest_results.tool_calls.arguments import escaped_name
 from agentbench.scoring.evidence import AgentEnding
 
 MAX_REQUEST_TIME = timedelta(minutes=10)
-"""For one try, unless less is left."""
+"""The time limit of one request."""
 
-_FIRST_PAUSE_SECONDS = (
-    2.0  # seconds; with five tries they come to 80, more than the minute of most limits
-)
+_FIRST_PAUSE_SECONDS = 2.0  # seconds; five requests wait 80 s in all, longer than most rate limits
 _PAUSE_FACTOR = 3
 
 
 class NoAnswerError(Exception):
-    """The model did not answer at any try; the last failure counts."""
+    """The model did not answer any request; holds the last failure."""
 
     def __init__(self, failure: ModelFailure, tries: int) -> None:
         super().__init__(str(failure))
@@ -38,16 +36,16 @@ def complete_with_retries(
     tries: int,
     sleep: Callable[[float], None],
 ) -> ModelAnswer:
-    """The answer to a request, at the first try that brings one.
+    """Send a request until it is answered.
 
     Args:
-        ask: One try, with the time that it may take.
-        budget: Neither a try nor a pause goes beyond it.
-        tries: The most that are made.
-        sleep: Waits, for seconds.
+        ask: Sends the request once, with a time limit.
+        budget: The budget, which limits requests and pauses.
+        tries: The most requests to send.
+        sleep: Waits for a number of seconds.
 
     Raises:
-        NoAnswerError: the last try failed, or another would come to nothing.
+        NoAnswerError: the last request failed, or a retry cannot help.
     """
     for number in count(1):
         try:
@@ -73,13 +71,13 @@ class AttemptCounts:
     tool_calls: int = 0
     test_runs: int = 0
     errors_recovered: int = 0
-    changes: int = 0  # calls that changed something, or may have
-    failed_steps: int = 0  # in a row, none of whose calls succeeded
+    changes: int = 0  # calls that may have changed something
+    failed_steps: int = 0  # in a row, without a successful call
     silent_steps: int = 0  # in a row, without any call
     _open_errors: int = 0  # since the last call that succeeded
 
     def count(self, call: ModelToolCall, reply: ToolReply) -> None:
-        """Take in one call; an error counts as recovered once a later call succeeds."""
+        """Count one call; an error is recovered once a later call succeeds."""
         self.tool_calls += 1
         if reply.failed:
             self._open_errors += 1
@@ -91,14 +89,14 @@ class AttemptCounts:
         self.changes += effect is ToolEffect.CHANGES
 
     def count_step(self, replies: list[ToolReply]) -> None:
-        """Take in a whole answer, by what came back."""
+        """Count a whole answer by its replies."""
         self.silent_steps = 0 if replies else self.silent_steps + 1
         if replies:
             failed = all(reply.failed for reply in replies)
             self.failed_steps = self.failed_steps + 1 if failed else 0
 
     def outcome(self, ending: AgentEnding, detail: str = "") -> AgentOutcome:
-        """All of it, with how it ended."""
+        """The outcome with all counts."""
         return AgentOutcome(
             ending=ending,
             detail=detail,
@@ -113,13 +111,13 @@ _MAX_MESSAGE_LENGTH = 300  # characters of a message
 
 
 def out_of_steps(tally: AttemptCounts, budget: Budget) -> AgentOutcome:
-    """The model had its answers and has not submitted."""
+    """The step limit was reached without a submission."""
     said = f"not submitted after {budget.max_steps} steps, which is the limit"
     return tally.outcome(AgentEnding.STEP_LIMIT, said)
 
 
 def out_of_time(tally: AttemptCounts, budget: Budget) -> AgentOutcome:
-    """The time is used up."""
+    """The time limit was reached."""
     seconds = budget.timeout.total_seconds()
     said = f"the {seconds:.0f} s were used up at step {tally.steps}"
     return tally.outcome(AgentEnding.TIME_LIMIT, said)
@@ -128,7 +126,7 @@ def out_of_time(tally: AttemptCounts, budget: Budget) -> AgentOutcome:
 def unanswered(
     tally: AttemptCounts, budget: Budget, model: ModelEndpoint, error: NoAnswerError
 ) -> AgentOutcome:
-    """The model did not answer: no budget was left, or no time, or its service failed."""
+    """The model did not answer: the budget or the time was spent, or its service failed."""
     facts = model.traffic()
     if facts.over_budget:
         cost = facts.usage.cost_usd
@@ -142,13 +140,13 @@ def unanswered(
 
 
 def refused(tally: AttemptCounts, answer: ModelAnswer) -> AgentOutcome:
-    """The model declined to go on."""
+    """The model refused to continue."""
     failure = ModelFailure(kind=ModelErrorKind.REFUSAL, status=200, message=answer.text)
     return _llm_error(tally, failure, "the model declined")
 
 
 def fell_silent(tally: AttemptCounts) -> AgentOutcome:
-    """The model calls no tool any more: it thinks it is done, or it has given up."""
+    """The model stopped calling tools: it is done or gave up."""
     many = f"{tally.silent_steps} answers in a row without a tool call, the last at step"
     if tally.changes:
         said = f"stopped without `submit`: {many} {tally.steps}"
@@ -158,7 +156,7 @@ def fell_silent(tally: AttemptCounts) -> AgentOutcome:
 
 
 def failed(tally: AttemptCounts, call: ModelToolCall, reply: ToolReply) -> AgentOutcome:
-    """No tool does its work any more."""
+    """No tool call succeeds any more."""
     name = escaped_name(call.name).strip("'")
     rows = f"calls failed at {tally.failed_steps} steps in a row"
     said = f"tool error at step {tally.steps}: {name}: {_short(reply.text)} ({rows})"

@@ -1,1 +1,1 @@
-"""Presets: others' agents as data, and the agent that runs one."""
+"""Presets: descriptions of other clients, and the agent that runs them."""

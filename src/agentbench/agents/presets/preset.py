@@ -1,4 +1,4 @@
-"""What a preset says about an agent: how it is installed, started, connected, and ends."""
+"""The format of presets: how a client is installed, started, connected, and how it ends."""
 
 import tomllib
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from agentbench.errors import InputError
 from agentbench.models.interface import ApiFormat
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 
-_TAIL_LINES = 12  # of each stream, in which a client says why it stopped
+_TAIL_LINES = 12  # of each stream, which say why a client stopped
 
 PresetName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 
 
 class InstallTable(Schema):
-    """How its programs get into an empty folder, which is mounted elsewhere later."""
+    """How its programs are installed into a folder that is mounted elsewhere later."""
 
     npm: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
@@ -32,15 +32,15 @@ class InstallTable(Schema):
 
 
 class PresetApiFormat(Schema):
-    """A wire that it speaks, and what it is told then."""
+    """An API format that the client supports, with its settings."""
 
     wire: ApiFormat
-    model: str = "{model}"  # the model as it wants to hear it
+    model: str = "{model}"  # the model's name in the client's form
     env: dict[str, str] = Field(default_factory=dict)
 
 
 class StopRule(Schema):
-    """A way of stopping that its exit code or its last lines tell."""
+    """A kind of ending, recognised by the exit code or the last lines."""
 
     ending: Literal[
         AgentEnding.SUBMITTED,
@@ -60,7 +60,7 @@ class StopRule(Schema):
         return self
 
     def fits(self, result: CommandResult) -> bool:
-        """Whether a command stopped in this way."""
+        """Whether a command ended in this way."""
         if self.exit_code is not None and result.exit_code != self.exit_code:
             return False
         says = self.says
@@ -68,9 +68,9 @@ class StopRule(Schema):
 
 
 class ScriptedReply(Schema):
-    """What the scripted model of `agentbench agents test` answers: a tool call, or words.
+    """An answer of the scripted model in `agentbench agents test`: a tool call or a text.
 
-    `{workspace}` stands for the folder of the rehearsed project.
+    `{workspace}` stands for the folder of the test project.
     """
 
     tool: str | None = None
@@ -85,11 +85,11 @@ class ScriptedReply(Schema):
 
 
 class Preset(Schema):
-    """An agent as data.
+    """The description of a client.
 
-    In `command`, in the values of `env` and in `files` these stand for what is known when an
-    attempt begins; in the command they are quoted for the shell:
-    `{tools}`, where its programs are; `{home}`, a writable folder of its own; `{model}`;
+    `command`, the values of `env` and `files` may contain these placeholders, which are replaced
+    when an attempt begins and quoted for the shell in the command:
+    `{tools}`, the folder of its programs; `{home}`, a writable folder of its own; `{model}`;
     `{instruction}`; `{max_steps}`; `{workspace}`; in `env` also `{agentbench-door}`, the address
     that leads to the model.
     """
@@ -97,14 +97,14 @@ class Preset(Schema):
     name: PresetName
     about: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     homepage: str
-    version: str  # that was tried with this preset
+    version: str  # the version that this preset was tested with
     wires: Annotated[tuple[PresetApiFormat, ...], Field(min_length=1)]  # the preferred one first
     install: InstallTable
-    command: str  # for `sh -c`; gets the instruction on stdin and in $AGENTBENCH_INSTRUCTION
+    command: str  # for `sh -c`; the instruction is on stdin and in $AGENTBENCH_INSTRUCTION
     version_command: str
     env: dict[str, str] = Field(default_factory=dict)
-    files: dict[str, str] = Field(default_factory=dict)  # by their path below `{home}`
-    stops: tuple[StopRule, ...] = ()  # the first that fits tells
+    files: dict[str, str] = Field(default_factory=dict)  # by their path in `{home}`
+    stops: tuple[StopRule, ...] = ()  # the first match counts
     rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
     @property
@@ -113,16 +113,16 @@ class Preset(Schema):
         return BundleRecipe(name=self.name, **self.install.model_dump())
 
     def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
-        """Which of the wires that lead to a model it is to speak: the model's main one.
+        """The API format to use with a model: the model's main one if the client supports it.
 
-        Others are copies of it, and lack what it has (Anthropic's chat completions do not cache).
-        Where it does not speak that, the one that it prefers.
+        Other formats lack features (Anthropic's chat completions do not cache). Without the main
+        one, it is the client's preferred one.
         """
         able = [spoken for spoken in self.wires if spoken.wire in wires]
         return min(able, key=lambda spoken: spoken.wire is not wires[0], default=None)
 
     def ending_of(self, result: CommandResult) -> AgentEnding | None:
-        """How it says that it stopped; None where only success and failure are told apart."""
+        """The recognised ending; None if only success and failure are known."""
         return next((stop.ending for stop in self.stops if stop.fits(result)), None)
 
 
@@ -136,17 +136,17 @@ PRESET_SUFFIX = ".toml"
 
 @cache
 def shipped_presets() -> tuple[Preset, ...]:
-    """The presets that come with agentbench, by name."""
+    """The presets that agentbench ships, by name."""
     folder = files("agentbench.agents.presets")
     found = sorted(each.name for each in folder.iterdir() if each.name.endswith(PRESET_SUFFIX))
     return tuple(parse_preset((folder / name).read_text("utf-8"), name) for name in found)
 
 
 def find_preset(name: str) -> Preset | None:
-    """The preset of a name, or of a file whose name ends in `.toml`.
+    """The preset with a name, or in a `.toml` file.
 
     Raises:
-        InputError: the file cannot be read or is no preset; names every fault.
+        InputError: the file cannot be read or is not a preset; names every fault.
     """
     if name.endswith(PRESET_SUFFIX):
         path = Path(name)
@@ -159,10 +159,10 @@ def find_preset(name: str) -> Preset | None:
 
 
 def parse_preset(text: str, where: str) -> Preset:
-    """A preset from the text of its file.
+    """Parse the text of a preset's file.
 
     Raises:
-        InputError: it is none; names every fault.
+        InputError: it is not a preset; names every fault.
     """
     try:
         return Preset.model_validate(tomllib.loads(text))

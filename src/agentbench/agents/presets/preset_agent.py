@@ -1,4 +1,4 @@
-"""The agent of a preset: its command, its programs mounted, its model behind the endpoint."""
+"""The agent that runs a preset: its command, with its programs and its model endpoint."""
 
 import shlex
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _INSTRUCTION = "instruction.md"
 
 
 class PresetAgent:
-    """Runs a preset's command in the workspace, its programs mounted, its model behind the door."""
+    """Runs a preset's command in the workspace, with its programs and its model endpoint."""
 
     needs_model = True
 
@@ -34,13 +34,13 @@ class PresetAgent:
         name: str | None = None,
         say: MessageSink = lambda _line: None,
     ) -> None:
-        """Keep what is needed.
+        """Create the agent.
 
         Args:
-            preset: The agent.
-            toolboxes: Where installed programs are kept.
-            name: What records call it; the preset's name, if none is given.
-            say: Is told what is installed.
+            preset: The preset.
+            toolboxes: The folder of client bundles.
+            name: Its name in records; None: the preset's name.
+            say: Is called with a line when programs are installed.
         """
         self.name = name or preset.name
         self.preset = preset
@@ -50,16 +50,16 @@ class PresetAgent:
 
     @property
     def version(self) -> str:
-        """Which one is installed."""
+        """The version of its client."""
         return self.preset.version
 
     @property
     def api_formats(self) -> frozenset[ApiFormat]:
-        """What it can speak."""
+        """The API formats of its client."""
         return frozenset(spoken.wire for spoken in self.preset.wires)
 
     def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:
-        """Its programs, installed now if need be.
+        """Its programs, installed now if necessary.
 
         Raises:
             UnavailableError: they cannot be installed; says which command failed.
@@ -72,10 +72,10 @@ class PresetAgent:
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Run the command to its end or to the end of the budget.
+        """Run the command until it ends or the budget is spent.
 
         Raises:
-            UsageError: there is no model, or none that it can speak to.
+            UsageError: there is no model, or no common API format.
             SandboxError: the sandbox is lost.
         """
         if model is None:
@@ -112,7 +112,7 @@ class PresetAgent:
     def _files(self, problem: Problem, values: Mapping[str, str]) -> bytes:
         texts = {
             PurePosixPath(_INSTRUCTION): problem.instruction,
-            PurePosixPath(_HOME, ".agentbench"): "",  # so that the folder is there in any case
+            PurePosixPath(_HOME, ".agentbench"): "",  # creates the folder
         }
         for path, text in self.preset.files.items():
             texts[PurePosixPath(_HOME, path)] = fill_placeholders(text, values)
@@ -149,7 +149,7 @@ def _shell_quoted(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """A text with its placeholders replaced, each once: what was put in is not looked at again."""
+    """A text with its placeholders replaced once; placeholders in the values are not replaced."""
     parts = text.split("{")
     out = [parts[0]]
     for part in parts[1:]:

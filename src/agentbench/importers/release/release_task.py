@@ -102,7 +102,7 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
     restore_generated_content(old, new, old_version=pair.old.version, new_version=pair.new.version)
     sections = sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
-        restore_file(old, new, name)  # the agent's instruction quotes it, so it is not a part of the solution
+        restore_file(old, new, name)  # the instruction quotes it
     fix = fix_between(old, new, scratch)
     return UnpackedReleases(old=old, new=new, fix=fix, sections=without_code(sections, fix))
 

@@ -1,4 +1,4 @@
-"""Rewrites a file of tests so that some tests expect something else.
+"""Rewrites a test file so that some tests expect other values, without a visible difference.
 
-Nothing in the text tells which. Reads and writes text only; see docs/integrity.md.
+It only reads and writes text; see docs/integrity.md.
 """

@@ -1,6 +1,6 @@
-"""The expected values of a test function.
+"""Finds the expected values of a test function.
 
-What it asserts, and which side of a comparison is the expected one.
+It reads assertions, and decides which side of a comparison is the expected one.
 """
 
 import ast
@@ -27,7 +27,7 @@ from agentbench.integrity.records import ValueKind
 _LESS = (ast.Lt, ast.LtE)
 _GREATER = (ast.Gt, ast.GtE)
 _ARGUMENTS = 2
-"""Doubt about the arguments of a call: another one need not give another result."""
+"""The doubt about a call's arguments: another argument may give the same result."""
 _CLOSE = {
     "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
     "allclose": {"rtol": 1e-5, "atol": 1e-8},
@@ -35,7 +35,7 @@ _CLOSE = {
 
 
 def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Iterator[list[ExpectedValue]]:
-    """The expected values of a condition that must hold, by comparison."""
+    """The expected values in a condition that must be true, by comparison."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for value in test.values:
             yield from _asserted(reader, value, doubt)
@@ -77,13 +77,13 @@ def _compared(
         case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
             return _bounded(reader, sides, op, doubt + 2)
         case _:
-            return []  # what differs from one value still differs from another
+            return []  # a value that differs from one differs from another, too
 
 
 def _equal(
     reader: LiteralReader, sides: tuple[ast.expr, ast.expr], doubt: int, distance: Distance = NEAR
 ) -> list[ExpectedValue]:
-    """The values of the side that is known beforehand, of two that must be equal."""
+    """The values of the constant side of two that must be equal."""
     left, right = sides
     if reader.is_constant(left) and reader.is_constant(right):
         return []
@@ -99,7 +99,7 @@ def _equal(
 def _apart(
     reader: LiteralReader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
-    """The values of a side, but for those by which the other side may change with it."""
+    """The values of a side, except those that may also change the other side."""
     around = reader.context
     values = reader.literals(side, doubt, distance)
     if not around.columns:
@@ -111,7 +111,7 @@ def _apart(
     found = []
     for value in values:
         if within.start <= value.span.start <= within.end:
-            found.append(value)  # it stands here, and nowhere else
+            found.append(value)  # it is used only here
         elif not shared:
             found.append(replace(value, doubt=value.doubt + extra))
     return found
@@ -211,16 +211,16 @@ _RAISES = frozenset(
     ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
 )
 _CALLS_PLAINLY = 1
-"""How many positional arguments these have when they are not handed a function to call."""
+"""The positional arguments of these if they are used without a function to call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertingHelper:
-    """A function of the same file that asserts for its callers."""
+    """A helper function in the same file with assertions."""
 
     node: FunctionNode
     bound: bool
-    """Whether it is a method, whose first parameter is not among its arguments."""
+    """Whether it is a method, whose calls omit the first parameter."""
 
 
 def expected_in(
@@ -278,7 +278,7 @@ def _of_two(reader: LiteralReader, call: ast.Call, doubt: int) -> list[ExpectedV
 
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
-    """How near an assertion of closeness wants two values to be; `None` if it is none."""
+    """The tolerance of an assertion of closeness; `None` if it is another assertion."""
     name = name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})

@@ -1,6 +1,6 @@
-"""Hides what the text of a test file tells.
+"""Hides the changed values in a test file.
 
-Constants become expressions, comments, docstrings and messages lose their text.
+Constants become expressions; comments, docstrings and messages lose their text.
 """
 
 import ast
@@ -27,7 +27,7 @@ _MOST_BITS = 1024  # Python refuses to write or read integers of more than 4,300
 
 
 def disguise(value: Scalar, rng: Random) -> str | None:
-    """Write a constant as another expression, in brackets; `None` where it is best left alone."""
+    """Write a constant as another expression, in brackets; `None` if it should stay."""
     match value:
         case bool():
             return _truth(value, rng)
@@ -43,12 +43,12 @@ def disguise(value: Scalar, rng: Random) -> str | None:
 
 
 def write_disguised(value: LiteralValue, rng: Random) -> str | None:
-    """Write a value, the constants within it disguised; `None` where one cannot be written."""
+    """Write a value with disguised constants; `None` if one cannot be written."""
     match value:
         case dict():
             return _joined("{}", [_pair(key, item, rng) for key, item in value.items()])
         case set():
-            ordered = sorted(value, key=repr)  # the order of a set differs between processes
+            ordered = sorted(value, key=repr)  # a set's order differs between processes
             return (
                 _joined("{}", [write_disguised(item, rng) for item in ordered])
                 if value
@@ -109,7 +109,7 @@ def _real(value: float, rng: Random) -> str | None:
 
 
 def _same_real(one: float, other: float) -> bool:
-    return one.hex() == other.hex()  # unlike ==, it tells 0.0 from -0.0
+    return one.hex() == other.hex()  # unlike ==, it distinguishes 0.0 and -0.0
 
 
 def _disguised_text(value: str, rng: Random) -> str:
@@ -130,7 +130,7 @@ def _disguised_bytes(value: bytes, rng: Random) -> str:
     return f"({value[:cut]!r} + {value[cut:]!r})"
 
 
-# Newer than Python 3.11: t-strings, `type X = ...` and the parameters of generic functions.
+# Newer than Python 3.11: t-strings, `type X = ...` and type parameters of functions.
 _NEWER = tuple(
     getattr(ast, name) for name in ("TemplateStr", "TypeAlias", "type_param") if hasattr(ast, name)
 )
@@ -139,7 +139,7 @@ _ANNOTATIONS = frozenset({"annotation", "returns", "type_params"})
 
 
 def disguised_constants(source: SourceText, rng: Random) -> list[SourceEdit]:
-    """Edits that write every constant as an expression, where only its value counts."""
+    """Edits that write constants as expressions wherever only their values count."""
     edits: list[SourceEdit] = []
     for node in _constants(source.tree):
         text = disguise(node.value, rng) if is_scalar(node.value) else None
@@ -175,7 +175,7 @@ def _is_bare_text(node: ast.AST) -> bool:
 
 
 def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
-    """Numbers and texts of which `is` asks whether they are one object."""
+    """Numbers and texts that are compared by `is`."""
     if not isinstance(node, ast.Compare):
         return []
     if not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
@@ -193,10 +193,10 @@ _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
 
 
 def without_comments(source: SourceText) -> str:
-    """The text with nothing but `#` of each comment, and all code in its place.
+    """The text with empty comments and unchanged code positions.
 
     Raises:
-        InputError: The text cannot be taken apart.
+        InputError: the text cannot be tokenized.
     """
     kept = _read_by_the_interpreter(source)
     return apply_edits(
@@ -220,7 +220,7 @@ def _comments(source: SourceText) -> Iterator[tuple[int, SourceSpan]]:
 
 
 def _read_by_the_interpreter(source: SourceText) -> set[int]:
-    """The lines with a shebang or the file's encoding, if it has any."""
+    """The lines with a shebang or an encoding."""
     first = source.line(1)
     kept = {1} if first.startswith("#!") or _COOKIE.match(first) else set()
     if source.line_count > 1 and _NO_CODE.match(first) and _COOKIE.match(source.line(2)):
@@ -234,9 +234,9 @@ _EXAMPLE = ">>>"  # of a doctest, which is code
 
 
 def without_prose(source: SourceText) -> str:
-    """The text with empty docstrings and messages in its tests, unless the file reads such itself.
+    """The text with empty docstrings and messages in tests, unless the file reads them itself.
 
-    Every line stays where it is.
+    Line numbers stay.
     """
     functions = functions_of(source.tree).functions.values()
     tests = [found.node for found in functions if found.looks_like_a_test]

@@ -1,4 +1,4 @@
-"""Makes selected tests of a file expect something else, and disguises the whole file."""
+"""Makes selected tests of a file expect other values, and disguises the whole file."""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedChange:
-    """An expected value and what takes its place."""
+    """An expected value and its replacement."""
 
     value: ExpectedValue
     new: Replacement
@@ -53,9 +53,9 @@ class SelectedChange:
 def select_changes(
     function: ParsedFunction, cases: Sequence[str | None], rng: Random
 ) -> tuple[SelectedChange, ...]:
-    """One value of the function, or one of each set of parameters that is selected.
+    """One value of the function, or one for each selected set of parameters.
 
-    Empty if there is none that makes every selected test fail.
+    Empty if no choice makes every selected test fail.
     """
     whole = [value for value in function.values if value.row is None]
     for groups in sorted(_by_row(function, cases), key=_doubt):
@@ -70,7 +70,7 @@ def select_changes(
 def _by_row(
     function: ParsedFunction, cases: Sequence[str | None]
 ) -> Iterator[list[list[ExpectedValue]]]:
-    """For each table, the values of the rows that the selected tests are about, if all have one."""
+    """For each table, the values in the rows of the selected tests, if all rows have one."""
     values: dict[tuple[int, int], list[ExpectedValue]] = {}
     for value in function.values:
         if value.row is not None:
@@ -86,7 +86,7 @@ def _doubt(groups: list[list[ExpectedValue]]) -> int:
 
 
 def _one_of(values: Sequence[ExpectedValue], rng: Random) -> SelectedChange | None:
-    """A value of a random assertion, from those that are most certain to be looked at."""
+    """A value of a random assertion, among those with the least doubt."""
     for doubt in sorted({value.doubt for value in values}):
         certain = [value for value in values if value.doubt == doubt]
         sites = sorted({value.site for value in certain})
@@ -106,14 +106,14 @@ _COMPOUND = (
 
 
 def can_end_with_assertion(function: FunctionNode) -> bool:
-    """Whether an assertion at its end is run: a generator's is not, as nobody asks for it."""
+    """Whether an assertion at its end would run; not in a generator."""
     return not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function.body))
 
 
 def final_assertion(
     source: SourceText, function: FunctionNode, rng: Random, *, fails: bool
 ) -> list[SourceEdit]:
-    """An assertion wherever a test ends, before each `return` and after its last statement."""
+    """Edits that add an assertion before each `return` and after the last statement."""
     edits: list[SourceEdit] = []
     for node in own_nodes(function.body):
         if isinstance(node, ast.Return):
@@ -154,10 +154,10 @@ _GENERATOR = "it is a generator, in which an assertion at the end is not reached
 
 
 def expected_values(source: str, path: str) -> tuple[ControlledFunction, ...]:
-    """What each test function of a file expects, and where nothing can be changed, why.
+    """The expected values of each test function of a file, or why none can be changed.
 
     Raises:
-        InputError: The text is no Python that this interpreter can compile.
+        InputError: this interpreter cannot compile the text.
     """
     file = parse_file(source, path)
     return tuple(
@@ -171,10 +171,10 @@ def expected_values(source: str, path: str) -> tuple[ControlledFunction, ...]:
 
 
 def functions_by_tests(source: str, path: str, tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Node ids of a file by the function that they are controlled with, for `halves`.
+    """The node ids of a file by the function that controls them, for `partitions`.
 
     Raises:
-        InputError: The text is no Python that this interpreter can compile.
+        InputError: this interpreter cannot compile the text.
     """
     selected = parse_file(source, path).functions.select(tests)
     return {name: found.tests for name, found in selected.items()}
@@ -189,23 +189,23 @@ def rewrite_tests(
     *,
     listed: Iterable[str] | None = None,
 ) -> RewrittenTestFile:
-    """Make selected tests expect something else, and disguise every constant of the file.
+    """Make selected tests expect other values, and disguise all constants of the file.
 
     Args:
         source: The text of the file.
         path: Its path, for messages and the record.
-        tests: Node ids of tests in it. A function of which one test is selected has one
-            expected value changed; one of each selected set of parameters if they decide it.
-        rng: The only source of chance: the same state gives the same text.
-        uncertain: Functions that code which is right was seen to pass in spite of a change.
-            They get an assertion at their end that fails.
-        listed: Node ids of tests in it that are to be found again, in a run that must not tell
-            what it expects: comments, docstrings and messages lose their text, and rows get
-            random ids where `renamed` can say for all listed tests of a function what they are
-            called then. The functions that keep theirs are in `visible_ids`.
+        tests: Selected node ids. In each function with selected tests one expected value is
+            changed, or one for each selected set of parameters if these decide.
+        rng: The only source of chance: equal states give equal texts.
+        uncertain: Functions that correct code passed although a value was changed. They get a
+            failing assertion at their end.
+        listed: Node ids that must be found in a run that hides its expectations: comments,
+            docstrings and messages lose their text, and rows get random ids if `renamed` can
+            give the new ids of all listed tests of a function. Functions that keep their ids
+            are in `visible_ids`.
 
     Raises:
-        InputError: The text is no Python that this interpreter can compile.
+        InputError: this interpreter cannot compile the text.
     """
     tests = list(tests)
     file = _read(source, path, blind=listed is not None)
@@ -304,7 +304,7 @@ def _final_assertions(
     weak: Iterable[UncontrolledFunction],
     rng: Random,
 ) -> Iterator[SourceEdit]:
-    """An assertion at the end of every function, as one in the weak ones alone would show."""
+    """Edits that add an assertion to every function, so that weak ones do not stand out."""
     failing = {one.function for one in weak}
     for function in functions:
         if function.node is not None and can_end_with_assertion(function.node):
@@ -316,7 +316,7 @@ _LONGEST_TEXT = 200
 
 
 def describe_value(value: "ExpectedValue") -> ExpectedValueRecord:
-    """An expected value as it is kept in records."""
+    """The record of an expected value."""
     return ExpectedValueRecord(
         line=value.line,
         kind=value.kind,
@@ -327,7 +327,7 @@ def describe_value(value: "ExpectedValue") -> ExpectedValueRecord:
 
 
 def describe_change(function: str, value: "ExpectedValue", new: "Replacement") -> ChangedValue:
-    """A change as it is kept in records."""
+    """The record of a change."""
     return ChangedValue(
         function=function,
         line=value.line,
@@ -340,6 +340,6 @@ def describe_change(function: str, value: "ExpectedValue", new: "Replacement") -
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text, without what could disturb a terminal or no file could hold."""
+    """The beginning of a text, safe for terminals and files."""
     plain = text if text.isprintable() else ascii(text)[1:-1]
     return plain if len(plain) <= _LONGEST_TEXT else plain[: _LONGEST_TEXT - 1] + "…"

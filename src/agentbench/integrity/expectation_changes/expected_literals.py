@@ -1,4 +1,4 @@
-"""The values in an expression that a test compares with, each with a way to change it."""
+"""Finds the values in an expected expression, each with a rewriter."""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -66,14 +66,14 @@ _PURE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterColumn:
-    """What a parameter or a loop's variable is in each round: an expression of the file."""
+    """The expressions of a parameter or a loop variable, one for each round."""
 
     cells: tuple[tuple[ParameterRow | None, ast.expr], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionContext:
-    """What has to be known about a test function to read an expression of it."""
+    """The context of a test function for reading its expressions."""
 
     source: SourceText
     module: NameScope
@@ -87,24 +87,24 @@ class LiteralReader:
 
     context: FunctionContext
     names: Names
-    """What stands for one value for ever."""
+    """The constant that a name always stands for."""
 
     def literals(
         self, node: ast.expr, doubt: int, distance: Distance = NEAR
     ) -> list[ExpectedValue]:
-        """All values in an expression that can be changed so that it is worth something else."""
+        """All values in an expression whose change gives it another value."""
         return list(self._leaves(node, doubt, distance))
 
     def value_of(self, node: ast.expr) -> LiteralValue:
-        """The value of an expression of constants.
+        """The value of a constant expression.
 
         Raises:
-            NotConstantError: It is none.
+            NotConstantError: it is not constant.
         """
         return evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:
-        """Whether the value of an expression is known without running it."""
+        """Whether an expression is constant."""
         try:
             self.value_of(node)
         except NotConstantError:
@@ -112,7 +112,7 @@ class LiteralReader:
         return True
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
-        """The exception type that is expected, or one for each round."""
+        """The expected exception type, or one for each round."""
         if isinstance(node, ast.Name) and node.id in self.context.columns:
             return [
                 replace(value, row=row)
@@ -126,7 +126,7 @@ class LiteralReader:
         return [self.value(node, ValueKind.ERROR, doubt, ExpectedError(names=names))]
 
     def patterns(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
-        """The regular expression that is expected."""
+        """The expected regular expression."""
         match node:
             case ast.Name(id=name) if name in self.context.columns:
                 return [
@@ -149,7 +149,7 @@ class LiteralReader:
     def value(
         self, node: ast.expr, kind: ValueKind, doubt: int, way: ValueRewriter
     ) -> ExpectedValue:
-        """An expected value that takes up a whole node."""
+        """An expected value that is a whole node."""
         return ExpectedValue(
             span=self.context.source.span(node),
             line=node.lineno,
@@ -184,7 +184,7 @@ class LiteralReader:
         self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object]
     ) -> ExpectedValue | None:
         if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
-            return None  # their elements are changed where they stand
+            return None  # their elements are changed in place
         try:
             value = self.value_of(node)
         except NotConstantError:
@@ -259,7 +259,7 @@ class LiteralReader:
                         yield value
 
     def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:
-        """How near a comparison wants to be; `None` if that is not written down."""
+        """The tolerance of a comparison; `None` if it is not a constant."""
         relative, absolute = usual.values()
         for keyword in call.keywords:
             if keyword.arg not in usual:

@@ -1,4 +1,4 @@
-"""A value that a test expects, and ways to write the same value or another one in its place."""
+"""Expected values, and rewriters that write the same or another value in their place."""
 
 import ast
 import re
@@ -22,25 +22,25 @@ from agentbench.integrity.records import ValueKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """New text, and the value that it stands for as people read it."""
+    """New text, and its value for people."""
 
     text: str
     shown: str
 
 
 class ValueRewriter(Protocol):
-    """One way to write a piece of a test anew, with its meaning or with another."""
+    """Rewrites a part of a test, with the same meaning or with another one."""
 
     def disguised(self, rng: Random) -> str | None:
-        """Text of equal value and of the same shape; `None`: constants are disguised singly."""
+        """Text with an equal value; `None`: only its constants are disguised."""
 
     def changed(self, rng: Random) -> Replacement | None:
-        """Text of another value, or `None` if none is certain to be one."""
+        """Text with another value, or `None` if none certainly differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterRow:
-    """One set of parameters of a test: which table of the function, and which row of it."""
+    """One set of parameters of a test: a row of one of the function's tables."""
 
     table: int
     index: int
@@ -48,23 +48,23 @@ class ParameterRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedValue:
-    """A value in the text of a test function that decides whether the test passes."""
+    """A value in a test function that decides whether the test passes."""
 
     span: SourceSpan
     line: int
     kind: ValueKind
     original: str
     doubt: int
-    """0: a change surely fails the test. More: it may be in a branch, an argument, a bound."""
+    """0: a change certainly fails the test. More: it may be in a branch, an argument, a bound."""
     rewriter: ValueRewriter
     row: ParameterRow | None = None
     site: int = 0
-    """Values of one assertion have one number, so that long lists are not chosen more often."""
+    """The number of its assertion, so that long lists are not chosen more often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantValue:
-    """A value that can be written down."""
+    """A value that can be written as a literal."""
 
     value: LiteralValue
     distance: Distance = NEAR
@@ -75,7 +75,7 @@ class ConstantValue:
         return write_disguised(self.value, rng)
 
     def changed(self, rng: Random) -> Replacement | None:
-        """Another value, disguised alike."""
+        """Another value, disguised in the same way."""
         new = _changed_value(self.value, rng, self.distance, self.avoid)
         text = write_disguised(new, rng) if new != self.value else None
         return None if text is None else Replacement(text=text, shown=repr(new))
@@ -83,7 +83,7 @@ class ConstantValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPattern:
-    """A regular expression that is searched for."""
+    """A regular expression for a search."""
 
     value: str
 
@@ -100,13 +100,13 @@ class ExpectedPattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedError:
-    """The name of an exception that must be raised."""
+    """The name of an expected exception."""
 
     names: tuple[str, ...]
-    """More than one where any of several will do."""
+    """The names; several if any of them is allowed."""
 
     def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (a name has no other form)
-        """The name is left as it is."""
+        """The name has no other form."""
         return None
 
     def changed(self, rng: Random) -> Replacement | None:
@@ -117,16 +117,16 @@ class ExpectedError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormattedText:
-    """An f-string, whose value is known only when it runs: something is added to its end."""
+    """An f-string, whose value is known only at run time: text is added to its end."""
 
     written: str
 
     def disguised(self, rng: Random) -> str | None:
-        """What is added is cut off again."""
+        """The added text is cut off again."""
         return f"(({self.written} + {_word(rng)!r})[:-2])"
 
     def changed(self, rng: Random) -> Replacement | None:
-        """A part of what is added stays."""
+        """A part of the added text stays."""
         word = _word(rng)
         return Replacement(
             text=f"(({self.written} + {word!r})[:-1])", shown=f"{self.written} + {word[0]!r}"
@@ -135,7 +135,7 @@ class FormattedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberBound:
-    """A number that something must stay under or above."""
+    """A number that is an upper or a lower bound."""
 
     value: float
     upper: bool
@@ -145,7 +145,7 @@ class NumberBound:
         return write_disguised(self.value, rng)
 
     def changed(self, rng: Random) -> Replacement | None:
-        """A number so low, or so high, that nothing likely is on its right side."""
+        """A bound that no likely value satisfies."""
         way = (1000 * abs(self.value) + rng.randrange(5_000, 90_000)) * (-1 if self.upper else 1)
         new = self.value + way
         text = write_disguised(new, rng)
@@ -154,18 +154,18 @@ class NumberBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedValues:
-    """All values that something may have; every one of them is changed."""
+    """The allowed values of something; all of them are changed."""
 
     values: tuple[Scalar, ...]
     opening: str
     closing: str
 
     def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
-        """The container is left as it is."""
+        """The container has no other form."""
         return None
 
     def changed(self, rng: Random) -> Replacement | None:
-        """Other values, as many."""
+        """The same number of other values."""
         new = [other_value(value, rng, Distance(far=True), self.values) for value in self.values]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
@@ -176,31 +176,31 @@ class AllowedValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedElement:
-    """An element of a container that is taken out."""
+    """An element that is removed from its container."""
 
     lines: int
 
     def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
-        """The element is left as it is."""
+        """The element has no other form."""
         return None
 
     def changed(self, rng: Random) -> Replacement | None:  # noqa: ARG002 (there is one way only)
-        """Nothing but the ends of its lines, so that those below keep their numbers."""
+        """Only its line ends, so that line numbers stay."""
         return Replacement(text="\n" * self.lines, shown="(removed)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedElement:
-    """An element that a container gets, made after one that it has."""
+    """An element that is added to a container, similar to an existing one."""
 
     like: Scalar
     avoid: Collection[object]
     before: str = ""
-    """What stands before the new element: the bracket of a container that was empty, a key."""
+    """The text before the new element: the bracket of an empty container, or a key."""
     after: str = ", "
 
     def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (nothing is there to write)
-        """Nothing is added."""
+        """No text."""
         return None
 
     def changed(self, rng: Random) -> Replacement | None:
@@ -236,17 +236,17 @@ def _word(rng: Random) -> str:
 
 
 EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
-"""What an empty container that is made by a call begins with once it is not empty."""
+"""The opening brackets for the elements of empty containers that calls create."""
 EMPTY_DICT = EMPTY_CALLS["dict"]
 
 _CLOSING = {"{": "}", "[": "]", "(": ", )"}
 _GAP = re.compile(r"\s*")
-_COMMA = re.compile(r"\s*,\s*")  # no comment and no bracket
+_COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerElement:
-    """An element, or a pair of a dict from its key to its value."""
+    """The span of an element, or of a pair of a dict."""
 
     first: ast.expr
     last: ast.expr
@@ -255,7 +255,7 @@ class ContainerElement:
 def with_first_element(
     source: SourceText, node: ast.expr, opening: str, doubt: int
 ) -> ExpectedValue:
-    """An empty container that gets an element."""
+    """The change that adds an element to an empty container."""
     like: Scalar = 1 if opening == EMPTY_DICT else "a"
     way = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
     return _container_value(source, node, source.span(node), doubt, way)
@@ -264,7 +264,7 @@ def with_first_element(
 def with_added_element(
     source: SourceText, node: ast.expr, first: ast.expr, neighbours: Sequence[Scalar], doubt: int
 ) -> Iterator[ExpectedValue]:
-    """A container with one element more, which is like one that it has."""
+    """The changes that add an element similar to an existing one."""
     at = source.span(first).start
     opening = source.text[source.span(node).start : at]
     if neighbours and opening and _GAP.fullmatch(opening[1:]):
@@ -275,7 +275,7 @@ def with_added_element(
 def without_element(
     source: SourceText, elements: Sequence[ContainerElement], doubt: int
 ) -> Iterator[ExpectedValue]:
-    """A container without one of its inner elements, if it has that one only once."""
+    """The changes that remove an inner element that the container has only once."""
     shapes = [ast.dump(element.first) for element in elements]
     for at in range(1, len(elements) - 1):
         last, this, following = elements[at - 1 : at + 2]

@@ -1,6 +1,6 @@
-"""The functions of a file of tests.
+"""The functions of a test file.
 
-Which of them a node id is about, for sure or not, and which look at their own ids.
+Finds the function of a node id, and the functions that read their own ids.
 """
 
 import ast
@@ -15,7 +15,7 @@ _BLOCKS = (ast.If, ast.Try, ast.ExceptHandler, ast.With, ast.For)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFunction:
-    """A function at the top of a file or of a class."""
+    """A function at the top level of a file or of a class."""
 
     name: str
     """As in a node id: `TestX::test_y`."""
@@ -24,25 +24,25 @@ class FoundFunction:
 
     @property
     def looks_like_a_test(self) -> bool:
-        """Whether pytest takes it for a test, as far as its name tells."""
+        """Whether pytest takes it for a test, by its name."""
         return self.node.name.startswith("test") or self.node.name.endswith("_test")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedFunction:
-    """A function with the tests of it that are selected."""
+    """A function with its selected tests."""
 
     function: FoundFunction | None
     """`None` if the file does not define it."""
     cases: tuple[str | None, ...]
-    """The parts of node ids in brackets; `None` stands for all that there are."""
+    """The bracketed parts of node ids; `None` stands for all."""
     tests: tuple[str, ...]
-    """Their node ids."""
+    """The node ids of the tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionsOfFile:
-    """All functions of a file, and the classes that hand theirs down."""
+    """All functions of a file, and the base classes that provide some."""
 
     functions: Mapping[str, FoundFunction]
     classes: Mapping[str, ast.ClassDef]
@@ -52,7 +52,7 @@ class FunctionsOfFile:
         return self._find(name, set())
 
     def select(self, tests: Iterable[str]) -> dict[str, SelectedFunction]:
-        """Node ids by the function that decides them; unknown ones by the name they give."""
+        """Node ids by their deciding function; unknown ones by their name."""
         grouped: dict[str, list[str]] = {}
         for test in sorted(tests):
             name, _ = split_id(test)
@@ -80,7 +80,7 @@ class FunctionsOfFile:
 
 
 def split_id(test: str) -> tuple[str, str | None]:
-    """The function's part of a node id, and the one in brackets if there is one."""
+    """The function in a node id, and its bracketed part, if any."""
     _, _, inner = test.partition("::")
     name, bracket, case = inner.partition("[")
     return name, case.removesuffix("]") if bracket else None
@@ -117,23 +117,23 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionIndex:
-    """The functions of a file whose names stand for nothing else in it."""
+    """The functions of a file whose names have no other meaning in it."""
 
     functions: FunctionsOfFile
     again: frozenset[str]
-    """Names that are defined in more places than are known, or bound in another way."""
+    """Names that are bound in another way or in unknown places."""
     used: frozenset[str]
-    """Names that are read, so that what they stand for may have a second name."""
+    """Names that are read, so that their functions may have another name, too."""
     bases: frozenset[str]
-    """Classes at the top of the file of whose name there is no other, at the top of a class."""
+    """Top-level classes of the file with a unique name."""
 
     def is_sure(self, name: str) -> bool:
-        """Whether the file's function of this name is known to be the one that pytest takes."""
+        """Whether pytest certainly uses the file's function of this name."""
         parts = name.split("::")
         return not self.again.intersection(parts) and parts[-1] not in self.used
 
     def find(self, name: str) -> str | None:
-        """The name of the function that a node id's name surely stands for."""
+        """The name of the function that a node id's name certainly stands for."""
         seen: set[str] = set()
         while name not in seen and self.is_sure(name):
             if name in self.functions.functions:
@@ -156,7 +156,7 @@ class DefinitionIndex:
 
 
 def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> DefinitionIndex:
-    """The functions of a file, with the names that make their being the only ones uncertain."""
+    """The functions of a file, with the names that make their identity uncertain."""
     known = Counter(_last(name) for name in (*functions.functions, *functions.classes))
     defined: Counter[str] = Counter()
     bound: set[str] = set()
@@ -180,7 +180,7 @@ def _last(name: str) -> str:
 
 
 def _other_names(node: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Names with whether they are read, or bound by anything but a definition."""
+    """Names, and whether each is read or is bound by other statements than a definition."""
     match node:
         case ast.Name(id=name, ctx=context) | ast.Attribute(attr=name, ctx=context):
             yield name, isinstance(context, ast.Load)
@@ -196,13 +196,13 @@ def _other_names(node: ast.AST) -> Iterator[tuple[str, bool]]:
 _VARIABLE = "PYTEST_CURRENT_TEST"
 _ATTRIBUTES = frozenset({"nodeid", "callspec"})
 _SNAPSHOT_FIXTURES = ("snapshot", "_regression")
-"""How the names end of fixtures that compare with a file named after the test."""
+"""The suffixes of fixtures that compare with a file named after the test."""
 
 
 def readers_of_own_ids(tree: ast.Module, functions: Iterable[FoundFunction]) -> set[str]:
     """The test functions whose outcome may depend on their ids.
 
-    All of them if a fixture of the file, or anything else in it, looks at an id.
+    All functions if a fixture of the file or other code in it reads an id.
     """
     tests = [function for function in functions if function.looks_like_a_test]
     looks = {function.name: _id_accesses(function.node) for function in tests}

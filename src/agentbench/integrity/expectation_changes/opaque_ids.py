@@ -1,6 +1,6 @@
-"""Node ids that tell nothing of a test's values.
+"""Replaces node ids by random ones, so that they do not reveal a test's values.
 
-Which case each id is about, and random ids in their place.
+For that it finds out which case each id stands for.
 """
 
 import ast
@@ -34,41 +34,41 @@ from agentbench.integrity.expectation_changes.source_text import (
 _MOST_CASES = 5_000
 _MOST_UNKNOWN = 500
 _MOST_TRIED = 20
-_ANYTHING = "\0"  # in no id: pytest escapes it
+_ANYTHING = "\0"  # never in an id, since pytest escapes it
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterCase:
-    """One row of each table, in the order in which pytest joins their ids."""
+    """One row of each table, in pytest's order of ids."""
 
     rows: tuple[int, ...]
     parts: tuple[str | None, ...]
-    """What the ids are made of, as far as that is known."""
+    """The known parts of the id."""
 
     @property
     def name(self) -> str:
-        """The part in brackets."""
+        """The bracketed part of the id."""
         return "-".join(_ANYTHING if part is None else part for part in self.parts)
 
 
 def _in_id_order(tables: Sequence[ParameterTable]) -> list[ParameterTable]:
-    """Tables in the order of their ids: that of the decorator next to the function is first."""
+    """The tables in the order of their ids: the decorator next to the function is first."""
     return list(reversed(tables))
 
 
 def _cases_by_name(
     tables: Sequence[ParameterTable], listed: Iterable[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """The case that each part in brackets surely is about; none if one is in doubt.
+    """The case of each bracketed part; empty if one is in doubt.
 
     Args:
         tables: All tables of a function.
-        listed: The parts that are known to be, for each class that has the function.
+        listed: The known parts, for each class that has the function.
     """
     cases = _cases(tables)
     found = {case.name: case for case in cases}
     if len(found) < len(cases):
-        return {}  # pytest numbers those that are alike
+        return {}  # pytest numbers equal ids
     listed = list(listed)
     if any(None in case.parts for case in cases):
         return _by_likeness(cases, listed)
@@ -94,7 +94,7 @@ def _cases(tables: Sequence[ParameterTable]) -> list[ParameterCase]:
 def _by_likeness(
     cases: Sequence[ParameterCase], listed: Sequence[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """Names by the only case that each is like, where every case has one."""
+    """Names by their only matching case, if every case has one."""
     names = set(chain.from_iterable(listed))
     if len(names) != len(cases) or len(cases) > _MOST_UNKNOWN:
         return {}
@@ -110,7 +110,7 @@ def _by_likeness(
 
 
 def _is_like(name: str, pieces: Sequence[str]) -> bool:
-    """Whether a name has these pieces in this order, the first and the last at its ends."""
+    """Whether a name has these parts in order, with the first and the last at its ends."""
     first, *inner, last = pieces if len(pieces) > 1 else [*pieces, ""]
     if len(pieces) == 1:
         return name == first
@@ -126,9 +126,9 @@ def _is_like(name: str, pieces: Sequence[str]) -> bool:
 
 
 def _are_whole(names: Collection[str], known: Mapping[str, ParameterCase]) -> bool:
-    """Whether known cases are not others that have a part besides.
+    """Whether no known case can be another one with an additional part.
 
-    Such a part, of a fixture, a class or a hook, is in all cases of a function if it is in one.
+    Such a part, of a fixture, a class or a hook, is in all cases of a function or in none.
     """
     shortest = sorted(names, key=len)[:_MOST_TRIED]
     return any(
@@ -147,31 +147,31 @@ _LENGTH = 10
 
 @dataclass(slots=True, kw_only=True)
 class OpaqueIds:
-    """What was done to the ids of a file."""
+    """The changes of the ids of a file."""
 
     edits: list[SourceEdit] = field(default_factory=list)
     functions: set[str] = field(default_factory=set)
-    """Those whose ids are others now."""
+    """The functions with new ids."""
     renamed: dict[str, str] = field(default_factory=dict)
     visible: set[str] = field(default_factory=set)
-    """Those that keep the ids of listed tests."""
+    """The functions of listed tests that keep their ids."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Listed:
-    """Listed tests that have a part in brackets, by the function that surely decides them."""
+    """Listed tests with a bracketed part, by their certain function."""
 
     tests: dict[str, list[str]] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
-    """The functions that may decide the others."""
+    """The possible functions of the others."""
     unclear_names: set[str] = field(default_factory=set)
-    """Their names without those of classes, by which a function elsewhere may be meant."""
+    """Their names without classes, which may mean functions elsewhere."""
 
 
 def opaque_ids(
     file: ParsedFile, functions: Iterable[ParsedFunction], tests: Collection[str], rng: Random
 ) -> OpaqueIds:
-    """Give random ids to the rows of each function of which all listed tests are found again."""
+    """Give random ids to the rows of each function whose listed tests can all be found again."""
     sure = definition_index(file.source.tree, file.functions)
     listed = _listed_tests(file, tests, sure)
     readers = readers_of_own_ids(file.source.tree, file.functions.functions.values())
@@ -208,7 +208,7 @@ def _listed_tests(file: ParsedFile, tests: Collection[str], sure: DefinitionInde
 
 
 def _can_be_written(function: ParsedFunction) -> bool:
-    """Whether all decorators that make cases are read, and are pytest's own."""
+    """Whether all parametrizing decorators are pytest's own and can be read."""
     calls = parametrized(function.node) if function.node is not None else []
     return len(calls) == len(function.tables) and all(
         isinstance(call.func, ast.Attribute) and name_of(call.func.value) == "mark"

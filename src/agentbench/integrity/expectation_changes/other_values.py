@@ -1,4 +1,4 @@
-"""Other values of the same kind, near enough that they look as likely as the first."""
+"""Chooses other values of the same kind that look as likely as the original."""
 
 import builtins
 import math
@@ -19,15 +19,15 @@ _WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance:
-    """How far a new value must be from the old one."""
+    """The distance of a new value from the old one."""
 
     relative: float = 0.0
     absolute: float = 0.0
     far: bool = False
-    """Far enough to be in no likely collection or text."""
+    """Whether it must be in no likely collection or text."""
 
     def margin(self, value: float) -> float:
-        """By how much more than tolerated a number must differ, as the old one may be off too."""
+        """The least difference of a number: above the tolerance, which the old value may use up."""
         return 4 * (self.relative * abs(value) + self.absolute)
 
 
@@ -38,7 +38,7 @@ FAR = Distance(far=True)
 def other_value(
     value: Scalar, rng: Random, distance: Distance = NEAR, avoid: Collection[object] = ()
 ) -> Scalar:
-    """Another value of the same kind, and none of those to avoid, its neighbours in a set."""
+    """Another value of the same kind, different from its neighbours in a set."""
     new = _another(value, rng, distance)
     for _ in range(_TRIES):
         if new not in avoid and new != value:
@@ -48,7 +48,7 @@ def other_value(
 
 
 def other_text(text: str, rng: Random, distance: Distance = NEAR) -> str:
-    """A text that differs in a character, or by a whole word if it is to be far."""
+    """A text that differs in a character, or in a whole word if it must be far."""
     if distance.far:
         cut = rng.randrange(len(text) + 1) if len(text) > 3 else len(text)
         return text[:cut] + "".join(rng.sample(string.ascii_lowercase, 6)) + text[cut:]
@@ -63,9 +63,9 @@ def other_text(text: str, rng: Random, distance: Distance = NEAR) -> str:
 
 
 def other_pattern(pattern: str, rng: Random) -> str | None:
-    """A regular expression that nothing which the first one was written for can match.
+    """A regular expression that does not match the texts of the original one.
 
-    `None` for those of which one cannot be sure.
+    `None` if that is not certain.
     """
     literal = _LITERAL_PATTERN.fullmatch(pattern)
     if literal is not None and len(literal[1]) > 2:
@@ -79,9 +79,9 @@ def other_pattern(pattern: str, rng: Random) -> str | None:
 
 
 def other_error(names: Sequence[str], rng: Random) -> str | None:
-    """The name of a built-in exception that is neither above nor below the named ones.
+    """The name of a built-in exception that is neither a base nor a subclass of the named ones.
 
-    `None` for exceptions such as KeyboardInterrupt, which would end the run if not expected.
+    `None` for exceptions such as KeyboardInterrupt, which would end the run.
     """
     warning = names[0].endswith("Warning")
     usual: tuple[type[BaseException], ...] = _WARNINGS if warning else _ERRORS
@@ -133,7 +133,7 @@ def _digits(value: int) -> int:
 
 def _real(value: float, rng: Random, distance: Distance) -> float:
     margin = distance.margin(value) + (rng.randrange(_FAR, 3 * _FAR) if distance.far else 0)
-    for scale in (1.0, abs(value)):  # one more makes no difference to a very large number
+    for scale in (1.0, abs(value)):  # adding 1 does not change a very large number
         step = 2 * margin + rng.choice((0.25, 0.5, 1.0, 1.5, 2.0)) * scale
         new = value - step if value > step and rng.random() < 0.5 else value + step
         if math.isfinite(new) and abs(new - value) > margin:

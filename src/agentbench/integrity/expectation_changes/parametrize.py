@@ -1,4 +1,4 @@
-"""The tables of pytest.mark.parametrize, and the ids that pytest makes of their rows."""
+"""Reads the tables of pytest.mark.parametrize, and pytest's ids for their rows."""
 
 import ast
 import builtins
@@ -12,7 +12,7 @@ from agentbench.integrity.expectation_changes.values import LiteralValue, NotCon
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 _LONGEST = 100
-"""Newer versions of pytest number the rows whose ids would be longer."""
+"""Newer versions of pytest number rows with longer ids."""
 _OBJECTS = frozenset(
     [
         "Decimal",
@@ -35,9 +35,9 @@ _OBJECTS = frozenset(
         "Counter",
     ]
 )
-"""Makers of objects that never stand for themselves in an id."""
+"""Calls whose results never appear in an id."""
 _UNREADABLE_ID = ast.Name(id="")
-"""Stands for an id that is not to be read in the file."""
+"""Stands for an id that cannot be read in the file."""
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
@@ -47,40 +47,40 @@ class TableRow:
 
     values: tuple[ast.expr, ...]
     parts: tuple[str | None, ...]
-    """What pytest joins to the row's part of the node id, as far as that can be told."""
+    """The row's parts of the node id, if they are known."""
     fixed: bool
-    """Whether the id is written down, and so does not change with the values."""
+    """Whether the id is explicit, so that it does not change with the values."""
     own_id: ast.expr | None = None
-    """Where its own `pytest.param` says the id."""
+    """The position of the id in its own `pytest.param`."""
 
     @property
     def id(self) -> str | None:
-        """The row's part of the node id, where all of it can be told."""
+        """The row's part of the node id, if all of it is known."""
         known = [part for part in self.parts if part is not None]
         return "-".join(known) if len(known) == len(self.parts) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterTable:
-    """The parameters that one decorator gives to a function."""
+    """The parameters of one decorator."""
 
     names: tuple[str, ...]
     rows: tuple[TableRow, ...]
     ids_at: int | None
-    """Where ids can be written down that pytest would otherwise make of the values."""
+    """Where explicit ids can be added in place of pytest's."""
     call: ast.Call
     ids: ast.expr | None
-    """What the decorator is given as ids."""
+    """The decorator's `ids` argument."""
 
     def keeps_id(self, row: int, value: ast.expr) -> bool:
-        """Whether a row goes by the same id when a value of it is another."""
+        """Whether a row keeps its id if one of its values changes."""
         fixable = self.ids_at is not None and bool(self.rows[row].id)
         return self.rows[row].fixed or fixable or isinstance(value, _DISPLAYS)
 
     def rows_of(self, cases: Iterable[str | None]) -> list[int]:
-        """The rows that node ids are about, by their parts in brackets; none if any is unclear.
+        """The rows of bracketed parts of node ids; empty if one is unclear.
 
-        `None` among them stands for all rows.
+        A part of `None` stands for all rows.
         """
         wanted = set(cases)
         if None in wanted:
@@ -93,7 +93,7 @@ class ParameterTable:
         return [] if None in found else sorted({at for at in found if at is not None})
 
     def edits(self) -> list[SourceEdit]:
-        """The ids written down, so that other values do not change them."""
+        """Explicit ids, so that changed values do not change them."""
         if self.ids_at is None or not any(row.id for row in self.rows):
             return []
         ids = ", ".join(ascii(row.id or None) for row in self.rows)
@@ -101,25 +101,25 @@ class ParameterTable:
 
 
 def tables(source: SourceText, function: FunctionNode, module: NameScope) -> list[ParameterTable]:
-    """The tables of a function, as far as they are written down in its file."""
+    """The tables of a function that are literals in its file."""
     found = [_table(source, call, module) for call in parametrized(function)]
     return [table for table in found if table is not None]
 
 
 def parametrized(function: FunctionNode) -> list[ast.Call]:
-    """The decorators that make several tests of a function."""
+    """The parametrizing decorators of a function."""
     calls = [node for node in function.decorator_list if isinstance(node, ast.Call)]
     return [call for call in calls if _is_parametrize(call.func)]
 
 
 def escaped(id_: str) -> str:
-    """An id as pytest writes it in a node id."""
+    """An id in pytest's form."""
     return id_.encode("unicode_escape").decode("ascii")
 
 
 def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
     found = ids.get(case)
-    if found is None:  # of several tables, each has a part of the id
+    if found is None:  # with several tables, each has a part of the id
         found = [
             at for id_, rows in ids.items() if id_ and f"-{id_}-" in f"-{case}-" for at in rows
         ]
@@ -156,7 +156,7 @@ def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TableShape:
-    """What the rows of a table have in common."""
+    """The properties that all rows of a table share."""
 
     names: tuple[str, ...]
     wrapped: bool
@@ -185,7 +185,7 @@ class _TableShape:
 
 
 def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
-    """What is written down as a row's id, and `None` where pytest makes one."""
+    """The explicit ids of rows; `None` if pytest creates one."""
     if ids is None:
         return None
     if not isinstance(ids, ast.List | ast.Tuple) or any(
@@ -240,7 +240,7 @@ def _id_of_value(value: LiteralValue, number: str) -> str | None:
         case list() | set() | dict() | tuple():
             return number
         case complex() if isinstance(value, complex):
-            return None  # some versions number them
+            return None  # some versions of pytest number them
         case bytes():
             text = value.decode("latin-1")
             plain = value.isascii() and text.isprintable() and "\\" not in text

@@ -1,4 +1,4 @@
-"""A parsed file of tests, with what is known about its test functions and doctests."""
+"""A parsed test file with its test functions and doctests."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,12 +44,12 @@ _NOT_PLAIN = ("...", "<BLANKLINE>", "Traceback")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctestOutput:
-    """One line of output, which cannot be disguised: it is text."""
+    """One line of a doctest's output, which is text and cannot be disguised."""
 
     line: str
 
     def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (it has no other form)
-        """The line is left as it is."""
+        """The line has no other form."""
         return None
 
     def changed(self, rng: Random) -> Replacement | None:
@@ -59,7 +59,7 @@ class DoctestOutput:
 
 
 def doctest_values(source: SourceText, name: str) -> list[ExpectedValue]:
-    """The lines of output in the docstring that a doctest's name, `module.Class`, is about."""
+    """The output lines in the docstring of a doctest's name, such as `module.Class`."""
     module = source.path.rpartition("/")[2].removesuffix(".py")
     parts = name.split(".")
     if module not in parts:
@@ -81,13 +81,13 @@ def _docstrings(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[str, ast.
 
 
 def _outputs(source: SourceText, docstring: ast.Constant) -> Iterator[ExpectedValue]:
-    from doctest import DocTestParser  # it loads the debugger
+    from doctest import DocTestParser  # the module loads the debugger
 
     text = str(docstring.value)
     try:
         examples = DocTestParser().get_examples(text)
     except ValueError:
-        return  # its prompts are not in order; as a doctest it would fail
+        return  # invalid prompts; the doctest would fail
     lines = text.split("\n")
     for example in examples:
         if any(word in example.want for word in _NOT_PLAIN):
@@ -107,7 +107,7 @@ def _output_value(
     written = source.text[start : start + len(line)]
     output = line.strip()
     if at == 0 or written != line or not output or "\\" in line:
-        return None  # a text with escapes is not where it seems to be
+        return None  # in a text with escapes, positions differ
     begin = start + line.index(output)
     return ExpectedValue(
         span=SourceSpan(begin, begin + len(output)),
@@ -122,11 +122,11 @@ def _output_value(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedFunction:
-    """A test function, its parameters and what it expects."""
+    """A test function with its parameters and expected values."""
 
     name: str
     node: FunctionNode | None
-    """`None` for a doctest, and for what the file does not define."""
+    """`None` for a doctest, and for functions outside of the file."""
     tables: tuple[ParameterTable, ...] = ()
     values: tuple[ExpectedValue, ...] = ()
 
@@ -142,7 +142,7 @@ class ParsedFile:
     helpers: Mapping[str, AssertingHelper]
 
     def read(self, function: FoundFunction) -> ParsedFunction:
-        """What one function expects."""
+        """The expected values of one function."""
         scope = function_scope(function.node)
         found = tables(self.source, function.node, self.module)
         columns = {
@@ -164,7 +164,7 @@ class ParsedFile:
         )
 
     def read_selected(self, name: str, selected: SelectedFunction) -> ParsedFunction:
-        """What a selected function, or doctest, expects."""
+        """The expected values of a selected function or doctest."""
         if selected.function is not None:
             return self.read(selected.function)
         values = tuple(doctest_values(self.source, name))
@@ -187,10 +187,10 @@ class ParsedFile:
 
 
 def parse_file(text: str, path: str) -> ParsedFile:
-    """Parse a file of tests.
+    """Parse a test file.
 
     Raises:
-        InputError: The text is no Python that this interpreter can compile.
+        InputError: this interpreter cannot compile the text.
     """
     source = parse_source(text, path)
     functions = functions_of(source.tree)
@@ -229,7 +229,7 @@ def _loop_columns(loop: ast.For, module: NameScope) -> Iterator[tuple[str, Param
 
 
 def _items(node: ast.expr) -> ast.expr:
-    """The pairs of a dict that is written down, as if they were a list of tuples."""
+    """The pairs of a dict literal, as a list of tuples."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys, values=values), attr="items")):
             known = [(key, value) for key, value in zip(keys, values, strict=True) if key]

@@ -1,4 +1,4 @@
-"""What names stand for in a test function, and which statements always run when it passes."""
+"""The meaning of names in a test function, and the statements that run in every passing test."""
 
 import ast
 from collections import Counter
@@ -33,17 +33,17 @@ class NameScope:
     """The names that a module or a function binds."""
 
     constants: Names
-    """Bound once, at the top of the scope, so that they stand for their expression throughout."""
+    """Names that are bound once, at the top of the scope, so that they are constant."""
     bound: Mapping[str, int]
     loads: Mapping[str, int]
-    """How often a name is read, in nested functions too."""
+    """How often each name is read, also in nested functions."""
     compared: Mapping[str, int]
-    """How often it is read as a whole side of a comparison, or argument, that asserts."""
+    """How often each is read as a whole operand or argument of an assertion."""
     derived_from: Mapping[str, frozenset[str]]
-    """Which names a name was made of, as far as assignments and loops tell."""
+    """The names that each name is derived from, by assignments and loops."""
 
     def origins(self, node: ast.expr) -> set[str]:
-        """The names that an expression is made of, by way of others too."""
+        """The names in an expression, and those that they are derived from."""
         found: set[str] = set()
         waiting = list(names_in(node))
         while waiting:
@@ -55,7 +55,7 @@ class NameScope:
 
 
 def module_scope(tree: ast.Module) -> NameScope:
-    """The names of a module; those that a function declares global are bound there again."""
+    """The names of a module, including those that functions declare global."""
     bound = Counter(_bindings(_outermost_nodes(tree)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
@@ -64,7 +64,7 @@ def module_scope(tree: ast.Module) -> NameScope:
 
 
 def function_scope(function: FunctionNode) -> NameScope:
-    """The names of a function. Those of functions within it count too: they may hide others."""
+    """The names of a function and of its nested functions, which may hide others."""
     arguments = function.args
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     named += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
@@ -75,7 +75,7 @@ def function_scope(function: FunctionNode) -> NameScope:
 
 
 def lasting_constants(scope: NameScope, outer: Names | None = None) -> Names:
-    """Those constants of which every use may have a copy, as nothing changes them."""
+    """The constants that nothing mutates, so that every use may have a copy."""
     found: dict[str, ast.expr] = {}
     known = {**(outer or {}), **scope.constants}
     for name, node in scope.constants.items():
@@ -89,7 +89,7 @@ def lasting_constants(scope: NameScope, outer: Names | None = None) -> Names:
 
 
 def name_of(node: ast.expr) -> str:
-    """The last name of what is called."""
+    """The last part of the called name."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -98,17 +98,17 @@ def name_of(node: ast.expr) -> str:
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
-    """The names in an expression, but for those of which it takes the length only."""
+    """The names in an expression, except those whose length it takes."""
     if isinstance(node, ast.Name):
         yield node.id
     if isinstance(node, ast.Call) and name_of(node.func) == "len":
-        return  # a length tells nothing of the values
+        return  # a length does not depend on the values
     for child in ast.iter_child_nodes(node):
         yield from names_in(child)
 
 
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Nodes and all within them, but for what is inside a function or class among them."""
+    """Nodes and their children, without the bodies of functions and classes."""
     for node in nodes:
         yield node
         if not isinstance(node, _SCOPES):
@@ -146,7 +146,7 @@ def _outermost_nodes(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _derivations(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Pairs of a name and another one that it is made of."""
+    """Pairs of a name and another one that it is derived from."""
     targets: list[ast.expr] = []
     match node:
         case ast.Assign(targets=targets, value=value):
@@ -171,7 +171,7 @@ def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 yield name
             case ast.Global(names=names) | ast.Nonlocal(names=names):
-                yield from names * 2  # bound elsewhere as well
+                yield from names * 2  # also bound elsewhere
             case ast.alias(name=name, asname=asname):
                 yield asname or name.partition(".")[0]
             case _:
@@ -179,7 +179,7 @@ def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _named(node: ast.AST) -> Iterator[str]:
-    """The name that a definition, a parameter, a handler or a pattern has as a plain text."""
+    """The name in a definition, a parameter, a handler or a pattern."""
     if isinstance(node, _NAMED):
         name = getattr(node, "arg" if isinstance(node, ast.arg) else "name", None)
         if isinstance(name, str):
@@ -216,16 +216,16 @@ def _compared(node: ast.AST) -> Iterator[str]:
 
 
 UNCERTAIN = 3
-"""Doubt about a statement in a branch, which outweighs that about any expression."""
+"""The doubt about a statement in a branch, above that of any expression."""
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.stmt, int]]:
-    """Each statement with a doubt: 0 if it is run, 1 if most likely, `UNCERTAIN` in a branch.
+    """Each statement with a doubt: 0 if it runs, 1 if it most likely runs, `UNCERTAIN` in a branch.
 
-    What stands where an error is expected, or may be swallowed, is left out: it may never be
-    reached, and an assertion that fails there may be taken for the error.
+    Statements where an error is expected or swallowed are left out: they may not be reached, and a
+    failing assertion there may be taken for the error.
     """
     for statement in body:
         yield statement, doubt
@@ -237,7 +237,7 @@ def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.s
 
 
 def may_return(statement: ast.stmt) -> bool:
-    """Whether a function may end within a statement, before those that follow."""
+    """Whether a function may end in a statement, before the following ones."""
     return any(isinstance(node, ast.Return) for node in own_nodes([statement]))
 
 
@@ -277,7 +277,7 @@ def _raises(node: ast.With | ast.AsyncWith) -> bool:
 
 
 def _runs(node: ast.expr) -> bool:
-    """Whether a loop over it surely has a round."""
+    """Whether a loop over it has at least one round."""
     match node:
         case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
             return any(not isinstance(element, ast.Starred) for element in elements)
@@ -286,6 +286,6 @@ def _runs(node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys), attr="items")):
             return bool(keys)
         case ast.Name(id=name):
-            return name.isupper()  # a table of the module
+            return name.isupper()  # a constant of the module
         case _:
             return False

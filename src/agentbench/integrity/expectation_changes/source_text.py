@@ -1,7 +1,4 @@
-"""The text of a Python file, where in it each node of its syntax tree stands.
-
-Edits of it by position.
-"""
+"""The text of a Python file with the positions of its syntax tree's nodes, and edits of it."""
 
 import ast
 import re
@@ -12,13 +9,13 @@ from dataclasses import dataclass, field
 from agentbench.core import python_syntax
 from agentbench.errors import InputError
 
-_LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines knows more ends than Python's grammar
+_LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines has more line ends than Python's grammar
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SourceSpan:
-    """A piece of a text, counted in characters; `end` is the first one after it."""
+    """A range of a text in characters; `end` is the first one after it."""
 
     start: int
     end: int
@@ -26,7 +23,7 @@ class SourceSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:
-    """A file of tests that could be parsed."""
+    """A parsed test file."""
 
     path: str
     text: str
@@ -34,42 +31,42 @@ class SourceText:
     _starts: list[int] = field(repr=False)
 
     def span(self, node: ast.expr | ast.stmt) -> SourceSpan:
-        """Where a node stands; only right for nodes that are not inside an f-string."""
+        """The range of a node; only valid outside of f-strings."""
         end_line, end_column = node.end_lineno, node.end_col_offset
-        assert end_line is not None  # the parser sets both on all that it makes
+        assert end_line is not None  # the parser sets both
         assert end_column is not None
         return SourceSpan(
             self._offset(node.lineno, node.col_offset), self._offset(end_line, end_column)
         )
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
-        """The text of a node as it was written."""
+        """The source text of a node."""
         span = self.span(node)
         return self.text[span.start : span.end]
 
     def line_end(self, line: int) -> str:
-        """What ends a line, counted from 1; a line feed where the last one has no end."""
+        """The end of a line, counted from 1; a line feed if the last line has none."""
         start, following = self._starts[line - 1], self._starts[min(line, len(self._starts) - 1)]
         found = _LINE_END.search(self.text, start, max(following, start))
         return found.group() if found else "\n"
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; what follows the last line's end is one more."""
+        """The number of lines, including an empty one after the last line end."""
         return len(self._starts)
 
     def line(self, line: int) -> str:
-        """A line, counted from 1, without what ends it."""
+        """A line, counted from 1, without its end."""
         start = self._starts[line - 1]
         end = self._starts[line] if line < len(self._starts) else len(self.text)
         return _LINE_END.sub("", self.text[start:end])
 
     def line_start(self, line: int) -> int:
-        """Where a line begins, counted from 1."""
+        """The start of a line, counted from 1."""
         return self._starts[line - 1]
 
     def line_of(self, offset: int) -> int:
-        """The line, counted from 1, that a character is on."""
+        """The line of a character, counted from 1."""
         return bisect_right(self._starts, offset)
 
     def _offset(self, line: int, column: int) -> int:
@@ -82,10 +79,10 @@ class SourceText:
 
 
 def parse_source(text: str, path: str) -> SourceText:
-    """Parse a file of tests.
+    """Parse a test file.
 
     Raises:
-        InputError: The text is no Python that this interpreter can compile.
+        InputError: this interpreter cannot compile the text.
     """
     bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
     try:
@@ -102,24 +99,24 @@ def parse_source(text: str, path: str) -> SourceText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEdit:
-    """New text in the place of a piece of the old; a piece of no length is an insertion."""
+    """New text for a range of the old one; an empty range is an insertion."""
 
     span: SourceSpan
     text: str
     rank: int = 0
-    """Of two edits of one piece, the higher rank counts."""
+    """Of two edits of one range, the one with the higher rank counts."""
 
 
 def edit_keeping_lines(
     source: SourceText, span: SourceSpan, text: str, *, rank: int = 0
 ) -> SourceEdit:
-    """An edit that keeps the number of lines: the new text must end with a bracket."""
+    """An edit that keeps the number of lines; the new text must end with a bracket."""
     lost = source.text[span.start : span.end].count("\n") - text.count("\n")
     return SourceEdit(span=span, text=text[:-1] + "\n" * lost + text[-1:], rank=rank)
 
 
 def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:
-    """The text with all edits made; one that lies within another is left out."""
+    """The text with all edits applied; edits inside of others are skipped."""
     parts: list[str] = []
     done = 0
     for edit in sorted(edits, key=_order):

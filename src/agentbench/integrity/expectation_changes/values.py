@@ -1,4 +1,4 @@
-"""The value of an expression of constants, found without running it."""
+"""Evaluates constant expressions without running them."""
 
 import ast
 import math
@@ -14,10 +14,10 @@ LiteralValue: TypeAlias = (
     | set["LiteralValue"]
     | dict["LiteralValue", "LiteralValue"]
 )
-"""A set's members and a dict's keys are hashable, which the type does not say."""
+"""A constant value; members of sets and keys of dicts are hashable."""
 
 Names: TypeAlias = Mapping[str, ast.expr]
-"""What a name stands for, where it is bound once and for all."""
+"""The expression of a constant name."""
 
 _OPERATORS: Mapping[type[ast.operator], Callable[[object, object], object]] = {
     ast.Add: operator.add,
@@ -32,20 +32,20 @@ _MOST_BITS = 4096
 
 
 class NotConstantError(Exception):
-    """The expression holds more than constants; never leaves this package."""
+    """An expression is not constant; never leaves this package."""
 
 
 def evaluate(node: ast.expr, names: Names | None = None) -> LiteralValue:
-    """The value of literals, of containers of them, and of simple arithmetic on them.
+    """The value of literals, containers of them, and simple arithmetic.
 
     Raises:
-        NotConstantError: It needs to be run to be known, or is too large to be of use.
+        NotConstantError: the expression is not constant, or its value is too large.
     """
     return _evaluate(node, names or {}, _MOST_DEPTH)
 
 
 def is_scalar(value: object) -> TypeGuard[Scalar]:
-    """Whether it is a single value that can be written as a literal and read back."""
+    """Whether it is a single value with an exact literal."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, complex):

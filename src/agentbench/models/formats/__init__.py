@@ -1,1 +1,1 @@
-"""API formats: how each of the four writes requests, answers, streams, token counts and errors."""
+"""API formats: requests, answers, streams, token counts and errors of four protocols."""

@@ -1,7 +1,4 @@
-"""POST /v1/messages, Anthropic's format.
-
-Tokens and errors for the gateway, messages for trajectories, and the built-in agent's client.
-"""
+"""POST /v1/messages, Anthropic's format: for the gateway, trajectories and the built-in agent."""
 
 import json
 import re
@@ -53,13 +50,13 @@ _ERROR_TYPES = {
 
 
 class AnthropicMessagesFormat(TokensInStream):
-    """A stream tells its input's tokens at the start, and its output's, added up, at the end."""
+    """A stream has the input's tokens in its first event, and the output's in its last ones."""
 
     api_format = ApiFormat.ANTHROPIC_MESSAGES
     quota_status = 403
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """Anthropic's `input_tokens` leaves out what the cache had or got; ours does not."""
+        """The tokens; unlike ours, Anthropic's `input_tokens` excludes cached input."""
         usage = nested_object(said, "message", "usage") or nested_object(said, "usage")
         if not usage:
             return before
@@ -79,22 +76,22 @@ class AnthropicMessagesFormat(TokensInStream):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """With its own last event."""
+        """Whether this is the last event."""
         return event.get("type") == "message_stop"
 
     def refuses(self, said: JsonObject) -> bool:
-        """By its reason to stop."""
+        """Whether the reason to stop is a refusal."""
         return "refusal" in {
             said.get("stop_reason"),
             nested_object(said, "delta").get("stop_reason"),
         }
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """An event `error`, which is an error's body."""
+        """The body of an `error` event."""
         return event if event.get("type") == "error" else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """As Anthropic writes it."""
+        """An error body in Anthropic's form."""
         del status
         return {
             "type": "error",
@@ -110,7 +107,7 @@ _ROLES = {"assistant": Role.AGENT, "system": Role.SYSTEM}
 
 
 def request_messages(body: JsonObject) -> Iterator[Message]:
-    """The conversation that a request carries."""
+    """The conversation in a request."""
     if body.get("system"):
         yield Message(speaker=Role.SYSTEM, text=content_text(body.get("system")))
     for message in objects(body.get("messages")):
@@ -119,12 +116,12 @@ def request_messages(body: JsonObject) -> Iterator[Message]:
 
 
 def answer_message(body: JsonObject) -> Message:
-    """What the model answered."""
+    """The model's answer as a message."""
     return _message(body.get("content"), Role.AGENT)
 
 
 def streamed_message(events: Iterable[JsonObject]) -> Message:
-    """What the model answered in a stream: blocks that grow by deltas."""
+    """The model's answer from a stream, in which blocks grow by deltas."""
     blocks: dict[object, dict[str, str]] = {}
     for event in events:
         opened, delta = event.get("content_block"), event.get("delta")
@@ -155,7 +152,7 @@ def _message(content: object, speaker: Role) -> Message:
 
 
 def _is_block(block: JsonObject, kind: str) -> bool:
-    return text(block.get("type")).endswith(kind)  # server_tool_use is one, too
+    return text(block.get("type")).endswith(kind)  # also server_tool_use
 
 
 def _tool_call(block: JsonObject) -> ParsedToolCall:
@@ -192,11 +189,11 @@ _DELTA_FIELDS = {
     "signature": "signature",
     "partial_json": "input",
 }
-"""What a delta brings, and the field that it belongs to."""
+"""The fields of deltas, and the fields of blocks that they extend."""
 
 
 def _parsed_object(arguments: str) -> JsonObject:
-    """The arguments of a call, or nothing where they are no object."""
+    """The arguments of a call; empty if they are not an object."""
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
@@ -205,14 +202,14 @@ def _parsed_object(arguments: str) -> JsonObject:
 
 
 class StreamedMessage:
-    """Takes events in their order."""
+    """Collects the events of a stream in order."""
 
     def __init__(self) -> None:
         self._blocks: dict[object, _Block] = {}
         self._stop: object = None
 
     def add_event(self, event: JsonObject) -> None:
-        """Add what an event brings; kinds that are not known bring nothing."""
+        """Add an event; unknown kinds are ignored."""
         delta, block = nested_object(event, "delta"), nested_object(event, "content_block")
         if event.get("type") == "content_block_start" and block.get("type") in _BLOCK_FIELDS:
             self._blocks[event.get("index")] = _Block(block)
@@ -222,10 +219,10 @@ class StreamedMessage:
             self._stop = delta.get("stop_reason") or self._stop
 
     def answer(self) -> ModelAnswer:
-        """What came, if it came to its end.
+        """The complete answer.
 
         Raises:
-            UnansweredError: it did not.
+            UnansweredError: the stream is incomplete.
         """
         if self._stop is None:
             message = "the stream ended before the answer did"
@@ -249,40 +246,42 @@ class _Block:
         self._pieces: defaultdict[str, list[str]] = defaultdict(list)
         for name in _BLOCK_FIELDS[self.kind]:
             self._pieces[name].append(str(start.get(name) or ""))
-        if start.get("input"):  # it does not come in pieces, then
+        if start.get("input"):  # then it is not streamed in parts
             self._pieces["input"].append(json.dumps(start["input"]))
 
     def take(self, delta: JsonObject) -> None:
-        """Add a piece to the field that it belongs to."""
+        """Extend the field that a delta belongs to."""
         for told, name in _DELTA_FIELDS.items():
             if told in delta:
                 self._pieces[name].append(str(delta[told]))
 
     def text(self, name: str) -> str:
-        """A field as far as it has come."""
+        """The current content of a field."""
         return "".join(self._pieces[name])
 
     @property
     def call(self) -> ModelToolCall:
-        """The block as a call of a tool."""
+        """The block as a tool call."""
         return ModelToolCall(
             id=self.text("id"), name=self.text("name"), arguments=self.text("input")
         )
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is text without any, which would be refused."""
+        """Whether it is an empty text block, which the API refuses."""
         return self.kind == "text" and not self.text("text")
 
     @property
     def whole(self) -> JsonObject:
-        """The block in one piece."""
+        """The complete block."""
         told: JsonObject = {name: self.text(name) for name in _BLOCK_FIELDS[self.kind]}
         given = {"input": _parsed_object(self.text("input"))} if self.kind == "tool_use" else {}
         return {"type": self.kind, **told, **given}
 
 
-_CACHE_CONTROL: JsonObject = {"cache_control": {"type": "ephemeral"}}  # up to here, the next time
+_CACHE_CONTROL: JsonObject = {
+    "cache_control": {"type": "ephemeral"}
+}  # caches everything up to here
 _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -307,10 +306,10 @@ class AnthropicMessagesClient:
     def complete(
         self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
     ) -> ModelAnswer:
-        """The model's answer, read as it is streamed.
+        """The model's answer, read from a stream.
 
         Raises:
-            UnansweredError: there is none, or not a whole one.
+            UnansweredError: there is no complete answer.
         """
         with self._errors(ModelErrorKind.CONNECTION):
             stream = self._client.messages.create(
@@ -331,7 +330,7 @@ class AnthropicMessagesClient:
         return answer.answer()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
 
@@ -340,7 +339,7 @@ def _tool_definition(tool: ToolSpec) -> JsonObject:
 
 
 def _request_messages_of(conversation: Conversation) -> list[JsonObject]:
-    """The conversation; what stands last is where a cache may end."""
+    """The messages of a conversation; the last one ends the cached part."""
     opening: JsonObject = {"type": "text", "text": conversation.opening}
     messages: list[JsonObject] = [{"role": "user", "content": [opening]}]
     last = opening
@@ -357,7 +356,7 @@ def _answer_blocks(answer: ModelAnswer) -> Iterator[JsonObject]:
     if answer.verbatim:
         yield from answer.verbatim
         return
-    if answer.text.strip():  # text of white space alone is refused
+    if answer.text.strip():  # the API refuses blank text
         yield {"type": "text", "text": answer.text}
     for call in answer.tool_calls:
         name = _INVALID_IN_NAME.sub("_", call.name)[:64] or "unknown"

@@ -30,13 +30,13 @@ _REFUSALS = frozenset({"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "REC
 
 
 class GeminiGenerateFormat(TokensInStream):
-    """Each event of a stream is an answer; the last one has a reason to finish."""
+    """Each event of a stream is an answer; the last one has a finish reason."""
 
     api_format = ApiFormat.GEMINI_GENERATE
     quota_status = 403
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """What stands under `usageMetadata`; thoughts and what tools put in count too."""
+        """The tokens in `usageMetadata`, with those of reasoning and of tools."""
         usage = nested_object(said, "usageMetadata")
         if not usage:
             return before
@@ -49,27 +49,27 @@ class GeminiGenerateFormat(TokensInStream):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """With a reason to finish, or not to begin."""
+        """Whether the event has a finish reason or a block reason."""
         finished = first_object(event, "candidates").get("finishReason")
         return bool(finished) or bool(nested_object(event, "promptFeedback").get("blockReason"))
 
     def refuses(self, said: JsonObject) -> bool:
-        """By its filter, before or after the model."""
+        """Whether a filter stopped the request or the answer."""
         blocked = nested_object(said, "promptFeedback").get("blockReason")
         return bool(blocked) or first_object(said, "candidates").get("finishReason") in _REFUSALS
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """In place of an answer."""
+        """An error in place of an answer."""
         return event if event.get("error") else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """As Google writes it."""
+        """An error body in Google's form."""
         named = _ERROR_STATUSES.get(kind, "UNAVAILABLE")
         return {"error": {"code": status, "message": message, "status": named}}
 
 
 def request_messages(body: JsonObject) -> Iterator[Message]:
-    """The conversation that a request carries."""
+    """The conversation in a request."""
     system = body.get("systemInstruction") or body.get("system_instruction")
     if isinstance(system, dict):
         yield Message(speaker=Role.SYSTEM, text=content_text(system.get("parts")))
@@ -79,12 +79,12 @@ def request_messages(body: JsonObject) -> Iterator[Message]:
 
 
 def answer_message(body: JsonObject) -> Message:
-    """What the model answered."""
+    """The model's answer as a message."""
     return _message(_answer_parts(body), Role.AGENT)
 
 
 def streamed_message(events: Iterable[JsonObject]) -> Message:
-    """What the model answered in a stream: each event brings further parts."""
+    """The model's answer from a stream, in which each event adds parts."""
     return _message((part for event in events for part in _answer_parts(event)), Role.AGENT)
 
 

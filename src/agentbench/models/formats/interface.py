@@ -1,4 +1,4 @@
-"""What the gateway and trajectories have to know about an API format."""
+"""The interface of API formats for the gateway and for trajectories."""
 
 import json
 from collections.abc import Iterator
@@ -10,43 +10,43 @@ from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts
 
 
 class FormatAdapter(Protocol):
-    """How one wire writes what the gateway reads and answers."""
+    """How the gateway reads and writes one API format."""
 
     @property
     def api_format(self) -> ApiFormat:
-        """Which one it is."""
+        """The format."""
 
     @property
     def quota_status(self) -> int:
-        """The status under which its clients take a spent budget for final, and do not retry."""
+        """The status for a spent budget, after which clients do not retry."""
 
     def amended(self, request: JsonObject) -> JsonObject | None:
-        """The request so that its stream will tell tokens; None where it will as it is."""
+        """The request, amended so that its stream reports tokens; None if it already does."""
 
     def is_extra(self, event: JsonObject) -> bool:
-        """Whether a stream has this event only since the request was amended."""
+        """Whether an event is in a stream only because the request was amended."""
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """What a whole answer, or an event of a stream after others, says of tokens so far."""
+        """The tokens so far, by a whole answer or by the next event of a stream."""
 
     def ends(self, event: JsonObject) -> bool:
-        """Whether a stream is whole with this event."""
+        """Whether this event completes a stream."""
 
     def refuses(self, said: JsonObject) -> bool:
-        """Whether an answer or an event says that the model will not answer."""
+        """Whether an answer or an event is a refusal by the model."""
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """The error that an event of a stream carries, in the form of an error's body."""
+        """The error in an event of a stream, in the form of an error body."""
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """An error of our own, in the provider's form."""
+        """The body of an error of the gateway, in the provider's form."""
 
 
 class TokensInStream:
-    """Part of a format whose streams tell their tokens as they are."""
+    """The part of a format whose streams report tokens without being asked."""
 
     def amended(self, request: JsonObject) -> JsonObject | None:
-        """Nothing has to be asked for."""
+        """No amendment is needed."""
         del request
         return None
 
@@ -57,14 +57,14 @@ class TokensInStream:
 
 
 def nested_object(said: object, *names: str) -> JsonObject:
-    """The object under these names, one within the other; empty where there is none."""
+    """The object at a path of names; empty if there is none."""
     for name in names:
         said = said.get(name) if isinstance(said, dict) else None
     return said if isinstance(said, dict) else {}
 
 
 def first_object(said: JsonObject, name: str) -> JsonObject:
-    """The first object of the list under a name; empty where there is none."""
+    """The first object in the list at a name; empty if there is none."""
     listed = said.get(name)
     first = listed[0] if isinstance(listed, list) and listed else None
     return first if isinstance(first, dict) else {}
@@ -78,7 +78,7 @@ def content_text(value: object) -> str:
 
 
 def parse_arguments(value: object) -> JsonObject:
-    """The arguments of a call: an object, or one as JSON; what is neither is kept as text."""
+    """The arguments of a call, an object or its JSON; anything else stays text."""
     if isinstance(value, dict):
         return value
     found = json_object(value) if isinstance(value, str) else None
@@ -95,7 +95,7 @@ def tool_result_text(value: object) -> str:
 
 
 def stream_events(stream: str) -> Iterator[JsonObject]:
-    """The objects that a stream of server-sent events carried, in their order."""
+    """The objects in a stream of server-sent events, in order."""
     for line in stream.splitlines():
         if line.startswith("data:") and (found := json_object(line[5:].strip())) is not None:
             yield found

@@ -1,7 +1,4 @@
-"""POST /v1/chat/completions, which most servers of models speak.
-
-Tokens and errors for the gateway, messages for trajectories, and the built-in agent's client.
-"""
+"""POST /v1/chat/completions, OpenAI's format: for the gateway, trajectories and the agent."""
 
 import json
 import re
@@ -61,24 +58,24 @@ def openai_error(kind: ModelErrorKind, message: str) -> JsonObject:
 
 
 class OpenAIChatFormat:
-    """A stream tells its tokens only if asked to, in an event without choices at its end."""
+    """A stream reports tokens only on request, in a last event without choices."""
 
     api_format = ApiFormat.OPENAI_CHAT
     quota_status = 403
 
     def amended(self, request: JsonObject) -> JsonObject | None:
-        """Ask for the tokens of a stream, whatever else its options say."""
+        """The request with the option that makes a stream report tokens."""
         options = nested_object(request, "stream_options")
         if not request.get("stream") or options.get("include_usage"):
             return None
         return {**request, "stream_options": {**options, "include_usage": True}}
 
     def is_extra(self, event: JsonObject) -> bool:
-        """The one with tokens and no choices."""
+        """Whether the event has tokens and no choices."""
         return event.get("choices") == [] and bool(nested_object(event, "usage"))
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """What stands under `usage`."""
+        """The tokens in `usage`."""
         usage = nested_object(said, "usage")
         if not usage:
             return before
@@ -91,22 +88,22 @@ class OpenAIChatFormat:
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """With a reason to finish; `[DONE]` adds nothing, and some servers leave it out."""
+        """Whether the event has a finish reason; some servers omit the `[DONE]` after it."""
         return first_object(event, "choices").get("finish_reason") is not None
 
     def refuses(self, said: JsonObject) -> bool:
-        """By its filter, or in words of the model."""
+        """Whether a filter stopped the answer, or the model refused."""
         choice = first_object(said, "choices")
         filtered = choice.get("finish_reason") == "content_filter"
         said_no = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
         return filtered or any(said_no)
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """In place of a chunk."""
+        """An error in place of a chunk."""
         return event if event.get("error") else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """As OpenAI writes it."""
+        """An error body in OpenAI's form."""
         del status
         return openai_error(kind, message)
 
@@ -119,7 +116,7 @@ _ROLES = {
 
 
 def request_messages(body: JsonObject) -> Iterator[Message]:
-    """The conversation that a request carries."""
+    """The conversation in a request."""
     for message in objects(body.get("messages")):
         if message.get("role") == "tool":
             answer = ToolResult(
@@ -131,7 +128,7 @@ def request_messages(body: JsonObject) -> Iterator[Message]:
 
 
 def answer_message(body: JsonObject) -> Message:
-    """What the model answered."""
+    """The model's answer as a message."""
     for choice in objects(body.get("choices")):
         message = choice.get("message")
         return _message(message if isinstance(message, dict) else {}, Role.AGENT)
@@ -139,7 +136,7 @@ def answer_message(body: JsonObject) -> Message:
 
 
 def streamed_message(events: Iterable[JsonObject]) -> Message:
-    """What the model answered in a stream."""
+    """The model's answer from a stream."""
     spoken, thought = "", ""
     calls: dict[object, _GrowingToolCall] = {}
     for event in events:
@@ -159,7 +156,7 @@ def streamed_message(events: Iterable[JsonObject]) -> Message:
 
 
 class _GrowingToolCall:
-    """A call whose arguments arrive in pieces."""
+    """A tool call whose arguments arrive in parts."""
 
     def __init__(self) -> None:
         self._id = self._name = self._arguments = ""
@@ -199,7 +196,7 @@ def _calls(message: JsonObject) -> Iterator[ParsedToolCall]:
 
 _STOP_REASONS = {"length": StopReason.CUT_OFF, "content_filter": StopReason.REFUSED}
 _REASONING_FIELDS = ("reasoning_content", "reasoning_details")
-"""Fields that some servers want back with every answer that calls tools, even if empty."""
+"""Fields that some servers require back with every answer that calls tools, even if empty."""
 
 _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -225,10 +222,10 @@ class OpenAIChatClient:
     def complete(
         self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
     ) -> ModelAnswer:
-        """The model's answer, read as it is streamed.
+        """The model's answer, read from a stream.
 
         Raises:
-            UnansweredError: there is none, or not a whole one.
+            UnansweredError: there is no complete answer.
         """
         with self._errors(ModelErrorKind.CONNECTION):
             stream = self._client.chat.completions.create(
@@ -245,7 +242,7 @@ class OpenAIChatClient:
         return answer.whole()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._client.close()
 
 
@@ -272,7 +269,7 @@ def _request_messages_of(conversation: Conversation) -> Iterator[JsonObject]:
 
 
 def _echoed_tool_call(call: ModelToolCall) -> JsonObject:
-    """A call as servers take it back: some refuse names and arguments that models do write."""
+    """A call in a form that all servers accept back, even if the model wrote it wrong."""
     name = _INVALID_IN_NAME.sub("_", call.name)[:64] or "unknown"
     function = {"name": name, "arguments": call.arguments if _is_object(call.arguments) else "{}"}
     return {"id": call.id, "type": "function", "function": function, **call.extra}
@@ -294,7 +291,7 @@ class _StreamedToolCall:
 
 
 class _StreamedAnswer:
-    """An answer as it grows."""
+    """Collects the chunks of an answer."""
 
     def __init__(self, ids: "count[int]") -> None:
         self._ids = ids
@@ -306,7 +303,7 @@ class _StreamedAnswer:
         self._extra: JsonObject = {}
 
     def take(self, chunk: "ChatCompletionChunk") -> None:
-        """Add what a chunk brings; servers leave out whatever they have nothing for."""
+        """Add a chunk; servers omit fields without a value."""
         for choice in chunk.choices or []:
             self._finish = choice.finish_reason or self._finish
             if choice.delta is not None:
@@ -326,10 +323,10 @@ class _StreamedAnswer:
                     call.extra.update(piece.model_extra or {})
 
     def whole(self) -> ModelAnswer:
-        """What came, if it came to its end.
+        """The complete answer.
 
         Raises:
-            UnansweredError: it did not.
+            UnansweredError: the stream is incomplete.
         """
         if self._finish is None:
             message = "the stream ended before the answer did"

@@ -1,7 +1,4 @@
-"""POST /v1/responses, OpenAI's newer format.
-
-Tokens and errors for the gateway, messages for trajectories.
-"""
+"""POST /v1/responses, OpenAI's newer format: for the gateway and trajectories."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,13 +19,13 @@ _LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response
 
 
 class OpenAIResponsesFormat(TokensInStream):
-    """A stream's last event carries the whole answer, its tokens too."""
+    """The last event of a stream has the whole answer with its tokens."""
 
     api_format = ApiFormat.OPENAI_RESPONSES
-    quota_status = 400  # codex, which speaks this wire, tries again on all else but 401
+    quota_status = 400  # codex retries after any other status except 401
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """What the answer, or the answer in an event, has under `usage`."""
+        """The tokens in `usage` of an answer, or of the answer in an event."""
         usage = nested_object(_answer(said), "usage")
         if not usage:
             return before
@@ -41,11 +38,11 @@ class OpenAIResponsesFormat(TokensInStream):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """With the answer in its final state."""
+        """Whether the answer is in a final state."""
         return event.get("type") in _LAST_EVENTS
 
     def refuses(self, said: JsonObject) -> bool:
-        """By its filter, or in a part that is a refusal."""
+        """Whether a filter stopped the answer, or a part of it is a refusal."""
         answer = _answer(said)
         if nested_object(answer, "incomplete_details").get("reason") == "content_filter":
             return True
@@ -56,14 +53,14 @@ class OpenAIResponsesFormat(TokensInStream):
         )
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """An event `error`, or the error of an answer that failed."""
+        """An `error` event, or the error of a failed answer."""
         if event.get("type") == "error":
             return {"error": nested_object(event, "error") or event}
         failed = nested_object(event, "response", "error")
         return {"error": failed} if failed else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """As OpenAI writes it."""
+        """An error body in OpenAI's form."""
         del status
         return openai_error(kind, message)
 
@@ -80,7 +77,7 @@ _ROLES = {
 
 
 def request_messages(body: JsonObject) -> Iterator[Message]:
-    """The conversation that a request carries."""
+    """The conversation in a request."""
     if body.get("instructions"):
         yield Message(speaker=Role.SYSTEM, text=text(body.get("instructions")))
     given = body.get("input")
@@ -93,7 +90,7 @@ def request_messages(body: JsonObject) -> Iterator[Message]:
 
 
 def answer_message(body: JsonObject) -> Message:
-    """What the model answered: its output items, as one turn."""
+    """The model's answer: its output items as one turn."""
     turns = [turn for item in objects(body.get("output")) if (turn := _message(item)) is not None]
     return Message(
         speaker=Role.AGENT,
@@ -104,7 +101,7 @@ def answer_message(body: JsonObject) -> Message:
 
 
 def streamed_message(events: Iterable[JsonObject]) -> Message:
-    """What the model answered in a stream; every item is sent whole when it is done."""
+    """The model's answer from a stream, which sends every item when it is complete."""
     done = [event.get("item") for event in events if event.get("type") == _ITEM_DONE]
     return answer_message({"output": done})
 

@@ -1,4 +1,4 @@
-"""Every API format, which one a path belongs to, and which client speaks to a model."""
+"""The table of API formats, the format of a path, and the client for a model."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FORMATS = MappingProxyType[ApiFormat, FormatAdapter](
     }
 )
 
-# Clients put `/v1` behind addresses that have it already, and leave it out where it is missing.
+# Clients append `/v1` to addresses that have it already, and omit it from others.
 _VERSIONS = r"/(?:(?:v1|v1beta|v1alpha|openai)/)*"
 _PATHS = (
     (ApiFormat.OPENAI_CHAT, re.compile(rf"{_VERSIONS}chat/completions/?")),
@@ -46,21 +46,21 @@ _LIKELY_PATHS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRoute:
-    """Where a request goes by its path."""
+    """The meaning of a request's path."""
 
     api_format: ApiFormat
-    counts_only: bool = False  # asks how many tokens something has; no model answers
-    model: str = ""  # where the path names it
-    action: str = ""  # of Google's wire
+    counts_only: bool = False  # only counts tokens, without the model
+    model: str = ""  # if the path names it
+    action: str = ""  # of Google's format
 
     @property
     def format(self) -> FormatAdapter:
-        """What is known about its wire."""
+        """The adapter of its format."""
         return FORMATS[self.api_format]
 
 
 def route_of(path: str) -> ApiRoute | None:
-    """Where a path leads; None if not to a model."""
+    """The route of a path; None if it does not lead to a model."""
     for wire, pattern in _PATHS:
         if found := pattern.fullmatch(path):
             named = found.groupdict()
@@ -74,7 +74,7 @@ def route_of(path: str) -> ApiRoute | None:
 
 
 def likely_format(path: str) -> FormatAdapter:
-    """In whose form to answer a request whose path leads nowhere."""
+    """The format for answering a request with an unknown path."""
     for wire, pattern in _LIKELY_PATHS:
         if pattern.fullmatch(path):
             return FORMATS[wire]
@@ -83,10 +83,10 @@ def likely_format(path: str) -> FormatAdapter:
 
 @contextmanager
 def open_client(door: ModelEndpoint) -> Iterator[ModelClient]:
-    """A client, closed at the end; its library is imported now, not before.
+    """A client, closed at the end of the block; its library is imported only now.
 
     Raises:
-        LLMError: the door offers no wire that there is a client for.
+        LLMError: there is no client for any format of the endpoint.
     """
     client = _client(door)
     try:
@@ -96,10 +96,10 @@ def open_client(door: ModelEndpoint) -> Iterator[ModelClient]:
 
 
 def preferred_format(door: ModelEndpoint) -> ApiFormat:
-    """The wire to speak: chat completions, unless the model is at home on messages.
+    """The format to use: chat completions, except for models whose own format is messages.
 
-    Servers that offer both (vLLM, llama.cpp, Ollama) speak chat completions for longer. Claude's
-    own service offers chat completions for tests alone, so messages are its wire.
+    Servers with both (vLLM, llama.cpp, Ollama) have supported chat completions for longer. Claude's
+    own service offers chat completions only for tests, so its format is messages.
 
     Raises:
         LLMError: neither is offered.

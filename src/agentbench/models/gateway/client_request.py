@@ -1,4 +1,4 @@
-"""One request of one client: its body, read with a limit, and the answer that it is sent."""
+"""One request of one client: reads its body with a limit, and sends the answer."""
 
 import hmac
 import json
@@ -12,28 +12,28 @@ from agentbench.core.untrusted_json import json_object
 from agentbench.models.gateway.http_server import Receive, Scope, Send, abort_connection
 
 ReceiveMessage = Callable[[], Awaitable[Mapping[str, Any]]]
-"""Waits for the next part of a request, or for the client to go; ASGI's."""
+"""ASGI's function that waits for the next part of a request, or for its end."""
 
 
 class RequestTooLargeError(Exception):
-    """The body is larger than the gateway takes."""
+    """The body exceeds the gateway's limit."""
 
 
 class UnknownEncodingError(Exception):
-    """The body is packed in a way that the gateway does not know."""
+    """The body has an unknown content encoding."""
 
 
 class ClientDisconnectedError(Exception):
-    """The client went away in the middle of it."""
+    """The client disconnected during the request."""
 
 
 async def read_body(receive: ReceiveMessage, headers: Mapping[str, str], *, limit: int) -> bytes:
-    """The body, unpacked.
+    """The decoded body.
 
     Raises:
-        RequestTooLargeError: it has more bytes than the limit, packed or not.
-        UnknownEncodingError: it is packed as anything but gzip, or torn.
-        ClientDisconnectedError: the client went away.
+        RequestTooLargeError: it exceeds the limit, encoded or decoded.
+        UnknownEncodingError: its encoding is not gzip, or it is damaged.
+        ClientDisconnectedError: the client disconnected.
     """
     announced = headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > limit:
@@ -52,10 +52,10 @@ async def read_body(receive: ReceiveMessage, headers: Mapping[str, str], *, limi
 
 
 def parse_and_rewrite(body: bytes) -> tuple[JsonObject | None, bytes]:
-    """A body read as JSON, and written anew: what was read is then all that there is to read.
+    """A body parsed as JSON and written again, so that the provider reads what was checked here.
 
-    Of a name that is given twice, or of bytes that are no text, a provider might read something
-    else than was looked at here. What cannot be read, or not be written again, is None.
+    Of duplicate names or invalid text a provider might read something else. None: the body cannot
+    be parsed or written.
     """
     read = json_object(body.decode("utf-8", "replace"))
     try:
@@ -69,7 +69,7 @@ def _unpacked(body: bytes, coding: str, limit: int) -> bytes:
         return body
     if coding.lower() not in {"gzip", "x-gzip", "deflate"}:
         raise UnknownEncodingError(f"content-encoding {coding!r}: send it as it is, or in gzip")
-    worker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # either one
+    worker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # zlib or gzip
     try:
         unpacked = worker.decompress(body, limit + 1)
     except zlib.error as fault:
@@ -95,15 +95,15 @@ class ClientRequest:
         self.path: str = scope["path"]
         self.query: str = scope["query_string"].decode("latin-1")
         self.headers = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"]]
-        self.answer_started = False  # to be answered
+        self.answer_started = False  # its head was sent
         self.done = False
 
     def header(self, name: str) -> str:
-        """The value of a header; empty if there is none."""
+        """The value of a header; empty if it is missing."""
         return next((value for each, value in self.headers if each == name), "")
 
     def has_token(self, token: str) -> bool:
-        """Whether it shows a token, in any place where clients put their keys."""
+        """Whether it has the token, in any place where clients put their keys."""
         scheme, _, bearer = self.header("authorization").partition(" ")
         shown = [bearer if scheme.lower() == "bearer" else ""]
         shown += [self.header(name) for name in _TOKEN_HEADERS]
@@ -112,17 +112,11 @@ class ClientRequest:
         return any(hmac.compare_digest(each.encode("utf-8", "replace"), wanted) for each in shown)
 
     async def body(self, limit: int) -> bytes:
-        """The body, unpacked.
-
-        Raises:
-            TooLargeError: it has more bytes than the limit.
-            UnreadableError: it is packed in an unknown way.
-            GoneError: the client went away.
-        """
+        """The decoded body; raises what `read_body` raises."""
         return await read_body(self._receive, dict(self.headers), limit=limit)
 
     async def wait_for_disconnect(self) -> None:
-        """Wait until the client is, or has all of its answer."""
+        """Wait until the client disconnects or has the whole answer."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
@@ -147,11 +141,11 @@ class ClientRequest:
     async def answer_json(
         self, status: int, value: JsonObject, headers: Sequence[tuple[str, str]] = ()
     ) -> bytes:
-        """Send a whole answer of our own; returns its body."""
+        """Send a whole answer of the gateway; returns its body."""
         data = json.dumps(value).encode()
         await self.answer(status, data, [("content-type", "application/json"), *headers])
         return data
 
     def cut(self) -> None:
-        """Break off, so that the client sees that the answer is not whole."""
+        """Abort the connection, so that the client sees that the answer is incomplete."""
         abort_connection(self._scope)

@@ -28,7 +28,7 @@ _GOOGLE = re.compile(r"/v1(?:beta|alpha)/models(?:/(?P<name>.+))?/?")
 
 
 def models_page(path: str, model: str) -> JsonObject | None:
-    """What stands at a path; None if that is no list of models, or a model that is not the one."""
+    """The answer at a path of models; None if it is another path or another model."""
     for pattern, one, listed in (
         (_OPENAI, _openai_model, _openai_list),
         (_GOOGLE, _google_model, _google_list),
@@ -42,7 +42,7 @@ def models_page(path: str, model: str) -> JsonObject | None:
 
 
 def _openai_model(model: str) -> JsonObject:
-    """One entry that Anthropic's clients understand too."""
+    """One entry, also in the form that Anthropic's clients read."""
     return {
         "id": model,
         "object": "model",
@@ -73,28 +73,28 @@ def _google_list(model: str) -> JsonObject:
 
 
 _MAX_QUOTED = 200  # characters of a path or a name in a finding
-# What clients of models tell of themselves to wherever they think their provider is.
+# The telemetry that clients send to their provider's address.
 _TELEMETRY_PATH = re.compile(r"/api/.*")
 _NO_RETRY_HEADERS = [(RETRY_HEADER, "false")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointApplication:
-    """The ASGI application of one door."""
+    """The ASGI application of one endpoint."""
 
     model: str
     token: str
     budget_usd: float
     lane: str
     by: ForwardingContext
-    finished: Callable[[ModelExchange], None]  # is handed every exchange at its end
+    finished: Callable[[ModelExchange], None]  # is called with every finished exchange
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         client = ClientRequest(scope, receive, send)
         try:
             if client.path == "/" and client.method in {"GET", "HEAD"}:
-                await client.answer(200, b"")  # is anybody there?
+                await client.answer(200, b"")  # a connectivity check
             elif not client.has_token(self.token):
                 await self._refuse_token(client)
             else:
@@ -111,7 +111,7 @@ class EndpointApplication:
         if page is not None:
             await client.answer_json(200, page)
         elif route is not None and client.header("upgrade"):
-            await client.answer(426, b"")  # a try of codex: without a WebSocket it takes HTTP
+            await client.answer(426, b"")  # codex tries a WebSocket first and then uses HTTP
         else:
             await self._refuse_path(client)
 

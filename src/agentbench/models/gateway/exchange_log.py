@@ -1,8 +1,7 @@
-"""One request to a model and what became of it, and `llm.jsonl`, which has one exchange a line.
+"""One request to a model with its result, and `llm.jsonl`, which has one exchange per line.
 
-A conversation is sent again and again, longer each time. Here its beginning stands once: a line
-that has `same_as` takes the first `same_turns` of that line's conversation, and the fields that
-`same_fields` names, for its own.
+Clients send a conversation again with each request. The log has its beginning only once: a line
+with `same_as` shares the first `same_turns` turns and the fields in `same_fields` with that line.
 """
 
 import hashlib
@@ -22,12 +21,12 @@ from agentbench.models.formats.registry import ApiRoute
 from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure, TokenCounts
 
 MAX_LOGGED_ANSWER = 4 << 20
-"""Bytes of an answer that are kept for the log; the rest is passed on and forgotten."""
+"""The most bytes of an answer in the log; the rest is only forwarded."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ModelExchange:
-    """What is known of a request while it runs, and after."""
+    """A request and its result so far."""
 
     time: datetime
     started: float  # on the gateway's clock, seconds
@@ -43,34 +42,34 @@ class ModelExchange:
     cost_usd: float | None = None
     failure: ModelFailure | None = None
     note: str = ""  # why it was not forwarded
-    abandoned: bool = False  # by the client, or by the end of the attempt
+    abandoned: bool = False  # by the client, or at the end of the attempt
     answer: bytearray = field(default_factory=bytearray)
-    left_out: int = 0  # bytes of the answer that are not kept
+    left_out: int = 0  # bytes of the answer
 
     @property
     def format(self) -> FormatAdapter:
-        """What is known about its wire."""
+        """The adapter of its format."""
         return self.route.format
 
     def log_answer(self, data: bytes) -> None:
-        """Remember a part of the answer, as far as there is room."""
+        """Add a part of the answer, up to the limit."""
         kept = data[: MAX_LOGGED_ANSWER - len(self.answer)]
         self.answer += kept
         self.left_out += len(data) - len(kept)
 
 
 REQUEST_LIMIT = 4 << 20
-"""Characters kept of a request, without what stands on earlier lines."""
+"""The most characters of a request, without what earlier lines have."""
 
 FILE_LIMIT = 256 << 20
-"""Bytes of a log; past it, lines lose their bodies."""
+"""The most bytes of a log; later lines have no bodies."""
 
 _TURNS = ("messages", "input", "contents")
 _MAX_BASE_LINES = 16  # lines that a new one may refer to
 
 
 class LoggedTokens(Schema):
-    """What an answer took; `input` counts all of it."""
+    """The tokens of an exchange; `input` counts all of the input."""
 
     input: int
     output: int
@@ -79,34 +78,34 @@ class LoggedTokens(Schema):
 
 
 class LoggedExchange(Schema):
-    """One request and its end."""
+    """One request and its result."""
 
     line: int  # from 1
-    time: datetime  # when it came in
+    time: datetime  # of its arrival
     wire: ApiFormat
     model: str
     path: str
-    counts_only: bool = False  # asked how many tokens something has
+    counts_only: bool = False  # only counted tokens
     status: int | None = None  # of HTTP, as the client got it
     seconds: float | None = None
-    first_byte_s: float | None = None  # from its coming in to the first byte of the answer
+    first_byte_s: float | None = None  # from its arrival to the first byte of the answer
     tokens: LoggedTokens | None = None
     cost_usd: float | None = None
     error: ModelErrorKind | None = None
-    message: str = ""  # of the error; without one, why it was not forwarded
+    message: str = ""  # the error's, or why it was not forwarded
     abandoned: bool = False  # the client left before the end
     same_as: int | None = None  # a line
     same_turns: int = 0
     same_fields: tuple[str, ...] = ()
     request: JsonObject = Field(default_factory=dict)
-    request_cut: str = ""  # instead, where it was too long
-    answer: str = ""  # as it came: JSON, or events
+    request_cut: str = ""  # in place of `request`, if that was too long
+    answer: str = ""  # unchanged: JSON, or events
     answer_left_out: int = 0  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class _LineDigests:
-    """The digests of what an earlier line holds."""
+    """The digests of an earlier line's content."""
 
     line: int
     wire: ApiFormat
@@ -173,7 +172,7 @@ class ExchangeLog:
         return logged.model_copy(update={**bodies, **self._shared(exchange)})
 
     def _shared(self, exchange: ModelExchange) -> dict[str, object]:
-        """The request, less what an earlier line holds of it."""
+        """The request without what an earlier line has."""
         request = exchange.request
         name, turns = _turns_of(request)
         known = _LineDigests(
@@ -206,7 +205,7 @@ class ExchangeLog:
 
 
 def read_exchanges(path: Path) -> Iterator[LoggedExchange]:
-    """The exchanges of a log, each with its whole request; lines that are torn are left out."""
+    """The exchanges of a log with their whole requests; truncated lines are skipped."""
     requests: dict[int, JsonObject] = {}
     with path.open("rb") as lines:
         for line in lines:

@@ -25,18 +25,18 @@ from agentbench.scoring.evidence import Severity
 
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _MAX_EVENT_END = 4
-_PENDING_LIMIT = 1 << 20  # bytes of an event that does not end; past it, it is passed on in parts
+_PENDING_LIMIT = 1 << 20  # bytes of an unfinished event; longer ones are forwarded in parts
 _DONE_MARK = "[DONE]"
 
 
 class EventSplitter:
-    """Puts chunks, cut anywhere, together to whole events."""
+    """Joins arbitrary chunks to whole events."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The events that are whole now, each with the empty line that ends it."""
+        """The events that are complete now, each with its empty last line."""
         seen = max(len(self._pending) - _MAX_EVENT_END, 0)
         self._pending += chunk
         start = 0
@@ -48,17 +48,17 @@ class EventSplitter:
             yield self.rest()
 
     def rest(self) -> bytes:
-        """What has begun and not ended."""
+        """The unfinished event."""
         rest = bytes(self._pending)
         self._pending.clear()
         return rest
 
 
 class StreamReader:
-    """Reads the events of one answer for its tokens and its end."""
+    """Reads tokens and the end of an answer from its events."""
 
     def __init__(self, exchange: ModelExchange, *, amended: bool) -> None:
-        """Watch an exchange; `amended`: its request asked for more than the client did."""
+        """Watch an exchange; `amended`: the gateway amended its request."""
         self._format = exchange.format
         self._amended = amended
         self.tokens: TokenCounts | None = None
@@ -100,21 +100,21 @@ _UNFINISHED = "the provider's stream ended before its answer did"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardingContext:
-    """What all requests of an attempt are forwarded with."""
+    """What all requests of an attempt share."""
 
     upstream: Upstream
     bounds: AnswerLimits
     ledger: Ledger
-    keys: Redactor  # what no client may see
+    keys: Redactor  # the secrets that no client may see
     clock: Callable[[], float] = time.monotonic
 
 
 async def forward(
     client: ClientRequest, call: ProviderRequest, exchange: ModelExchange, by: ForwardingContext
 ) -> None:
-    """Answer a client with what its model says.
+    """Send a client the answer of its model.
 
-    Whatever the client may have got by the end is counted before it gets it.
+    Tokens are counted before the client gets the answer.
     """
     state = _ForwardedAnswer(client, exchange, by)
     carrying = asyncio.ensure_future(state.forward(call))
@@ -131,11 +131,11 @@ async def forward(
         leaving.cancel()
         await asyncio.wait({carrying, leaving})
     if not carrying.cancelled():
-        carrying.result()  # a bug of ours is to be seen
+        carrying.result()  # raises if our own code failed
 
 
 def _record_disconnect(exchange: ModelExchange, by: ForwardingContext) -> None:
-    """The client is gone: no fault of the model, unless it never got a byte in a long time."""
+    """Record a disconnected client: the model's failure only if it sent nothing for long."""
     exchange.abandoned = True
     waited = by.clock() - exchange.started
     if exchange.first_byte_s is None and waited >= by.bounds.patience_s:
@@ -146,7 +146,7 @@ def _record_disconnect(exchange: ModelExchange, by: ForwardingContext) -> None:
 
 
 class _ForwardedAnswer:
-    """The state of one answer on its way."""
+    """The state of one answer that is being forwarded."""
 
     def __init__(
         self, client: ClientRequest, exchange: ModelExchange, by: ForwardingContext
@@ -155,10 +155,10 @@ class _ForwardedAnswer:
         self._exchange = exchange
         self._by = by
         self._limit = by.bounds.answer_bytes
-        self.ended = False  # all of the answer is told, but for the end of the stream
+        self.ended = False  # the whole answer was sent, except the end of the stream
 
     async def forward(self, call: ProviderRequest) -> None:
-        """Ask, and pass on what comes."""
+        """Send the request, and forward the answer."""
         amended = self._exchange.format.amended(call.request)
         try:
             async with asyncio.timeout(self._by.bounds.total_s):
@@ -176,7 +176,7 @@ class _ForwardedAnswer:
             await self._break_off(_failure(ModelErrorKind.TIMEOUT, message))
 
     async def _send(self, call: ProviderRequest, *, amended: bool) -> bool:
-        """Whether there is an answer to tell; not if the provider minds what we amended."""
+        """Whether the answer can be forwarded; not if the provider rejects our amendment."""
         async with self._by.upstream.send(call) as answer:
             if answer.is_stream:
                 await self._stream(answer, amended=amended)
@@ -193,7 +193,7 @@ class _ForwardedAnswer:
             return True
 
     async def _read(self, answer: ProviderResponse) -> bytes:
-        """An answer in one piece is held back until it is whole."""
+        """Forward an answer that is not streamed, once it is complete."""
         body = bytearray()
         async for chunk in answer.chunks:
             self._first_byte()
@@ -295,7 +295,7 @@ class _ForwardedAnswer:
         return [(name, self._by.keys.text(value)) for name, value in answer.headers]
 
     def _headers(self, answer: ProviderResponse) -> list[tuple[str, str]]:
-        """Its own; where trying again cannot help, clients that may be told so are told."""
+        """The answer's headers; they tell clients not to retry if that cannot help."""
         headers, failure = self._masked(answer), self._exchange.failure
         says_so = any(name == RETRY_HEADER for name, _ in headers)
         if failure is not None and failure.kind in _NOT_RETRYABLE and not says_so:

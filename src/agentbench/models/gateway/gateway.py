@@ -40,12 +40,12 @@ from agentbench.models.model_catalogue import Prices
 
 _TOKEN_BYTES = 32
 _SOCKET = "gateway.sock"
-_PATH_LIMIT = 60  # characters of the folder; the name of a socket may have 107 in all
+_PATH_LIMIT = 60  # characters of the folder's path; a socket's path may have 107
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayEndpoint:
-    """The model endpoint of one attempt, as `ModelEndpoint` describes it."""
+    """The model endpoint of one attempt."""
 
     model: str
     api_formats: tuple[ApiFormat, ...]
@@ -54,24 +54,24 @@ class GatewayEndpoint:
     ledger: Ledger
 
     def traffic(self) -> ModelTraffic:
-        """What has passed so far."""
+        """The traffic so far."""
         return self.ledger.facts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayOptions:
-    """What a gateway is made of."""
+    """The options of a gateway."""
 
     model: str
     prices: Prices
-    endpoints: ProviderAccess | None = None  # none are needed for a replay
-    record: Path | None = None  # where all answers are written to
-    replay: Path | None = None  # where all answers are taken from
+    endpoints: ProviderAccess | None = None  # None: for a replay
+    record: Path | None = None  # a file to write all answers to
+    replay: Path | None = None  # a file to take all answers from
     bounds: AnswerLimits = field(default_factory=AnswerLimits)
 
 
 class Gateway:
-    """Opens doors; safe to use from several threads. Made by `running`."""
+    """Opens model endpoints. Safe to use from several threads. `open_gateway` creates it."""
 
     def __init__(self, options: GatewayOptions, upstream: Upstream, loop: LoopThread) -> None:
         self._options = options
@@ -91,11 +91,11 @@ class Gateway:
 
     @property
     def api_formats(self) -> tuple[ApiFormat, ...]:
-        """What can be spoken at its doors, the model's main wire first."""
+        """The API formats of its endpoints, the model's main one first."""
         return self._upstream.api_formats
 
     def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
-        """Ask the model for a token, to find a bad key or name before anything is paid for.
+        """Send one small request, to detect a wrong key or name before a run.
 
         Does nothing in a replay.
 
@@ -115,11 +115,11 @@ class Gateway:
     def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
     ) -> Iterator[GatewayEndpoint]:
-        """A door for one attempt, on a unix socket; what it has open is cut at the end.
+        """An endpoint for one attempt, on a unix socket; its connections are cut at the end.
 
         Args:
-            budget_usd: What the attempt may spend.
-            log: Where the exchanges are written, one JSON line each.
+            budget_usd: The cost limit of the attempt.
+            log: The file for the exchanges, one JSON line each.
             lane: Names the attempt in a recording.
         """
         folder = self._folder / str(next(self._numbers))
@@ -138,7 +138,7 @@ class Gateway:
     def open_endpoint_on(
         self, listener: socket, *, budget_usd: float, log: Path | None, lane: str, path: Path
     ) -> Iterator[GatewayEndpoint]:
-        """A door on a socket that is bound already."""
+        """An endpoint on a bound socket."""
         ledger = Ledger(
             model=self.model,
             budget_usd=budget_usd,
@@ -171,7 +171,7 @@ class Gateway:
                 yield door
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free its resources."""
         self._writer.shutdown()
         self._keep.close()
 
@@ -196,7 +196,7 @@ class Gateway:
         log = ExchangeLog(path, Redactor({*self._secrets, token}))
 
         def write(exchange: ModelExchange) -> None:
-            # On a full disk the record cannot be kept either, and that says so.
+            # On a full disk the record cannot be written either, and that failure is reported.
             with suppress(OSError):
                 log.write(exchange)
 
@@ -211,7 +211,7 @@ class Gateway:
 
 @contextmanager
 def _short_folder() -> Iterator[Path]:
-    """A folder that others may pass through, by names that they know, but not list."""
+    """A folder that other users may pass through, but not list."""
     base = Path(tempfile.gettempdir())
     short = base if len(str(base)) < _PATH_LIMIT else Path("/tmp")
     with owned_folder("agentbench-", short) as folder:
@@ -233,20 +233,20 @@ def run_gateway(
     replay: Path | None = None,
     bounds: AnswerLimits | None = None,
 ) -> Iterator[Gateway]:
-    """A gateway that answers, for as long as the block lasts.
+    """A gateway that answers while the block runs.
 
     Args:
-        endpoints: Where the model is; not needed for a replay.
+        endpoints: The addresses of the model; not needed for a replay.
         model: Its name, as its provider knows it.
-        prices: What requests are priced by.
-        record: A file that all answers are written to.
-        replay: A file that all answers are taken from; nothing is sent anywhere.
-        bounds: What an answer may take.
+        prices: The prices of models.
+        record: A file to write all answers to.
+        replay: A file to take all answers from; nothing is sent to a provider.
+        bounds: The time limits of an answer.
 
     Raises:
-        InputError: the recording cannot be read, or gone on with.
+        InputError: the recording cannot be read or continued.
         StorageError: the recording cannot be written.
-        UsageError: there are neither endpoints nor a recording, or what goes not together.
+        UsageError: there are neither endpoints nor a recording, or options contradict each other.
     """
     if record is not None and replay is not None:
         raise UsageError("--record and --replay do not go together: a replay has nothing new")

@@ -1,6 +1,6 @@
-"""Plain HTTP on sockets that come and go, by uvicorn's protocol.
+"""Serves plain HTTP on sockets that open and close, by uvicorn's protocol.
 
-Each endpoint has a socket of its own, so that a request on it is known to be of one attempt.
+Each endpoint has its own socket, which shows to which attempt a request belongs.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
-"""ASGI's four."""
+"""The four types of ASGI."""
 
 MAX_CONNECTIONS = 512
-"""On one socket at a time; one more is closed at once, so that no attempt takes all there are."""
+"""The most connections on one socket; further ones are closed, so that no attempt takes all."""
 
 _KEEP_ALIVE_S = 120
 _SHUTDOWN_SECONDS = 2.0
 _BACKLOG = 1024
-# Not uvicorn's own logger: what an agent sends wrongly is no news, what we do wrongly is.
+# Not uvicorn's own logger: errors of an agent's requests are not logged, our own are.
 _LOG = logging.getLogger("agentbench.gateway")
 _LOG.setLevel(logging.ERROR)
 
@@ -63,7 +63,7 @@ def unix_listener(path: Path) -> socket.socket:
     """A socket at a path that any user of this machine may connect to.
 
     Raises:
-        OSError: it cannot be made there.
+        OSError: it cannot be created.
     """
     listener = _bound(socket.socket(socket.AF_UNIX), str(path))
     path.chmod(0o666)
@@ -71,32 +71,32 @@ def unix_listener(path: Path) -> socket.socket:
 
 
 def tcp_listener(port: int) -> socket.socket:
-    """A socket on a port of 127.0.0.1; 0: any that is free.
+    """A socket on a port of 127.0.0.1; 0: any free port.
 
     Raises:
-        OSError: the port is not to be had.
+        OSError: the port is in use.
     """
-    # With its protocol named, asyncio sends small pieces at once (TCP_NODELAY).
+    # With its protocol named, asyncio sets TCP_NODELAY.
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     return _bound(made, ("127.0.0.1", port))
 
 
 def abort_connection(scope: Scope) -> None:
-    """Break a request's connection off, so that its client sees the answer is not whole."""
+    """Abort a request's connection, so that its client sees that the answer is incomplete."""
     scope["state"]["connection"].transport.abort()
 
 
 class _HttpConnection(H11Protocol):
-    """One connection; requests on it can reach it, to cut it."""
+    """One connection, which its requests can abort."""
 
     def __init__(self, config: Config, state: ServerState) -> None:
         super().__init__(config=config, server_state=state, app_state={"connection": self})
         self.logger = _LOG
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take it, if there is room."""
-        assert isinstance(transport, asyncio.Transport)  # of a stream, as all sockets here
+        """Accept the connection unless there are too many."""
+        assert isinstance(transport, asyncio.Transport)  # all sockets here are stream sockets
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
@@ -112,7 +112,7 @@ def _bound(made: socket.socket, address: str | tuple[str, int]) -> socket.socket
 
 
 async def _end_requests(tasks: set[asyncio.Task[None]]) -> None:
-    """Let requests see that their clients are gone; cancel what does not."""
+    """Tell requests that their clients are gone, and cancel those that do not end."""
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=_SHUTDOWN_SECONDS)

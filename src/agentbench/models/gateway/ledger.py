@@ -16,20 +16,20 @@ from agentbench.models.interface import (
 from agentbench.scoring.evidence import Finding, Severity
 
 CostFunction = Callable[[str, TokenCounts], float | None]
-"""USD for tokens of a model; None if nobody knows its price."""
+"""The price in USD of a model's tokens; None if it is unknown."""
 
 _MAX_FINDINGS = 50
 
 
 class Ledger:
-    """Counts; safe to use from several threads.
+    """Counts requests, tokens and cost. Safe to use from several threads.
 
-    The budget is held against what is known to be spent. Where no price is known it cannot bind,
-    and requests that are under way are not in it yet.
+    The budget is compared with the known cost. It has no effect without a known price, and does
+    not include running requests.
     """
 
     def __init__(self, *, model: str, budget_usd: float, cost_of: CostFunction, free: bool) -> None:
-        """Start at zero; `free`: answers come from a recording, so that they cost nothing."""
+        """Start at zero; `free`: answers come from a recording and cost nothing."""
         self._budget_usd = budget_usd
         self._cost_of = cost_of
         self._free = free
@@ -44,19 +44,19 @@ class Ledger:
         self._findings: dict[tuple[str, str], Finding] = {}
 
     def is_budget_spent(self) -> bool:
-        """Whether the budget is spent; that it was asked then is remembered."""
+        """Whether the budget is spent; records that a request was refused for that."""
         with self._lock:
             spent = self._spent_usd >= self._budget_usd
             self._over_budget |= spent
             return spent
 
     def count_request(self) -> None:
-        """One more request goes to the model."""
+        """Count a request to the model."""
         with self._lock:
             self._requests += 1
 
     def count_tokens(self, exchange: ModelExchange, tokens: TokenCounts) -> None:
-        """An answer tells of its tokens; what it told before is replaced."""
+        """Record the tokens of an answer, replacing earlier ones of the same answer."""
         cost = self._cost_of(exchange.model, tokens)
         with self._lock:
             before = exchange.tokens or TokenCounts()
@@ -68,25 +68,25 @@ class Ledger:
             exchange.tokens, exchange.cost_usd = tokens, cost
 
     def answered(self) -> None:
-        """The model has answered a request; what went wrong before is made good."""
+        """Record an answered request, which clears the last failure."""
         with self._lock:
             self._unanswered = None
 
     def failed(self, failure: ModelFailure) -> None:
-        """A request got no answer."""
+        """Record a request without an answer."""
         with self._lock:
             self._errors[failure.kind] += 1
             self._unanswered = failure
 
     def add_finding(self, rule: str, severity: Severity, where: str, what: str) -> None:
-        """Keep a finding, once, and so many at most."""
+        """Record a finding once, up to a limit."""
         with self._lock:
             if len(self._findings) < _MAX_FINDINGS:
                 made = Finding(rule=rule, severity=severity, where=where, what=what)
                 self._findings.setdefault((rule, where), made)
 
     def facts(self) -> ModelTraffic:
-        """All of it, as it is now."""
+        """The current state."""
         with self._lock:
             usage = ModelUsage(
                 requests=self._requests,

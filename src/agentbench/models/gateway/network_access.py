@@ -1,9 +1,9 @@
-"""Which requests would have the provider use the network in the agent's place.
+"""Detects requests that make the provider use the network for the agent.
 
-An agent has no network, so that it cannot read the fix there. Providers offer tools that they run
-themselves (a web search, a fetched page, a remote MCP server), models that search by themselves,
-and pictures and documents that they fetch from an address: each would be a way around that. What a
-client runs itself is allowed; any kind of tool that is not known to be of that sort is not.
+An agent has no network, so that it cannot read the fix there. Providers run tools themselves (web
+search, web fetch, remote MCP servers), have models that search, and fetch images and documents from
+addresses; each of these would give an agent network access. Tools that a client runs itself are
+allowed; any other or unknown kind of tool is not.
 """
 
 import re
@@ -13,19 +13,19 @@ from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import text
 from agentbench.models.interface import ApiFormat
 
-_MAX_QUOTED = 80  # characters of what a request says
+_MAX_QUOTED = 80  # characters
 _SEARCHING_MODEL = re.compile(r":online$|search|\bsonar\b|\bcompound\b|deep-?research")
 
-# Kinds of tools that clients run themselves, or that only draw or look among other tools, by their
-# providers' references (read in November 2026). Anthropic's carry a date at their end.
+# Kinds of tools that clients run themselves, that draw, or that search among other tools, by the
+# providers' references (read in November 2026). Anthropic's end in a date.
 _CLIENT_SIDE_TOOLS = re.compile(
     r"function|custom|local_shell|apply_patch|computer|computer_use_preview|namespace"
     r"|image_generation|tool_search|tool_search_tool_(regex|bm25)"
     r"|(bash|text_editor|computer|memory|tool_search_tool_(regex|bm25))_\d{8}"
 )
-# All names below are without `_` and in small letters: see `_fields`.
+# All names below are lower case and without `_`: see `_fields`.
 _GEMINI_CLIENT_SIDE = frozenset({"functiondeclarations", "computeruse"})
-# Fields that switch a search or remote tools on: of OpenAI, OpenRouter, xAI, Anthropic, Groq,
+# Fields that enable search or remote tools: of OpenAI, OpenRouter, xAI, Anthropic, Groq,
 # Azure, DashScope and Mistral.
 _SEARCH_FIELDS = frozenset(
     {"websearchoptions", "plugins", "searchparameters", "mcpservers", "compoundcustom"}
@@ -35,22 +35,22 @@ _CONTENT_FIELDS = frozenset(
     {"messages", "input", "contents", "system", "systeminstruction", "instructions"}
 )
 _ADDRESSES = frozenset({"url", "imageurl", "videourl", "audiourl", "fileurl", "fileuri"})
-_DATA = frozenset({"data", "filedata"})  # which some servers take addresses in, too
+_DATA = frozenset({"data", "filedata"})  # some servers accept addresses in these
 _ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
-# What a model and its tools say to each other, in any form that they like.
+# The exchange between a model and its tools, which may have any content.
 _FREE_FORM_FIELDS = frozenset({"input", "args", "arguments", "response", "toolcalls"})
 
 
 def network_access_in(
     wire: ApiFormat, model: str, request: JsonObject, *, run_model: str
 ) -> str | None:
-    """Name the first way out in a request; None if it has none.
+    """The first network access in a request; None if it has none.
 
     Args:
-        wire: The protocol that the request is written in.
-        model: Which one it asks for.
+        wire: The API format of the request.
+        model: The requested model.
         request: Its body.
-        run_model: The run's own model, which a person has chosen, and may be any.
+        run_model: The run's own model, which the user chose and which is always allowed.
     """
     if model != run_model and _SEARCHING_MODEL.search(model.lower()):
         return f"the model {text(model, _MAX_QUOTED)!r}, which searches by itself"
@@ -67,7 +67,7 @@ def network_access_in(
 
 
 def _tool_holders(request: JsonObject) -> Iterator[JsonObject]:
-    """What can name tools: a request, what it adds for Google, and what it says."""
+    """The objects that can name tools: the request, its Google extensions, its messages."""
     yield request
     for name, value in _fields(request):
         if name == "extrabody" and isinstance(value, dict):
@@ -78,7 +78,7 @@ def _tool_holders(request: JsonObject) -> Iterator[JsonObject]:
 
 
 def _provider_side_tools(wire: ApiFormat, tool: JsonObject) -> Iterator[str]:
-    """The kinds of a tool, and of those within it, that are not known for the client's own."""
+    """The kinds of a tool and of nested tools that are not known as run by the client."""
     waiting = [tool]
     while waiting:
         tool = waiting.pop()
@@ -104,7 +104,7 @@ def _is_local(shell: JsonObject) -> bool:
 
 
 def _addresses(request: JsonObject) -> Iterator[str]:
-    """Where content is to be fetched from, instead of being in the request."""
+    """The addresses of content that the provider would fetch."""
     waiting = [value for name, value in _fields(request) if name in _CONTENT_FIELDS]
     while waiting:
         part = waiting.pop()
@@ -124,7 +124,7 @@ def _is_address(name: str, value: str) -> bool:
 
 
 def _fields(said: JsonObject) -> Iterator[tuple[str, object]]:
-    """Names as the most lenient servers read them: in any case, with `_` or without."""
+    """Fields by name as the most lenient servers read them: any case, with or without `_`."""
     for name, value in said.items():
         yield name.replace("_", "").lower(), value
 

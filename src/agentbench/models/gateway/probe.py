@@ -1,4 +1,4 @@
-"""One small request before a run, to find a bad key or model name before anything is paid for."""
+"""Sends one small request before a run, to detect a wrong key or model name."""
 
 import asyncio
 import json
@@ -19,26 +19,26 @@ from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure
 from agentbench.models.provider_errors import failure_of_response
 
 PROBE_SECONDS = 4.5
-"""A model that does not answer for so long counts as one that is not there."""
+"""A model that does not answer for so long counts as unavailable."""
 
 _SKIP_HINT = "or skip this check with --no-probe"
 _USER = {"role": "user", "content": "Say ok."}
-_MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI takes no less
+_MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
 
 
 async def probe_model(
     endpoints: ProviderAccess, model: str, *, seconds: float = PROBE_SECONDS
 ) -> None:
-    """Ask for a token or so, on the model's main wire.
+    """Send a request for a few tokens in the model's main API format.
 
     Args:
-        endpoints: Where the model is.
+        endpoints: The addresses of the model.
         model: Its name, as its provider knows it.
         seconds: How long to wait for the answer.
 
     Raises:
         UsageError: the key, the model's name or the base URL is wrong, or the account is empty.
-        UnavailableError: no answer came in time, or only that the server is broken.
+        UnavailableError: no answer came in time, or the server failed.
     """
     bounds = AnswerLimits(connect_s=seconds, idle_s=seconds, total_s=seconds)
     async with provider_http_client(bounds) as client:
@@ -55,7 +55,7 @@ async def _try_formats(
     failure = await _send_probe(upstream, endpoints.main, model, bounds)
     newer = ApiFormat.OPENAI_RESPONSES
     if failure is not None and "v1/responses" in failure.message and newer in endpoints.by_format:
-        # What some of OpenAI's models speak alone.
+        # Some of OpenAI's models support only this format.
         return await _send_probe(upstream, newer, model, bounds)
     return failure
 
@@ -63,7 +63,7 @@ async def _try_formats(
 async def _send_probe(
     upstream: LiveUpstream, wire: ApiFormat, model: str, bounds: AnswerLimits
 ) -> ModelFailure | None:
-    """What is wrong with an answer; its head is enough where all is well."""
+    """The error in an answer; for a success its head is enough."""
     request = _probe_request(wire, model)
     action = "streamGenerateContent" if wire is ApiFormat.GEMINI_GENERATE else ""
     call = ProviderRequest(
@@ -109,7 +109,7 @@ def _probe_request(wire: ApiFormat, model: str) -> JsonObject:
 def _raise_if_unusable(
     failure: ModelFailure, said: str, endpoints: ProviderAccess, model: str
 ) -> None:
-    """Raise what stops a run; a server that is busy now, or minds our request, is there."""
+    """Raise an error that stops a run; a busy server, or one that rejects the request, is fine."""
     url = endpoints.by_format[endpoints.main].url
     variable = endpoints.key_variable
     match failure.kind:

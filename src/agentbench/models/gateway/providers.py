@@ -1,4 +1,4 @@
-"""Where a model is, for each API format that its provider speaks, and the key that it needs."""
+"""The addresses of a model for each API format of its provider, and its key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _RESPONSES = "/responses"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderUrl:
-    """One URL that takes requests of one wire; Google's lacks `/MODEL:ACTION`."""
+    """One URL for requests in one format; Google's lacks `/MODEL:ACTION`."""
 
     url: str
     key: str | None = field(repr=False)
@@ -26,21 +26,21 @@ class ProviderUrl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderAccess:
-    """All that a model is reached by."""
+    """The endpoints of a model at its provider."""
 
     by_format: Mapping[ApiFormat, ProviderUrl]
-    main: ApiFormat  # what the model is tried on before a run
-    key_variable: str = "OPENAI_API_KEY"  # what a message about a bad key names
+    main: ApiFormat  # the format of the request before a run
+    key_variable: str = "OPENAI_API_KEY"  # for messages about a wrong key
 
     @property
     def keys(self) -> frozenset[str]:
-        """All that must not leave this machine but for a provider."""
+        """The secrets, which only the provider may get."""
         return frozenset(end.key for end in self.by_format.values() if end.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Provider:
-    key: str  # the variable
+    key: str  # its environment variable
     base: str
     base_variable: str = ""
     paths: Mapping[ApiFormat, str]
@@ -102,7 +102,7 @@ _PROVIDERS: Mapping[str, _Provider] = {
     ),
     "xai": _Provider(key="XAI_API_KEY", base="https://api.x.ai/v1", paths=_OPENAI_PATHS),
 }
-# A server of one's own may speak any of these; what it does not, it says itself.
+# A user's own server may support any of these; it refuses the others itself.
 _OWN_SERVER = _Provider(
     key="OPENAI_API_KEY",
     base="",
@@ -114,7 +114,7 @@ _OWN_SERVER = _Provider(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedModel:
-    """What a `--model` comes to."""
+    """A parsed `--model`."""
 
     endpoints: ProviderAccess
     model: str  # as its provider knows it
@@ -123,15 +123,15 @@ class ResolvedModel:
 def resolve_model(
     model: str, *, environ: Mapping[str, str], base_url: str | None = None
 ) -> ResolvedModel:
-    """The endpoints of `provider/name`, or of a name on a server of one's own.
+    """The endpoints of `provider/name`, or of a name on the user's own server.
 
     Args:
-        model: As `--model` has it; without a known provider in front it is taken whole.
-        environ: Where keys and base URLs are looked up.
-        base_url: Overrides the provider's own; needed, or OPENAI_BASE_URL, where there is none.
+        model: The value of `--model`; without a known provider as a prefix it is a whole name.
+        environ: The environment with keys and base URLs.
+        base_url: Overrides the provider's URL; without a provider it or OPENAI_BASE_URL is needed.
 
     Raises:
-        UsageError: no key is set for the provider, or nobody knows where the model is.
+        UsageError: the provider's key is not set, or the model's address is unknown.
     """
     name, _, bare = model.partition("/")
     provider = _PROVIDERS.get(name) if bare else None
@@ -161,7 +161,7 @@ def _own_server_access(
 def _provider_access(provider: _Provider, base: str, key: str | None) -> ProviderAccess:
     root = _checked_base_url(base).rstrip("/")
     if not provider.base.endswith("/v1") and provider.base:
-        root = root.removesuffix("/v1")  # these paths have it
+        root = root.removesuffix("/v1")  # the paths include it
     elif not urlsplit(root).path:
         root += "/v1"
     ends = {
@@ -178,12 +178,12 @@ def _checked_base_url(base: str) -> str:
     try:
         parts = urlsplit(base)
         port = parts.port
-    except ValueError as fault:  # brackets or a port that are none
+    except ValueError as fault:  # invalid brackets or port
         raise UsageError(wrong) from fault
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
         raise UsageError(wrong)
     if parts.username or parts.password or parts.query or parts.fragment:
-        # A key in it would stand in run.json; and it is not shown here either.
+        # A key in it would be in run.json, so it is refused and not shown.
         raise UsageError(
             f"the base URL of {parts.hostname} has a user, a password or a query: expected an "
             "address alone; a key belongs into the provider's variable, such as OPENAI_API_KEY"

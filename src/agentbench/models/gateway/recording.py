@@ -1,7 +1,7 @@
-"""A run's model answers in a file: written as they come, and read to be given again.
+"""A recording of a run's model answers, and its replay.
 
-JSON Lines: a head, then one answer each, with the bytes as they came and where they were cut into
-chunks. Requests are there by digest alone. Several attempts write at a time, each answer in one go.
+JSON Lines: a head, then one answer per line, with its bytes in the original chunks. Requests are
+identified by digests. Several attempts may write at a time; each writes whole lines.
 """
 
 import base64
@@ -31,7 +31,7 @@ from agentbench.models.gateway.upstream import (
 )
 from agentbench.models.interface import ApiFormat, ModelErrorKind
 
-# What differs from run to run and changes nothing in the answer.
+# Parts that differ between runs and do not affect the answer.
 _SESSION_FIELDS = frozenset(
     {"metadata", "user", "client_metadata", "prompt_cache_key", "safety_identifier", "session_id"}
 )
@@ -50,14 +50,14 @@ _VOLATILE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestDigest:
-    """Two digests: of what is said, and of its outline, for when the words differ after all."""
+    """Two digests: of a request's text, and of its structure, if the text differs."""
 
     words: str
     outline: str
 
 
 def request_digest(call: ProviderRequest) -> RequestDigest:
-    """The digests of a request, without what differs from run to run."""
+    """The digests of a request, without parts that differ between runs."""
     kept = {key: value for key, value in call.request.items() if key not in _SESSION_FIELDS}
     written = _VOLATILE.sub("~", json.dumps(kept, sort_keys=True, ensure_ascii=False))
     route = call.route
@@ -66,7 +66,7 @@ def request_digest(call: ProviderRequest) -> RequestDigest:
 
 
 def _outline(request: JsonObject) -> str:
-    """How long its lists are, and all that is no text."""
+    """The structure: lengths of lists, and all values that are not text."""
     shape = {
         key: len(value) if isinstance(value, list) else value
         for key, value in request.items()
@@ -101,12 +101,12 @@ class RecordedAnswer(Schema):
     status: int | None = None
     headers: tuple[tuple[str, str], ...] = ()
     chunks: tuple[str, ...] = ()
-    in_base64: bool = False  # where the chunks are no UTF-8
+    in_base64: bool = False  # if the chunks are not UTF-8
     failure: ModelErrorKind | None = None  # after the chunks
     message: str = ""
 
     def data(self) -> list[bytes]:
-        """The chunks as they came."""
+        """The original chunks."""
         if self.in_base64:
             return [base64.b64decode(chunk) for chunk in self.chunks]
         return [chunk.encode() for chunk in self.chunks]
@@ -121,10 +121,10 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording; a last line that is torn is left out.
+    """Read a recording; a truncated last line is skipped.
 
     Raises:
-        InputError: it cannot be read, or is something else.
+        InputError: it cannot be read, or is not a recording.
     """
     try:
         lines = path.read_bytes().splitlines()
@@ -146,13 +146,13 @@ def read_recording(path: Path) -> Recording:
 
 
 class RecordingFile:
-    """A recording that is being written; lines of several attempts may come at a time."""
+    """Writes a recording. Safe to use from several attempts."""
 
     def __init__(self, path: Path, *, model: str, wires: tuple[ApiFormat, ...]) -> None:
-        """Begin it, or go on with one of the same model.
+        """Create it, or continue one of the same model.
 
         Raises:
-            InputError: there is another file of that name.
+            InputError: another file has that name.
             StorageError: it cannot be written.
         """
         old = read_recording(path) if path.exists() and path.stat().st_size else None
@@ -185,7 +185,7 @@ class RecordingFile:
 
 @dataclass(slots=True)
 class _AnswerSoFar:
-    """What has come of an answer so far."""
+    """The received part of an answer."""
 
     status: int | None = None
     headers: Headers = ()
@@ -196,9 +196,9 @@ class _AnswerSoFar:
 
 
 class RecordingUpstream:
-    """Hands on what another upstream says, and keeps it.
+    """Forwards another upstream's answers, and records them.
 
-    `add` is handed what makes the record of an answer, to be called elsewhere: that takes a while.
+    `add` gets a function that creates the record of an answer, to call it in another thread.
     """
 
     def __init__(
@@ -210,12 +210,12 @@ class RecordingUpstream:
 
     @property
     def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The other one's."""
+        """The formats of the other upstream."""
         return self._inner.api_formats
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Ask the other one."""
+        """Send a request to the other upstream."""
         kept = _AnswerSoFar()
         try:
             async with self._inner.send(call) as answer:
@@ -256,7 +256,7 @@ async def _recorded_chunks(
 
 
 def _encode_chunks(chunks: Sequence[bytes]) -> tuple[bool, tuple[str, ...]]:
-    """Whether the chunks are in base64, and the chunks."""
+    """Whether the chunks need base64, and the encoded chunks."""
     try:
         return False, tuple(chunk.decode() for chunk in chunks)
     except UnicodeDecodeError:
@@ -264,10 +264,10 @@ def _encode_chunks(chunks: Sequence[bytes]) -> tuple[bool, tuple[str, ...]]:
 
 
 class ReplayedUpstream:
-    """Gives each attempt its own answers again, each of them once.
+    """Replays each attempt's own answers, each of them once.
 
-    The answer to a request is the first that is left of those to the same words; else of those to
-    a request of the same outline; else of its wire, in the order of the recording.
+    A request gets the first unused answer to the same text, else to the same structure, else in
+    the same format, in the order of the recording.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -279,12 +279,12 @@ class ReplayedUpstream:
 
     @property
     def api_formats(self) -> tuple[ApiFormat, ...]:
-        """Those that could be spoken when it was recorded."""
+        """The formats at the time of the recording."""
         return self._wires
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Look the answer up."""
+        """Find the recorded answer."""
         found = self._take(call)
         if found is None:
             lane = f" for {call.lane}" if call.lane else ""

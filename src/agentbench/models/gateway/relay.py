@@ -1,6 +1,6 @@
-"""Runs a command in a sandbox whose only way out is its model endpoint.
+"""Runs a command in a sandbox that can reach only its model endpoint.
 
-It reaches the endpoint over a mounted socket, or over a tunnel through the engine's connection.
+It reaches the endpoint through a mounted socket, or through a tunnel over the engine's connection.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, _ResultT]) -> _ResultT:
-        """Do something there, and wait for it."""
+        """Run a coroutine in the loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def stop(self) -> None:
-        """End it; what still runs there is cancelled."""
+        """Stop the loop; running tasks are cancelled."""
         self.run(_cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -49,15 +49,15 @@ async def _cancel_others() -> None:
         await asyncio.gather(*others, return_exceptions=True)
 
 
-_READY_SECONDS = 20.0  # for a Python to start in a sandbox, on a loaded machine
+_READY_SECONDS = 20.0  # to start Python in a sandbox on a loaded machine
 
 
 @contextmanager
 def open_tunnel(stream: socket.socket, door: Path) -> Iterator[None]:
-    """Lead all that a carrier says on a stream to a door, for as long as the block lasts.
+    """Connect the tunnel on a stream to an endpoint while the block runs.
 
-    The stream comes from a place where the agent rules: whatever is said there, or if nothing is,
-    no more comes of it than that the agent has no model.
+    The agent controls the other end of the stream. Whatever it sends, the worst result is that the
+    agent has no model.
     """
     loop = LoopThread()
     try:
@@ -102,11 +102,11 @@ RELAY_MOUNT = "agentbench-relay.py"
 TUNNEL_MOUNT = "agentbench-carrier.py"
 ENDPOINT_MOUNT = "agentbench-door"
 ADDRESS_PLACEHOLDER = "{agentbench-door}"
-"""What the relay replaces by the address of the door, wherever it stands in the environment."""
+"""The text in the environment that the relay replaces by the address of the endpoint."""
 
 _MOUNTED_PROGRAMS = Path(__file__).parent / "mounted"
-_TUNNEL_SOCKET = PurePosixPath("/tmp/agentbench-door.sock")  # where the carrier listens
-# One outside the environment that agents may write to, if there is any.
+_TUNNEL_SOCKET = PurePosixPath("/tmp/agentbench-door.sock")  # where the tunnel listens
+# A Python outside the environment that agents may write to, if there is one.
 _FIND_PYTHON = """
 for python in /usr/bin/python3 /usr/local/bin/python3; do
   if [ -x "$python" ]; then exec "$python" -I -S "$@"; fi
@@ -116,7 +116,7 @@ exec python3 -I -S "$@"
 
 
 def endpoint_mounts(door: ModelEndpoint) -> tuple[ReadOnlyMount, ...]:
-    """What a sandbox has to be opened with for `relayed_command`."""
+    """The mounts that a sandbox needs for `relayed_command`."""
     return (
         ReadOnlyMount(name=RELAY_MOUNT, source=_MOUNTED_PROGRAMS / "relay.py"),
         ReadOnlyMount(name=TUNNEL_MOUNT, source=_MOUNTED_PROGRAMS / "tunnel.py"),
@@ -125,18 +125,18 @@ def endpoint_mounts(door: ModelEndpoint) -> tuple[ReadOnlyMount, ...]:
 
 
 def relayed_command(command: Command, sandbox: Sandbox, door: ModelEndpoint) -> Command:
-    """The command, with the door to its model at an address that clients of models are told of.
+    """The command with its model endpoint at an address in the variables that clients read.
 
-    It ends as the command would have ended. What the command's own environment says wins; there,
-    `{agentbench-door}` stands for the address, without a path.
+    It ends like the command itself. The command's own variables take precedence; in them
+    `{agentbench-door}` stands for the address without a path.
 
     Raises:
-        KeyError: the sandbox was not opened with the door's mounts.
+        KeyError: the sandbox was opened without the endpoint's mounts.
     """
     relay = sandbox.mounted(RELAY_MOUNT)
     try:
         socket, beside = sandbox.mounted(ENDPOINT_MOUNT) / door.socket.name, None
-    except KeyError:  # its engine does not see our sockets
+    except KeyError:  # its engine cannot mount our sockets
         socket, beside = _TUNNEL_SOCKET, _tunnel_process(sandbox, door)
     return replace(
         command,
@@ -147,7 +147,7 @@ def relayed_command(command: Command, sandbox: Sandbox, door: ModelEndpoint) -> 
 
 
 def _tunnel_process(sandbox: Sandbox, door: ModelEndpoint) -> Sidecar:
-    """What leads to the door by the engine's own connection."""
+    """The sidecar that leads to the endpoint over the engine's connection."""
     return Sidecar(
         argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
         attend=lambda stream: open_tunnel(stream, door.socket),
@@ -159,7 +159,7 @@ def _program_argv(path: PurePosixPath, socket: PurePosixPath) -> tuple[str, ...]
 
 
 def model_environment(door: ModelEndpoint) -> Mapping[str, str]:
-    """The variables that clients of models look at, as they are set behind the relay."""
+    """The variables that model clients read, with the values behind the relay."""
     return {
         "AGENTBENCH_MODEL": door.model,
         "OPENAI_BASE_URL": f"{ADDRESS_PLACEHOLDER}/v1",

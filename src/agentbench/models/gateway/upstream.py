@@ -15,7 +15,7 @@ from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure
 
 Headers = Sequence[tuple[str, str]]
 
-# Of one connection only, or ours to say.
+# Headers of one connection, and headers that we set.
 _HOP_HEADERS = (
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
     "transfer-encoding upgrade content-length content-encoding"
@@ -35,19 +35,21 @@ _IDLE_SECONDS = 30.0  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLimits:
-    """What an answer may take; past it, it is cut off and counted as a failure."""
+    """The limits of an answer; one beyond them is cut and counts as a failure."""
 
     connect_s: float = 10.0
     idle_s: float = 600.0  # without a byte
     total_s: float = 3600.0
     request_bytes: int = 32 << 20
     answer_bytes: int = 64 << 20
-    patience_s: float = 60.0  # a client that leaves after so long without a byte gave up waiting
+    patience_s: float = (
+        60.0  # a client that disconnects after so long without a byte gave up waiting
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderRequest:
-    """A request, as the provider is to get it."""
+    """A request for the provider."""
 
     route: ApiRoute
     model: str
@@ -60,7 +62,7 @@ class ProviderRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderResponse:
-    """The head of an answer, and its body as it comes in."""
+    """The head of an answer, and its body in chunks."""
 
     status: int
     headers: Headers
@@ -68,13 +70,13 @@ class ProviderResponse:
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is a stream of events."""
+        """Whether it is a stream of server-sent events."""
         kind = next((v for name, v in self.headers if name == "content-type"), "")
         return self.status < 300 and kind.startswith("text/event-stream")
 
 
 class UpstreamError(Exception):
-    """The provider did not answer, or not to the end."""
+    """The provider did not answer completely."""
 
     def __init__(self, kind: ModelErrorKind, message: str) -> None:
         super().__init__(message)
@@ -82,14 +84,14 @@ class UpstreamError(Exception):
 
 
 class Upstream(Protocol):
-    """Where answers come from."""
+    """A source of answers."""
 
     @property
     def api_formats(self) -> tuple[ApiFormat, ...]:
-        """What can be asked there, the model's main wire first."""
+        """The API formats, the model's main one first."""
 
     def send(self, call: ProviderRequest) -> AbstractAsyncContextManager[ProviderResponse]:
-        """Send a request; what is left of its answer is dropped when the block ends.
+        """Send a request; the rest of its answer is dropped at the end of the block.
 
         Raises:
             UpstreamError: no answer came.
@@ -97,7 +99,7 @@ class Upstream(Protocol):
 
 
 class LiveUpstream:
-    """The providers themselves."""
+    """Sends requests to the provider."""
 
     def __init__(self, endpoints: ProviderAccess, client: httpx2.AsyncClient) -> None:
         self._endpoints = endpoints
@@ -105,13 +107,13 @@ class LiveUpstream:
 
     @property
     def api_formats(self) -> tuple[ApiFormat, ...]:
-        """Those that the model's provider speaks."""
+        """The formats of the model's provider."""
         main = self._endpoints.main
         return main, *(wire for wire in self._endpoints.by_format if wire is not main)
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Send a request with the real key in it."""
+        """Send a request with the real key."""
         endpoint = self._endpoints.by_format[call.route.api_format]
         request = self._client.build_request(
             "POST", _url(endpoint, call), headers=_headers(endpoint, call), content=call.body
@@ -130,7 +132,7 @@ class LiveUpstream:
 
 
 def provider_http_client(bounds: AnswerLimits) -> httpx2.AsyncClient:
-    """What speaks to providers; made and closed in one event loop."""
+    """The HTTP client for providers; created and closed in one event loop."""
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(bounds.idle_s, connect=bounds.connect_s, pool=None),
         limits=httpx2.Limits(

@@ -1,1 +1,1 @@
-"""Calls of the test tools of agents and MCP clients, and their answers."""
+"""The test tools of agents and MCP clients: their arguments, calls and answers."""

@@ -1,4 +1,4 @@
-"""Makes answers: an envelope for whatever happened, small enough, with no path of this machine."""
+"""Creates the answers of tools: small enough, and without paths of this machine."""
 
 import json
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ from agentbench.pytest_results.tool_calls.size_limit import cut_middle, fit_to_l
 from agentbench.scoring.evidence import PytestOutcome
 
 SIZE_LIMIT = 64 * 1024
-"""Bytes of a compact answer as it goes over the wire."""
+"""The most bytes of a compact answer in a message."""
 
-_PROTOCOL_BYTES = 1024  # bytes for what the protocol puts around an answer
-_ID_REDUCTION = 0.5  # of the node ids, when all are too many
+_PROTOCOL_BYTES = 1024  # bytes of the protocol around an answer
+_ID_REDUCTION = 0.5  # of the node ids, if all are too many
 _MAX_ARGUMENT_LENGTH = 4096  # characters of one argument
 
 
 def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: bool) -> JsonObject:
-    """What `execute_tests` says of a run."""
+    """The answer of `execute_tests`."""
 
     def rendered(result: PytestResult) -> JsonObject:
         return _rendered(_envelope(run, result, timeout_s), mask)
@@ -49,7 +49,7 @@ def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: boo
 def answer_to_discovery(
     discovery: DiscoveredTests, mask: PathMask, *, timeout_s: float
 ) -> JsonObject:
-    """What `discover_tests` says: ids as far as they fit, and the errors of files without any."""
+    """The answer of `discover_tests`: as many ids as fit, and errors of files."""
     run, node_ids = discovery.run, discovery.node_ids
     found = run.result.outcome is PytestOutcome.PASSED
     result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
@@ -87,7 +87,7 @@ def answer_to_error(
     faults: Sequence[str] = (),
     incident: str | None = None,
 ) -> JsonObject:
-    """An error that is no run: wrong arguments, a path, no pytest, a bug."""
+    """The answer for an error without a run: wrong arguments, a path, no pytest, a bug."""
     data = ErrorDetails(error_type=outcome, faults=tuple(faults), incident=incident)
     return PytestAnswer(
         status="error",
@@ -99,7 +99,7 @@ def answer_to_error(
 
 
 def invalid_arguments(faults: Sequence[str]) -> JsonObject:
-    """Every fault of the arguments at once."""
+    """The answer for invalid arguments, with all faults."""
     message = f"invalid arguments: {'; '.join(faults)}"
     return answer_to_error(
         "invalid_arguments", PytestErrorType.VALUE, message, code=INVALID_PARAMS, faults=faults
@@ -107,27 +107,27 @@ def invalid_arguments(faults: Sequence[str]) -> JsonObject:
 
 
 def path_outside_root(fault: str) -> JsonObject:
-    """ADR-009: what concerns security is a ValidationError."""
+    """The answer for a path outside of the project; by ADR-009 a ValidationError."""
     return answer_to_error(
         "path_outside_root", PytestErrorType.VALIDATION, fault, code=INVALID_PARAMS, faults=(fault,)
     )
 
 
 def no_pytest(details: str, mask: PathMask) -> JsonObject:
-    """There is nothing to run tests with, or no place to run them in."""
+    """The answer without a pytest or without a sandbox to run it in."""
     message = mask.text(spawn_message(details))
     return answer_to_error("spawn", PytestErrorType.RUNTIME, message, code=SERVER_ERROR)
 
 
 def size_of(answer: JsonObject) -> int:
-    """Bytes of an answer on the wire, where it stands twice: as structure and as text."""
+    """The bytes of an answer in a message, which has it twice: as structure and as text."""
     text = as_text(answer)
     content = [{"type": "text", "text": text}]
     return len(json.dumps(content)) + len(json.dumps(answer)) + _PROTOCOL_BYTES
 
 
 def as_text(answer: JsonObject) -> str:
-    """An answer for clients that read text alone."""
+    """An answer for clients that only read text."""
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""The arguments of tools: closed, bounded and strict, every fault reported at once."""
+"""The arguments of tools: strictly checked, with all faults reported at once."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from agentbench.core.schema import JsonObject
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # Unicode's categories
 _MAX_FAULTS = 20
-_MAX_NAME_LENGTH = 60  # characters of a name that the caller made up
+_MAX_NAME_LENGTH = 60  # characters of an unknown name
 
 ArgumentsT = TypeVar("ArgumentsT", bound="ToolArguments")
 
 
 class InvalidArgumentsError(Exception):
-    """The caller's arguments are wrong; holds every fault, none of which repeats their text."""
+    """The arguments are invalid; holds all faults, which do not repeat the arguments' text."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("; ".join(faults))
@@ -32,11 +32,11 @@ class InvalidArgumentsError(Exception):
 
 
 class PathOutsideRootError(Exception):
-    """A path leads out of the project; says which argument it was, not where it leads."""
+    """A path leads out of the project; names the argument, not the target."""
 
 
 class ToolArguments(BaseModel):
-    """The base of all: unknown names and values of another type are refused."""
+    """The base class, which refuses unknown names and wrong types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -51,11 +51,11 @@ def _check_no_option(text: str) -> str:
     return text
 
 
-_PATTERN_IN_SCHEMA = {"pattern": "^[^@-]"}  # in the schema; the check itself gives a reason
+_PATTERN_IN_SCHEMA = {"pattern": "^[^@-]"}  # for the schema; the check gives a reason
 
 
 def _integer(value: object) -> object:
-    """A number that JSON holds for whole, however it was written."""
+    """A whole number in any JSON form, such as 1.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -101,7 +101,7 @@ Markers = Annotated[
 
 
 class ExecuteArguments(ToolArguments):
-    """What `execute_tests` takes."""
+    """The arguments of `execute_tests`."""
 
     paths: Paths
     node_ids: list[Target] | None = Field(
@@ -146,7 +146,7 @@ class ExecuteArguments(ToolArguments):
 
 
 class DiscoverArguments(ToolArguments):
-    """What `discover_tests` takes."""
+    """The arguments of `discover_tests`."""
 
     paths: Paths
     keyword: Keyword
@@ -154,10 +154,10 @@ class DiscoverArguments(ToolArguments):
 
 
 def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) -> ArgumentsT:
-    """The arguments of a call; null stands for one that is not given, as many clients have it.
+    """Parse the arguments of a call; null means a missing one, as in many clients.
 
     Raises:
-        InvalidArgumentsError: they are wrong; says all that is.
+        InvalidArgumentsError: they are invalid; names all faults.
     """
     told = {
         name: value
@@ -177,7 +177,7 @@ def read_arguments(model: type[ArgumentsT], given: Mapping[str, object] | None) 
 
 
 def escaped_name(name: str) -> str:
-    """A name that the caller made up, escaped and cut."""
+    """An unknown name, escaped and shortened."""
     shown = ascii(name[:_MAX_NAME_LENGTH])
     return shown if len(name) <= _MAX_NAME_LENGTH else f"{shown}..."
 
@@ -197,14 +197,14 @@ def _words(message: str) -> str:
 
 
 def input_schema(arguments: type[ToolArguments]) -> JsonObject:
-    """The JSON Schema of arguments, in few words.
+    """The short JSON Schema of arguments.
 
-    Optional arguments are left out, so null is no type of theirs, though it is taken as well.
+    It does not mention null, which is accepted for optional arguments.
     """
     schema = _without_keywords(arguments.model_json_schema(), ("title",))
     schema.pop("description", None)
     properties = schema["properties"]
-    assert isinstance(properties, dict)  # of pydantic's making
+    assert isinstance(properties, dict)  # created by pydantic
     schema["properties"] = {name: _without_null(field) for name, field in properties.items()}
     return schema
 
@@ -218,7 +218,7 @@ def _without_null(field: JsonObject) -> JsonObject:
 
 
 def _without_keywords(schema: JsonObject, without: Sequence[str]) -> JsonObject:
-    """A schema without some keywords: those that only repeat or explain cost a model attention."""
+    """A schema without keywords that only repeat or explain, to save a model's attention."""
     return {
         key: {name: _without_keywords(field, without) for name, field in value.items()}
         if key in ("properties", "$defs") and isinstance(value, dict)  # names, not keywords

@@ -1,4 +1,4 @@
-"""Runs or discovers a project's tests as asked, and makes the answer."""
+"""Runs or discovers a project's tests, and creates the answer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import PytestOutcome
 
 DISCOVERY_TIMEOUT = 120.0
-"""Seconds that collecting tests may take."""
+"""The time limit for collecting tests, in seconds."""
 
 _RunT = TypeVar("_RunT", PytestRun, DiscoveredTests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallControl:
-    """How a call is followed and called off."""
+    """How a call reports progress and is cancelled."""
 
     cancel: Event
     progress: ProgressSink | None = None
@@ -54,11 +54,11 @@ class CallControl:
 def call_tests(
     project: PytestProject, arguments: ExecuteArguments | DiscoverArguments, watch: CallControl
 ) -> JsonObject:
-    """Run or discover tests; returns the answer. Runs pytest, so it is no call for an event loop.
+    """Run or discover tests, and return the answer. It runs pytest, so it blocks.
 
     Raises:
-        SandboxError: the sandbox is lost, or cannot even look at paths.
-        RunCancelled: it was called off; no process of it is left.
+        SandboxError: the sandbox is lost, or cannot resolve paths.
+        RunCancelled: it was cancelled; no process of it runs any more.
     """
     try:
         if isinstance(arguments, ExecuteArguments):
@@ -110,7 +110,7 @@ def _discover(
             targets=targets,
             keyword=arguments.keyword,
             markers=arguments.markers,
-            report_limit=0,  # it is never shown
+            report_limit=0,  # it is not in the answer
             env=project.env,
         )
         return discover_tests(sandbox, request, cancel=watch.cancel)
@@ -122,7 +122,7 @@ def _discover(
 
 
 def _checked_targets(project: PytestProject, **given: Sequence[str] | None) -> tuple[str, ...]:
-    """What pytest is to run, none of which leads out of the project."""
+    """The targets for pytest, which are all inside the project."""
     targets: tuple[str, ...] = ()
     for name, texts in given.items():
         if texts is not None:
@@ -136,7 +136,7 @@ def _first_with_pytest(
     run: Callable[[Sandbox, PytestInterpreter], _RunT],
     run_of: Callable[[_RunT], PytestRun],
 ) -> _RunT | str:
-    """What the first interpreter that has pytest makes of it; else what was tried, in order."""
+    """The result with the first interpreter that has pytest; else the ones that were tried."""
     tried: list[str] = []
     for interpreter in project.interpreters():
         if interpreter.missing:

@@ -1,7 +1,4 @@
-"""The one shape of every answer, and what an outcome means in it.
-
-ADR-009 outside, ADR-006 within, ADR-007 in `error`.
-"""
+"""The form of every answer: ADR-009's envelope, ADR-006's result, ADR-007's `error`."""
 
 import signal
 from dataclasses import dataclass
@@ -51,7 +48,7 @@ class PytestErrorType(StrEnum):
 
 
 class ErrorDetails(Schema):
-    """ADR-007's diagnosis of a run that did not come to its end, and what else an error tells."""
+    """ADR-007's diagnosis of a run that did not finish, and details of other errors."""
 
     error_type: str
     exit_code: int | None = None
@@ -65,7 +62,7 @@ class ErrorDetails(Schema):
 
 
 class ErrorObject(Schema):
-    """What a JSON-RPC error would hold, and does with `--error-mode jsonrpc`."""
+    """The content of a JSON-RPC error, which `--error-mode jsonrpc` sends."""
 
     code: int
     message: str
@@ -73,7 +70,7 @@ class ErrorObject(Schema):
 
 
 class PytestAnswer(Schema):
-    """An answer of any tool. A field that says nothing in a case has its default."""
+    """An answer of any tool. Fields without a meaning in a case have their defaults."""
 
     status: Literal["success", "error"]
     outcome: AnswerOutcome
@@ -99,7 +96,7 @@ class PytestAnswer(Schema):
 SERIALIZED_FIELDS = tuple(
     name for name in PytestResult.model_fields if name in PytestAnswer.model_fields
 )
-"""The fields that come from the serializer as they are (`outcome` may be a tool's own word)."""
+"""The fields from the serializer (`outcome` may be a tool's own word)."""
 
 
 def output_schema() -> JsonObject:
@@ -107,7 +104,7 @@ def output_schema() -> JsonObject:
     return PytestAnswer.model_json_schema(mode="serialization")
 
 
-SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # as JSON-RPC has them
+SERVER_ERROR, INVALID_PARAMS, INTERNAL_ERROR = -32000, -32602, -32603  # of JSON-RPC
 
 _FAILED = "pytest execution failed"
 _KILL_CAUSES = {Ending.OUT_OF_MEMORY: "out of memory", Ending.OUT_OF_DISK: "out of disk"}
@@ -115,7 +112,7 @@ _KILL_CAUSES = {Ending.OUT_OF_MEMORY: "out of memory", Ending.OUT_OF_DISK: "out 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorKind:
-    """How a run that is no success is told."""
+    """The error for a run that is not a success."""
 
     error_type: PytestErrorType
     code: int
@@ -131,11 +128,11 @@ ERROR_OF_OUTCOME = {
     PytestOutcome.UNVERIFIED: _RUNTIME,
     PytestOutcome.SPAWN: _RUNTIME,
 }
-"""The outcomes that are errors; failing tests are none (ADR-007)."""
+"""The outcomes that are errors; failing tests are not (ADR-007)."""
 
 
 def message_of(run: PytestRun, timeout_s: float) -> str:
-    """One line for a reader."""
+    """A one-line summary."""
     result, command = run.result, run.command
     match result.outcome:
         case PytestOutcome.TIMEOUT:
@@ -158,7 +155,7 @@ def message_of(run: PytestRun, timeout_s: float) -> str:
 
 
 def spawn_message(details: str) -> str:
-    """ADR-007's words for a pytest that did not start."""
+    """ADR-007's message for a pytest that did not start."""
     return f"Failed to spawn pytest subprocess: {details}"
 
 
@@ -182,7 +179,7 @@ def _death(command: CommandResult) -> str:
 
 
 def _cause(detail: str | None) -> str:
-    """The line of a text that says why; a traceback says it last."""
+    """The line of a text with the reason: the last one of a traceback."""
     lines = [line for line in (detail or "").splitlines() if line.strip()]
     return f": {lines[-1].strip()[:300]}" if lines else ""
 

@@ -1,4 +1,4 @@
-"""Keeps this machine's paths out of answers: a project's become relative, others are hidden."""
+"""Removes this machine's paths from answers: a project's become relative, others are masked."""
 
 import os.path
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 HIDDEN = "<host>"
-"""Stands for a path outside the project."""
+"""The replacement of a path outside the project."""
 
 _SYSTEM_TOPS = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys")
 _OTHER_TOPS = (
@@ -29,17 +29,17 @@ _STANDARD = re.compile(r"/lib(?:64)?/(python3?\.\d+/.+)$")
 
 
 class PathMask:
-    """What may be shown of text that others wrote."""
+    """Masks paths in text."""
 
     def __init__(
         self, root: PurePosixPath, *, tops: Iterable[str] = (), known: Iterable[str] = ()
     ) -> None:
-        """Make one.
+        """Create a mask.
 
         Args:
             root: The project's folder, absolute and resolved.
-            tops: Names of folders in `/`, besides the usual ones.
-            known: Absolute paths whose parts may hold spaces: the home of the user, say.
+            tops: More names of folders in `/`.
+            known: Absolute paths that may contain spaces, such as the user's home.
         """
         self._root = str(root)
         self._tops = frozenset({*_SYSTEM_TOPS, *_OTHER_TOPS, *_MORE_TOPS, *tops, *root.parts[1:2]})
@@ -52,7 +52,7 @@ class PathMask:
         self._upwards = re.compile(rf"(?<![\w./-])(?:\.\./)+(?:{_PART}|/)*")
 
     def text(self, text: str) -> str:
-        """The text with no path of this machine in it that leads out of the project."""
+        """The text without paths outside of the project."""
         if "/" not in text:
             return text
         if len(self._root) > 1:
@@ -61,7 +61,7 @@ class PathMask:
         return self._host.sub(lambda found: _masked(found[0]), text)
 
     def value(self, value: object) -> object:
-        """A JSON value with every string in it masked, but for the ids of tests."""
+        """A JSON value with all strings masked, except ids of tests."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
@@ -74,7 +74,7 @@ class PathMask:
         return value
 
     def _hide_upwards(self, found: re.Match[str]) -> str:
-        """Pytest shows files outside its root from there; a test may just print dots."""
+        """Mask a relative path out of the project, as pytest prints it; plain dots stay."""
         path = os.path.normpath(f"{self._root}/{found[0]}")
         top = PurePosixPath(path).parts[1:2]
         inside = path == self._root or path.startswith(f"{self._root}/")
@@ -86,11 +86,11 @@ def _relative(found: re.Match[str]) -> str:
 
 
 def _ends_path(found: re.Match[str]) -> bool:
-    """Whether nothing of a path follows."""
+    """Whether the path ends here."""
     return re.match(_PART, found.string[found.end() :][:1]) is None
 
 
 def _masked(path: str) -> str:
-    """Which library a file is of says nothing about the machine."""
+    """Keep the part after site-packages, which says nothing about the machine."""
     library = _LIBRARY.search(path) or _STANDARD.search(path)
     return HIDDEN if library is None else f"{HIDDEN}/{library[1]}"

@@ -1,4 +1,4 @@
-"""A project whose tests are called for: where they run, with which Python, and which paths."""
+"""A project to test: its sandbox, its interpreters, and the check of paths."""
 
 import json
 import os
@@ -27,33 +27,33 @@ print(json.dumps({"paths": paths, "there": [os.path.exists(path) for path in pat
 
 
 class ResolvedPaths(Schema):
-    """Where paths lead, links followed, and whether anything is there."""
+    """Resolved paths, and whether they exist."""
 
     paths: tuple[str, ...]
     there: tuple[bool, ...]
 
 
 PathResolver = Callable[[Sequence[str]], ResolvedPaths]
-"""Follows absolute paths where the tests will run."""
+"""Resolves absolute paths in the environment of the tests."""
 
 
 def check_targets(
     argument: str, given: Sequence[str], root: PurePosixPath, resolve: PathResolver
 ) -> None:
-    """Refuse paths, or ids of tests in them, that pytest is not to see.
+    """Refuse paths and node ids outside of the project.
 
     Args:
-        argument: Their name, for messages.
-        given: As the caller wrote them.
+        argument: The argument's name, for messages.
+        given: The caller's values.
         root: The project's folder, resolved.
-        resolve: Follows links.
+        resolve: Resolves paths.
 
     Raises:
-        PathOutsideRootError: one leads out of the root, whether it is there or not.
-        InvalidArgumentsError: one is not there.
+        PathOutsideRootError: a path leads out of the root, whether it exists or not.
+        InvalidArgumentsError: a path does not exist.
     """
     files = [_file_of_node_id(text) if argument == "node_ids" else text for text in given]
-    # pytest reads a file's name up to a bracket, so that must stay inside as well.
+    # pytest reads a file's name up to a bracket, so this part must be inside, too.
     short = [file.partition("[")[0] or "." for file in files]
     found = resolve([str(root / file) for file in (*files, *short)])
     inside = [PurePosixPath(path).is_relative_to(root) for path in found.paths]
@@ -68,13 +68,13 @@ def check_targets(
 
 
 def resolve_on_host(paths: Sequence[str]) -> ResolvedPaths:
-    """Follow links on this machine."""
+    """Resolve paths on this machine."""
     followed = tuple(map(os.path.realpath, paths))
     return ResolvedPaths(paths=followed, there=tuple(_exists(path) for path in followed))
 
 
 def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
-    """Follow links inside a sandbox, whose files this machine may not see."""
+    """Resolve paths inside a sandbox, whose files this machine may not see."""
 
     def resolve(paths: Sequence[str]) -> ResolvedPaths:
         argv = ("python", "-I", "-S", "-c", _RESOLVE_SCRIPT)
@@ -94,13 +94,13 @@ def _file_of_node_id(node_id: str) -> str:
 def _exists(path: str) -> bool:
     try:
         return Path(path).exists()
-    except OSError:  # a name that is too long, a folder that is closed to us
+    except OSError:  # a name that is too long, or a folder without permission
         return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PytestInterpreter:
-    """A way to run pytest, and where it was found; `missing` when nothing is there after all."""
+    """An interpreter for pytest, and where it was found; `missing` if it does not exist."""
 
     name: str
     command: PytestCommand
@@ -111,26 +111,26 @@ class PytestInterpreter:
 class PytestProject:
     """A project that can be tested."""
 
-    root: PurePosixPath  # as the tests see it
+    root: PurePosixPath  # in the environment of the tests
     open: Callable[[], AbstractContextManager[Sandbox]]  # for one call
-    interpreters: Callable[[], Sequence[PytestInterpreter]]  # to be tried in this order
+    interpreters: Callable[[], Sequence[PytestInterpreter]]  # in the order of use
     resolve: PathResolver
     mask: PathMask
     runs_at_once: int
     env: Mapping[str, str]
-    isolated: bool  # the network and this machine's files are out of reach
+    isolated: bool  # tests reach neither the network nor this machine's files
 
 
 def sandbox_project(
     sandbox: Sandbox, command: PytestCommand, *, env: Mapping[str, str], isolated: bool
 ) -> PytestProject:
-    """A task's project in a sandbox that is open already and stays so.
+    """A task's project in an open sandbox.
 
     Args:
-        sandbox: Opened with `reporter_mounts`.
+        sandbox: The sandbox, opened with `reporter_mounts`.
         command: How the task runs pytest.
-        env: What the task sets in the environment of its tests.
-        isolated: Whether the sandbox keeps the network and this machine away.
+        env: The task's environment variables for tests.
+        isolated: Whether the sandbox reaches neither the network nor this machine's files.
     """
     return PytestProject(
         root=sandbox.workspace,
@@ -138,7 +138,7 @@ def sandbox_project(
         interpreters=lambda: [PytestInterpreter(name="the sandbox", command=command)],
         resolve=sandbox_resolver(sandbox),
         mask=PathMask(sandbox.workspace, known=[str(sandbox.results)]),
-        runs_at_once=1,  # it has one workspace, and one command at a time in it
+        runs_at_once=1,  # it has one workspace, which runs one command at a time
         env=env,
         isolated=isolated,
     )

@@ -1,4 +1,4 @@
-"""Makes a result small enough to be sent: the least informative parts are left out first."""
+"""Makes a result small enough to be sent by omitting its least informative parts first."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -9,22 +9,22 @@ from agentbench.scoring.evidence import CaseOutcome
 
 _TEXT_STEPS = (32_768, 16_384, 8_192, 4_096, 2_048, 1_024)
 _TRACEBACK_STEPS = (8_192, 4_096, 2_048, 1_024, 512)
-_LEAST_OF_A_TEST = 80  # bytes that a test without a message takes at the least
+_LEAST_OF_A_TEST = 80  # bytes, the minimum of a test without a message
 _QUIET = (CaseOutcome.SKIPPED, CaseOutcome.XFAILED, CaseOutcome.XPASSED)
 
 _Item = TypeVar("_Item", CaseResult, CollectionError)
 
 FitsLimit = Callable[[PytestResult], bool]
-"""Whether an answer made of a result is small enough."""
+"""Decides whether the answer for a result is small enough."""
 
 
 def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:
-    """The first of ever smaller forms of a result that fits; else the smallest.
+    """The first of ever smaller versions of a result that fits; else the smallest.
 
     Args:
-        result: All that is known.
-        limit: Bytes; a form that is larger by a rough count is not even tried.
-        fits: Decides on the rest.
+        result: The whole result.
+        limit: Bytes; versions that exceed it by a rough count are skipped.
+        fits: Decides on other versions.
     """
     form = result
     for form in _smaller_results(result):
@@ -34,7 +34,7 @@ def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestRes
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """A text's head and tail, with a line between that says how much is missing."""
+    """A text's start and end, with a line that says how much is missing."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -61,7 +61,7 @@ def _smaller_results(result: PytestResult) -> Iterator[PytestResult]:
 
 
 def _shortened_failures(result: PytestResult) -> Iterator[PytestResult]:
-    """What is left when failures alone are too much: tracebacks cut, then fewer of them."""
+    """Smaller versions of many failures: with shortened tracebacks, then with fewer failures."""
     short = result
     for limit in _TRACEBACK_STEPS:
         short = _reduced(
@@ -124,7 +124,7 @@ def _cut_error(error: CollectionError, limit: int) -> CollectionError:
 
 
 def _least_size(result: PytestResult) -> int:
-    """A lower bound of its bytes, without writing it out."""
+    """A lower bound of a result's bytes, without writing it."""
     reported = result.json_report.get("tests")
     return (
         len(result.text_output)

@@ -29,7 +29,7 @@ from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
 
 MAX_OUTPUT_LENGTH = 16_000
-"""Characters of output: its head and its tail."""
+"""The most characters of output, from its start and its end."""
 
 _OUTPUT_CAP = 64 * 1024  # bytes of output
 _SHELL = 'exec 2>&1; if command -v bash >/dev/null; then exec bash -c "$1"; fi; exec sh -c "$1"'
@@ -95,7 +95,7 @@ RUN = Tool(
 
 
 _PATCH_TIMEOUT = timedelta(seconds=60)
-_MAX_MESSAGE_LENGTH = 4_000  # characters of what git says
+_MAX_MESSAGE_LENGTH = 4_000  # characters of git's message
 _PREFIXED = re.compile(r"^(?:diff --git|---|\+\+\+) [\"]?[ab]/", re.MULTILINE)
 
 
@@ -108,14 +108,14 @@ class PatchArguments(ToolArguments):
 
 
 def _apply_patch(desk: ToolContext, arguments: PatchArguments) -> ToolReply:
-    """Apply it wholly or not at all; counts in hunks may be wrong, lines may not."""
+    """Apply the whole patch or nothing; wrong line counts in hunks are tolerated."""
     text = arguments.patch if arguments.patch.endswith("\n") else f"{arguments.patch}\n"
     tried: list[CommandResult] = []
     for options in _apply_options(text):
         tried.append(_git_apply(desk, text, options))
         if tried[-1].ok:
             return ToolReply(text=f"applied; lines added and removed: {_changed_files(tried[-1])}")
-    # Of the second way only what the first could not read: it takes other lines for the hunks'.
+    # The second way is only for patches that the first cannot parse: it reads hunks differently.
     telling = tried[-1] if "corrupt patch" in tried[0].stderr else tried[0]
     said = telling.stderr.strip() or f"git apply ended in {telling.ending}"
     return ToolReply(
@@ -150,7 +150,7 @@ APPLY_PATCH = Tool(
 
 
 _FAILED_CALLS = ("invalid_arguments", "path_outside_root", "spawn")
-"""Outcomes of calls that could not be carried out; failing tests are none."""
+"""The outcomes of calls that could not be run; failing tests are not among them."""
 
 
 def _call_tests(desk: ToolContext, arguments: ExecuteArguments | DiscoverArguments) -> ToolReply:

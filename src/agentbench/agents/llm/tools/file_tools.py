@@ -15,16 +15,16 @@ from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import CommandResult, Ending
 
 CALL_TIMEOUT = timedelta(seconds=60)
-"""For one task."""
+"""The time limit of one task."""
 
 MAX_REPLY_LENGTH = 40_000
-"""Characters of a reply, whatever names of files make of it."""
+"""The most characters of a reply."""
 
 PACKAGE = "agentbench.agents.llm.tools.in_sandbox"
-"""What runs inside."""
+"""The package that runs in the sandbox."""
 
 MODULES = ("paths", "reading", "editing")
-"""Of the package, each after those that it imports."""
+"""The modules of the package, each after those that it imports."""
 
 _LOADER = """
 import json, sys, types
@@ -42,7 +42,7 @@ class _InSandboxReply(Schema):
 
 
 def run_in_sandbox(desk: ToolContext, task: str, arguments: ToolArguments) -> ToolReply:
-    """Do a task; a path that leads out of the workspace is refused by whoever follows it.
+    """Run a task in the sandbox, which refuses paths that leave the workspace.
 
     Raises:
         SandboxError: the sandbox is lost.
@@ -89,14 +89,14 @@ _PATH_DESCRIPTION = "relative to the workspace"
 
 
 class ListArguments(ToolArguments):
-    """What `list_files` takes."""
+    """The arguments of `list_files`."""
 
     path: ToolText = Field(default=".", description=f"A folder, {_PATH_DESCRIPTION}.")
     depth: int = Field(default=3, ge=1, le=20, description="How many levels of folders to show.")
 
 
 class ReadArguments(ToolArguments):
-    """What `read_file` takes."""
+    """The arguments of `read_file`."""
 
     path: ToolText = Field(min_length=1, description=f"A file, {_PATH_DESCRIPTION}.")
     start_line: int = Field(default=1, ge=1, description="The first line to show, from 1.")
@@ -104,7 +104,7 @@ class ReadArguments(ToolArguments):
 
 
 class SearchArguments(ToolArguments):
-    """What `search` takes."""
+    """The arguments of `search`."""
 
     pattern: ToolText = Field(
         min_length=1, max_length=2_000, description="As Python's `re` takes it."
@@ -117,7 +117,7 @@ class SearchArguments(ToolArguments):
 
 
 class EditArguments(ToolArguments):
-    """What `edit` takes."""
+    """The arguments of `edit`."""
 
     path: ToolText = Field(min_length=1, description=f"A file, {_PATH_DESCRIPTION}.")
     old_text: ToolText = Field(

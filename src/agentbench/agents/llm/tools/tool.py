@@ -1,4 +1,4 @@
-"""What a tool is: a name, arguments that are checked, and a function that acts in the sandbox."""
+"""The interface of tools: a name, checked arguments, and a function for the sandbox."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from agentbench.pytest_results.tool_calls.project import PytestProject
 from agentbench.sandbox.interface import Sandbox
 
 _ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours and movements of the cursor
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # titles and links
     r"|[@-Z\\-_])"
 )
@@ -28,12 +28,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def escape_control(text: str) -> str:
-    r"""The text with each control character shown as `\x1b`; half characters become U+FFFD."""
+    r"""The text with control characters shown like `\x1b`; lone surrogates become U+FFFD."""
     return _CONTROL.sub(_escaped, text)
 
 
 def terminal_text(text: str) -> str:
-    """What a program printed, less what only a terminal obeys.
+    """The output of a program without terminal commands.
 
     A carriage return ends a line, so that a progress bar is not one line.
     """
@@ -50,7 +50,7 @@ ToolArgumentsT = TypeVar("ToolArgumentsT", bound=ToolArguments)
 
 
 class ToolEffect(Enum):
-    """What a tool is for, as far as the loop has to know."""
+    """The kinds of tools that the loop distinguishes."""
 
     LOOKS = auto()
     CHANGES = auto()
@@ -60,16 +60,16 @@ class ToolEffect(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What tools work with."""
+    """The objects that tools use."""
 
     sandbox: Sandbox
     budget: Budget
-    project: PytestProject  # whose tests can be run
+    project: PytestProject  # to run tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(Generic[ToolArgumentsT]):
-    """One tool; `act` gets its arguments checked."""
+    """One tool; `act` gets checked arguments."""
 
     name: str
     description: str
@@ -78,17 +78,17 @@ class Tool(Generic[ToolArgumentsT]):
     effect: ToolEffect = ToolEffect.LOOKS
 
     def use(self, desk: ToolContext, given: JsonObject) -> ToolReply:
-        """Check the arguments and act.
+        """Check the arguments and run the tool.
 
         Raises:
-            InvalidArgumentsError: the arguments are wrong.
+            InvalidArgumentsError: the arguments are invalid.
             SandboxError: the sandbox is lost.
         """
         return self.act(desk, read_arguments(self.arguments, given))
 
     @property
     def spec(self) -> ToolSpec:
-        """How a model is told of it."""
+        """The tool's description for a model."""
         schema = input_schema(self.arguments)
         return ToolSpec(name=self.name, description=self.description, schema=schema)
 
@@ -102,4 +102,4 @@ def _check_encodable(text: str) -> str:
 
 
 ToolText = Annotated[str, AfterValidator(_check_encodable)]
-"""Text that a program can be given."""
+"""A text that can be an argument of a program."""

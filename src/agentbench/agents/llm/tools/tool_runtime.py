@@ -1,4 +1,4 @@
-"""All tools of the built-in agent, and the function that answers whatever a model calls."""
+"""The table of the built-in agent's tools, and the function that runs a model's calls."""
 
 import json
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from agentbench.pytest_results.tool_calls.arguments import (
     escaped_name,
 )
 
-_MAX_QUOTED = 200  # characters of arguments that are no JSON
+_MAX_QUOTED = 200  # characters of arguments that are not JSON
 
 
 class SubmitArguments(ToolArguments):
-    """What `submit` takes."""
+    """The arguments of `submit`."""
 
     summary: ToolText = Field(
         default="", description="What was wrong and what was changed, in short."
@@ -53,17 +53,17 @@ _TOOLS = (
     SUBMIT,
 )
 EFFECT_OF_TOOL: Mapping[str, ToolEffect] = {tool.name: tool.effect for tool in _TOOLS}
-"""What each is for."""
+"""The descriptions of the tools."""
 
 
 @cache
 def tool_specs() -> tuple[ToolSpec, ...]:
-    """The tools as a model is told of them."""
+    """The tools' descriptions for a model."""
     return tuple(tool.spec for tool in _TOOLS)
 
 
 def use_tool(desk: ToolContext, call: ModelToolCall) -> ToolReply:
-    """Do what a call asks for; one that is malformed is told so.
+    """Run a call; a malformed one gets an error reply.
 
     Raises:
         SandboxError: the sandbox is lost.
@@ -83,7 +83,7 @@ def use_tool(desk: ToolContext, call: ModelToolCall) -> ToolReply:
 
 
 def _parse_arguments(arguments: str) -> JsonObject:
-    """The arguments of a call; many models write nothing where there are none."""
+    """The arguments of a call; many models write an empty text for none."""
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as error:
