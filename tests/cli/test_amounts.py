@@ -26,7 +26,7 @@ def test_sizes_are_read_as_they_are_written(text, size):
     "text", ["", "20", "20G", "GB", "-1GB", "1e3MB", "20gb", "1,5GB", "20GB ", "nanB", "\u0661GB"]
 )
 def test_what_is_no_size_is_refused_in_one_line(text):
-    with pytest.raises(UsageError, match="is no size; write it like 500MB, 20GB or 20GiB"):
+    with pytest.raises(UsageError, match="is not a size; write it like 500MB, 20GB or 20GiB"):
         parse_size(text)
 
 
@@ -45,7 +45,7 @@ def test_ages_are_read_as_they_are_written(text, age):
 
 @pytest.mark.parametrize("text", ["", "30", "d", "-1d", "1.5d", "30 days", "30D", "9999999d"])
 def test_what_is_no_age_is_refused_in_one_line(text):
-    with pytest.raises(UsageError, match="is no age; write it like 12h, 30d or 2w"):
+    with pytest.raises(UsageError, match="is not a age; write it like 12h, 30d or 2w"):
         parse_age(text)
 
 

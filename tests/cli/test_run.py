@@ -116,7 +116,7 @@ def test_a_cache_that_cannot_be_written_is_wrong_usage(run, tmp_path, monkeypatc
         (("-a", "command"), "--agent command needs --agent-command"),
         (("--jobs", "many"), "--jobs: expected auto or a number above 0, found 'many'"),
         (("--timeout-scale", "0"), "--timeout-scale: 0.0 is not above 0"),
-        (("--run-id", "a/b"), "--run-id: 'a/b' is no plain name"),
+        (("--run-id", "a/b"), "--run-id: 'a/b' is not a plain name"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_2(run, arguments, said):

@@ -32,9 +32,9 @@ def test_a_long_value_is_cut():
     (fault,) = told({"text": list(range(100))})
     assert len(fault) < 110
     assert fault.startswith("text: [0, 1, ")
-    assert fault.endswith("... is no string")
+    assert fault.endswith("... is not a string")
 
 
 def test_a_password_in_a_value_is_not_repeated():
     (fault,) = told({"inner": "https://me:s3cr3t@host/"})
-    assert fault == "inner: 'https://host/' is no table"
+    assert fault == "inner: 'https://host/' is not a table"

@@ -115,7 +115,7 @@ class SmallTask:
 
 
 def patch_of(name: str, before: str, after: str) -> str:
-    """A git patch that turns one text of a file into another; an empty one is no file."""
+    """A git patch that turns one text of a file into another; an empty one is not a file."""
     head = [f"diff --git a/{name} b/{name}\n"]
     if not before:
         head.append("new file mode 100644\n")

@@ -104,7 +104,7 @@ def test_without_a_reference_solution_what_is_doubtful_is_not_relied_on():
         ("t.py", b"def test(:", "valid Python"),
         ("t.py", b"x = '\xff'", "cannot be decoded"),
         ("t.py", b"# coding: no-such\n", "cannot be decoded"),
-        ("t.txt", b">>> 1\n1\n", "no Python file"),
+        ("t.txt", b">>> 1\n1\n", "not a Python file"),
         ("t.py", None, "in neither"),
     ],
 )

@@ -24,7 +24,7 @@ def test_names_of_pythons_are_taken_dotted_or_not(name):
 @pytest.mark.parametrize("name", ["", "1f", "f()", "a..b", ".f", "f.", "a b", "f\n", "f\0", "-f"])
 def test_other_names_are_refused(name):
     assert refused(function_name=name) == (
-        "function_name: is no name of Python's, such as parse or Parser.parse"
+        "function_name: is not a Python name, such as parse or Parser.parse"
     )
 
 

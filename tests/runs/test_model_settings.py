@@ -112,7 +112,7 @@ def test_a_file_that_is_no_recording_is_named(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"a": 1}))
     with (
-        pytest.raises(InputError, match="no recording"),
+        pytest.raises(InputError, match="not a recording"),
         ModelSettings(replay=path).opened(ANY, probe=True, environ={}),
     ):
         raise AssertionError

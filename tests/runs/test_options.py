@@ -17,7 +17,7 @@ from agentbench.runs.options import RunOptions
         ({"max_outage": timedelta(seconds=-1)}, "--max-outage: "),
         ({"attempt_timeout": timedelta(0)}, "--attempt-timeout: 0:00:00 is not above 0"),
         ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
-        ({"run_id": "../x"}, "--run-id: '../x' is no plain name"),
+        ({"run_id": "../x"}, "--run-id: '../x' is not a plain name"),
         ({"run_id": "last"}, "--run-id: 'last' is reserved"),
         ({"run_id": "validation"}, "--run-id: 'validation' is reserved"),
     ],

@@ -39,7 +39,7 @@ def test_a_run_knows_all_that_it_was_asked_before_its_first_attempt(task, option
         ({"timeout_scale": 0.0}, "--timeout-scale: 0.0"),
         ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
         ({"timeout_scale": float("inf")}, "--timeout-scale: inf"),
-        ({"run_id": "../x"}, "--run-id: '../x' is no plain name"),
+        ({"run_id": "../x"}, "--run-id: '../x' is not a plain name"),
         ({"run_id": ""}, "--run-id"),
         ({"run_id": ".hidden"}, "--run-id"),
         ({"agent": "nobody"}, "--agent nobody: no such agent"),

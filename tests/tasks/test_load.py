@@ -69,7 +69,7 @@ def test_a_bundle_is_found_beside_the_task_file(task_folder, mirrors, origin):
     toml = TOML.replace('path = "repo"', f'url = "o.bundle"\ncommit = "{commit}"')
     folder = task_folder(toml=toml)
     (fault,) = faults(folder, mirrors=mirrors)
-    assert fault == f"{folder}/task.toml: repo.url: {folder}/o.bundle is no file"
+    assert fault == f"{folder}/task.toml: repo.url: {folder}/o.bundle is not a file"
     origin.git("bundle", "create", "--quiet", str(folder / "o.bundle"), "main")
     task = load_task(folder, mirrors=mirrors)
     assert task.source.url == str(folder / "o.bundle")
@@ -148,7 +148,7 @@ def test_all_faults_of_all_files_are_said_at_once(task_folder, mirrors, tmp_path
 @pytest.mark.parametrize("name", ["Upper", "-dash", "sp ace"])
 def test_a_folder_name_that_is_no_id_needs_one_in_the_file(task_folder, mirrors, name):
     (fault,) = faults(task_folder(name), mirrors=mirrors)
-    assert "task.toml: id: the folder's name is no id" in fault
+    assert "task.toml: id: the folder's name is not a valid id" in fault
 
 
 @pytest.mark.parametrize("patch", ["tests.patch", "solution.patch"])
@@ -184,7 +184,7 @@ def test_an_instruction_that_no_command_line_can_bear_is_refused(task_folder, mi
 @pytest.mark.parametrize(
     ("repo", "said"),
     [
-        ("gone", "gone is no folder"),
+        ("gone", "gone is not a folder"),
         ("empty", "empty is empty"),
         ("link", "link is a symlink; give"),
     ],
@@ -269,7 +269,7 @@ def test_a_pipe_that_would_be_read_for_ever_is_refused(task_folder, mirrors):
 def test_a_patch_that_is_a_folder_is_refused(task_folder, mirrors):
     folder = task_folder(patches={})
     (folder / "tests.patch").mkdir()
-    assert faults(folder, mirrors=mirrors) == (f"{folder}/tests.patch: is no file",)
+    assert faults(folder, mirrors=mirrors) == (f"{folder}/tests.patch: is not a file",)
 
 
 def test_every_shipped_task_loads(mirrors):

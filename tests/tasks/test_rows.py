@@ -70,8 +70,8 @@ def test_a_document_is_a_list_a_dictionary_or_one_entry(tmp_path, document, foun
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("", "is no JSON: "),
-        ("[1", "is no JSON: "),
+        ("", "is not JSON: "),
+        ("[1", "is not JSON: "),
         ("7", "expected a list of objects, found int"),
         ("\ufeff[]", "begins with a byte order mark; save it as UTF-8 without one"),
     ],
@@ -118,7 +118,7 @@ def test_what_is_no_parquet_is_refused(tmp_path, content):
     path.write_bytes(content)
     (refusal,) = read_rows(path)
     assert refusal.where == str(path)
-    assert refusal.what.startswith("is no Parquet: ")
+    assert refusal.what.startswith("is not Parquet: ")
     assert "\n" not in refusal.what
 
 
@@ -140,7 +140,7 @@ def test_damaged_parquet_gives_what_comes_before(tmp_path):
     ]
     (refusal,) = found[32:]
     assert refusal.where == f"{path}: after row 32"
-    assert refusal.what.startswith("is no Parquet: ")
+    assert refusal.what.startswith("is not Parquet: ")
 
 
 def test_without_its_reader_parquet_is_wrong_usage_that_says_what_to_install(tmp_path, monkeypatch):

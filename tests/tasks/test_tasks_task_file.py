@@ -71,9 +71,9 @@ def test_every_key_of_the_format_is_read():
     [
         ("[tests]\ntimeout_s = -3", "tests.timeout_s: -3 is not above 0"),
         ("[tests]\ntimeout_s = 0", "tests.timeout_s: 0 is not above 0"),
-        ("[tests]\ntimeout_s = nan", "tests.timeout_s: nan is no finite number"),
+        ("[tests]\ntimeout_s = nan", "tests.timeout_s: nan is not a finite number"),
         ("[tests]\ntimeout_s = 700000", "tests.timeout_s: 700000 is above 604800"),
-        ('[tests]\ntimeout_s = "300"', "tests.timeout_s: '300' is no number"),
+        ('[tests]\ntimeout_s = "300"', "tests.timeout_s: '300' is not a number"),
         ("[tests]\ntimeouts = 3", "tests.timeouts: unknown key; did you mean timeout_s?"),
         ("[tests]\npath = 3", "tests.path: unknown key; did you mean paths?"),
         ("[test]\nx = 3", "test: unknown key; did you mean tests?"),
@@ -81,9 +81,9 @@ def test_every_key_of_the_format_is_read():
             "[agent]\nzzz = 3",
             "agent.zzz: unknown key; known here: timeout_s, max_steps, max_cost_usd",
         ),
-        ('[tests]\npaths = "tests"', "tests.paths: 'tests' is no list"),
-        ('[tests]\npaths = ["a", ""]', "tests.paths.1: '' is no path"),
-        ('[tests]\nprotected = ["-x"]', "tests.protected.0: '-x' is no plain path: "),
+        ('[tests]\npaths = "tests"', "tests.paths: 'tests' is not a list"),
+        ('[tests]\npaths = ["a", ""]', "tests.paths.1: '' is not a path"),
+        ('[tests]\nprotected = ["-x"]', "tests.protected.0: '-x' is not a plain path: "),
         (
             '[tests]\nfail_to_pass = ["a.py::b"]\nquarantined = [{ id = "a.py::b", rate = 0.5 }]',
             "tests: with a.py::b in `quarantined` takes it in no list that decides",
@@ -97,9 +97,12 @@ def test_every_key_of_the_format_is_read():
             "tests.quarantined.0.rate: 1.0 is not below 1",
         ),
         ('[tests]\npass_to_pass = "all"', "tests.pass_to_pass: 'all' is not 'baseline'"),
-        ("[tests]\npass_to_pass = [1]", "tests.pass_to_pass.0: 1 is no string"),
-        ('[tests]\nfail_to_pass = ["test_b"]', "tests.fail_to_pass.0: 'test_b' is no pytest node"),
-        ('[tests]\nfail_to_pass = ["-k::x"]', "tests.fail_to_pass.0: '-k::x' is no pytest node"),
+        ("[tests]\npass_to_pass = [1]", "tests.pass_to_pass.0: 1 is not a string"),
+        (
+            '[tests]\nfail_to_pass = ["test_b"]',
+            "tests.fail_to_pass.0: 'test_b' is not a pytest node",
+        ),
+        ('[tests]\nfail_to_pass = ["-k::x"]', "tests.fail_to_pass.0: '-k::x' is not a pytest node"),
         ('[tests]\nfail_to_pass = ["../a::b"]', "tests.fail_to_pass.0: '../a::b' leaves"),
         (
             '[tests]\nfail_to_pass = ["a::b\\u0000"]',
@@ -109,13 +112,13 @@ def test_every_key_of_the_format_is_read():
         ("[setup]\nnetwork = 1", "setup.network: 1 is neither true nor false"),
         ('[setup]\ncommands = [""]', "setup.commands.0: '' is empty"),
         ('[setup]\ncommands = ["a\\u0000"]', "setup.commands.0: 'a\\x00' contains a NUL"),
-        ("[agent]\nmax_steps = 1.5", "agent.max_steps: 1.5 is no whole number"),
+        ("[agent]\nmax_steps = 1.5", "agent.max_steps: 1.5 is not a whole number"),
         ("[agent]\nmax_cost_usd = -1", "agent.max_cost_usd: -1 is below 0"),
         ("[environment]\nmemory_mib = 1", "environment.memory_mib: 1 is below 64"),
-        ("[environment]\ncpus = true", "environment.cpus: True is no number"),
-        ("[environment]\nenv = 1", "environment.env: 1 is no table"),
-        ("[environment]\nenv = { A = 1 }", "environment.env.A: 1 is no string"),
-        ('[environment]\nenv = { "A B" = "" }', "environment.env.A B: 'A B' is no name of an"),
+        ("[environment]\ncpus = true", "environment.cpus: True is not a number"),
+        ("[environment]\nenv = 1", "environment.env: 1 is not a table"),
+        ("[environment]\nenv = { A = 1 }", "environment.env.A: 1 is not a string"),
+        ('[environment]\nenv = { "A B" = "" }', "environment.env.A B: 'A B' is not a name of an"),
         ('[environment]\nenv = { A = "\\u0000" }', "environment.env.A: '\\x00' contains a NUL"),
         ('[environment]\nimage = "-v/:/x"', "environment.image: '-v/:/x' does not match"),
         ('[environment]\nimage = "a"\ndockerfile = "b"', "environment: takes `image` or"),
@@ -134,12 +137,12 @@ def test_a_wrong_key_is_named_with_what_was_found_and_expected(added, fault):
         ("schema_version = 1\n[repo]\npath = 'repo'", "title: is missing"),
         ("title = 't'\n[repo]\npath = 'repo'", "schema_version: is missing"),
         ("schema_version = 1\ntitle = 't'", "repo: is missing"),
-        ("schema_version = 1\ntitle = 't'\nrepo = 'x'", "repo: 'x' is no table"),
+        ("schema_version = 1\ntitle = 't'\nrepo = 'x'", "repo: 'x' is not a table"),
         (BY_PATH.replace("= 1", "= 2"), "schema_version: 2 is not 1"),
         (BY_PATH.replace('"t"', '""'), "title: '' is empty"),
         (BY_PATH.replace('"t"', f'"{"t" * 201}"'), "title: "),
-        (BY_PATH.replace("[repo]", 'id = "A b"\n[repo]'), "id: 'A b' is no id"),
-        (BY_PATH.replace("[repo]", 'id = ".."\n[repo]'), "id: '..' is no id"),
+        (BY_PATH.replace("[repo]", 'id = "A b"\n[repo]'), "id: 'A b' is not a valid id"),
+        (BY_PATH.replace("[repo]", 'id = ".."\n[repo]'), "id: '..' is not a valid id"),
         (BY_PATH.replace("[repo]", f'id = "{"a" * 101}"\n[repo]'), "id: "),
         ("title = ", "not valid TOML: "),
         ("a = 1\na = 2", "not valid TOML: "),
@@ -213,7 +216,7 @@ def test_a_refused_url_is_shown_without_its_password():
 def test_a_commit_is_a_full_hash_and_nothing_that_can_move(commit):
     (fault,) = faults(by_url("https://host.example/a.git", commit))
     assert "repo.commit: " in fault
-    assert "is no full hash of 40 hex digits" in fault
+    assert "is not a full hash of 40 hex digits" in fault
 
 
 @pytest.mark.parametrize(
@@ -305,12 +308,12 @@ def test_a_script_may_judge_what_the_image_holds():
     [
         ("", "needs a [verifier] for the image's own folder"),
         ('[verifier]\n[tests]\npaths = ["a"]\n', "takes [tests] or [verifier], not both"),
-        ("[verifier]\nthreshold = nan\n", "verifier.threshold: nan is no finite number"),
-        ('[verifier]\nthreshold = "1"\n', "verifier.threshold: '1' is no number"),
+        ("[verifier]\nthreshold = nan\n", "verifier.threshold: nan is not a finite number"),
+        ('[verifier]\nthreshold = "1"\n', "verifier.threshold: '1' is not a number"),
         ('[verifier]\ncommand = ""\n', "verifier.command: '' is empty"),
         ('[verifier]\nimage = "a"\ndockerfile = "b"\n', "verifier: takes `image` or `dockerfile`"),
         ('[verifier]\ntakes = ["/etc"]\n', "verifier.takes.0: '/etc' leaves the task's folder"),
-        ('[verifier.env]\n"A-B" = "1"\n', "verifier.env.A-B: 'A-B' is no name"),
+        ('[verifier.env]\n"A-B" = "1"\n', "verifier.env.A-B: 'A-B' is not a name"),
     ],
 )
 def test_a_wrong_script_table_is_refused(text, said):

@@ -55,7 +55,7 @@ def _check_text(text: str | None) -> str | None:
     try:
         (text or "").encode()
     except UnicodeEncodeError:
-        raise ValueError("bears half of a surrogate pair, which is no text") from None
+        raise ValueError("bears half of a surrogate pair, which is not text") from None
     return text
 
 

@@ -91,6 +91,7 @@ class EventLog:
         line = made.model_dump_json(exclude_none=True).encode() + b"\n"
 
         def write() -> None:
+            """Append the line to the file."""
             with storage_errors(self._path.parent):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 with self._path.open("ab", buffering=0) as target:

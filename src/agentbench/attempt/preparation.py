@@ -184,6 +184,7 @@ class TaskPreparation:
 
     def _run_stages(self, opened: ExitStack) -> PreparedTask | None:
         def inputs(sink: OutputSink) -> StageContext:
+            """The inputs of one stage with its log."""
             return replace(self._inputs(), sink=sink)
 
         run = self._stages.run_to_success

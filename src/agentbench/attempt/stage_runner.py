@@ -99,6 +99,7 @@ class StageRunner:
         """
 
         def write() -> None:
+            """Write the file."""
             with storage_errors(self._slot.folder):
                 (self._slot.folder / name).write_bytes(content)
 
@@ -106,6 +107,7 @@ class StageRunner:
 
     def _opened_log(self, stage: StageName) -> StageLog:
         def opened() -> StageLog:
+            """Open the stage's log."""
             with storage_errors(self._slot.folder):
                 return StageLog(self._slot.folder / "stages" / f"{stage}.log")
 

@@ -253,7 +253,7 @@ class DifferentialOptions:
         """Check what is needed.
 
         Raises:
-            UsageError: the extra is not installed, or there is no folder for what is kept.
+            UsageError: the extra is not installed, or there is not a folder for what is kept.
         """
         from agentbench.runs.environment import usable_cache_dir
 

@@ -130,11 +130,11 @@ def parse_size(text: str) -> int:
     """Bytes from `500MB`, `1.5GB` (powers of 1000) or `20GiB` (of 1024).
 
     Raises:
-        UsageError: it is no size.
+        UsageError: it is not a size.
     """
     found = _SIZE.fullmatch(text)
     if found is None:
-        raise UsageError(f"{text!r} is no size; write it like 500MB, 20GB or 20GiB")
+        raise UsageError(f"{text!r} is not a size; write it like 500MB, 20GB or 20GiB")
     number, unit = found[1], found[2] or ""
     base = 1024 if unit.endswith("i") else 1000
     return int(float(number) * base ** _SIZE_UNITS[unit.removesuffix("i")])
@@ -148,7 +148,7 @@ def parse_age(text: str) -> timedelta:
     """
     found = _AGE.fullmatch(text)
     if found is None:
-        raise UsageError(f"{text!r} is no age; write it like 12h, 30d or 2w")
+        raise UsageError(f"{text!r} is not a age; write it like 12h, 30d or 2w")
     return int(found[1]) * _AGE_UNITS[found[2]]
 
 

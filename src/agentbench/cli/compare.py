@@ -80,7 +80,7 @@ def compare(
         raise UsageError("--strict goes with --fail-on-regression")
     if as_json and format_name is ComparisonFormat.MARKDOWN:
         raise UsageError("--json and --format markdown contradict each other")
-    if not 0 < alpha < 1:  # whatever is no number is not, either
+    if not 0 < alpha < 1:  # whatever is not a number is not, either
         raise UsageError(f"--alpha must lie between 0 and 1, found {alpha}")
     require("agentbench compare", STATISTICS)
     one, other = _read(first, second, runs_dir)

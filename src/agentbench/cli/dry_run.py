@@ -102,6 +102,7 @@ class _DryRun:
         )
 
     def installs(self) -> DryRunCheck:
+        """Whether the client's programs can be installed."""
         try:
             image = self._provider.resolve_image(None)
             (mount,) = self._agent.mounts(self._provider, image)
@@ -110,6 +111,7 @@ class _DryRun:
         return DryRunCheck(what="installs", ok=True, detail=mount.source.parent.name)
 
     def starts(self) -> DryRunCheck:
+        """Whether the client starts."""
         image = self._provider.resolve_image(None)
         mounts = self._agent.mounts(self._provider, image)
         with self._provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
@@ -122,6 +124,7 @@ class _DryRun:
         )
 
     def works(self) -> Iterator[DryRunCheck]:
+        """Whether the client solves the test task."""
         prompter = ScriptedModel(self._preset.rehearsal)
         record = self._attempt(prompter)
         wire = self._preset.wires[0].wire
@@ -134,6 +137,7 @@ class _DryRun:
         yield _check_tokens(record, prompter)
 
     def is_refused(self) -> DryRunCheck:
+        """Whether the client reports a wrong key."""
         prompter = ScriptedModel(self._preset.rehearsal, refuses=True)
         record = self._attempt(prompter, scale=_REFUSAL_TIMEOUT_SCALE)
         ok = record.failure_reason is FailureReason.LLM_ERROR

@@ -42,6 +42,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def expanded(**values: Any) -> None:  # noqa: ANN401 - what typer has parsed
+        """The command with the options of its groups."""
         for name, group in groups.items():
             values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
         command(**values)

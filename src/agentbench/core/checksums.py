@@ -123,7 +123,8 @@ _verifying = Lock()  # a second thread waits for the first one's result
 
 
 class _Digest(Protocol):
-    def update(self, data: bytes, /) -> None: ...
+    def update(self, data: bytes, /) -> None:
+        """Add data to the digest."""
 
 
 def tree_checksum(root: Path, *, without: Set[str] = frozenset()) -> str:

@@ -282,7 +282,7 @@ def _decoded(content: bytes | None, file: str) -> tuple[str, str]:
     if content is None:
         raise InputError(f"{file}: is in neither the repository nor the hidden tests")
     if not file.endswith(".py"):
-        raise InputError(f"{file}: is no Python file; nothing in it can be changed")
+        raise InputError(f"{file}: is not a Python file; nothing in it can be changed")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         return content.decode(encoding), encoding

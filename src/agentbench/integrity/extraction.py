@@ -141,7 +141,7 @@ class _Reader:
         emptied: list[PurePosixPath] = []
         for path in [path for path in self._files if self._is_below_a_file(path)]:
             del self._files[path]
-            self.refuse("file-refused", _printable(path), "lies below what is no folder")
+            self.refuse("file-refused", _printable(path), "lies below what is not a folder")
         for path, entry in self._base.items():
             now = self._seen.get(path)
             if now is None and not self._whole:

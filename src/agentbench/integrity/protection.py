@@ -89,7 +89,7 @@ def _toml(text: str) -> Mapping[str, object]:
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise UnreadableTablesError(str(error)) from None
     if not isinstance(document.get("tool", {}), dict):
-        raise UnreadableTablesError("tool is no table")
+        raise UnreadableTablesError("tool is not a table")
     return document
 
 

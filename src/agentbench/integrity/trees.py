@@ -132,9 +132,11 @@ class _ChunkReader(io.RawIOBase):
         self.taken = 0  # bytes read so far
 
     def readable(self) -> bool:
+        """Whether it can be read: yes."""
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """Read up to so many bytes."""
         parts: list[memoryview] = []
         wanted = size
         while wanted != 0:

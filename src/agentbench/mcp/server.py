@@ -141,6 +141,7 @@ class _Handlers:
 
 def _progress_reporter(session: "ServerSession") -> ProgressReporter:
     async def tell(progress: RunProgress) -> None:
+        """Send progress to the client."""
         message = f"{progress.done} of {progress.collected} tests"
         await session.report_progress(progress.done, progress.collected, message)
 

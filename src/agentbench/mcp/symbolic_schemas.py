@@ -137,7 +137,7 @@ def _check_code(code: str) -> str:
 
 def _check_name(name: str) -> str:
     if _NAME.fullmatch(name) is None:
-        raise ValueError("is no name of Python's, such as parse or Parser.parse")
+        raise ValueError("is not a Python name, such as parse or Parser.parse")
     return name
 
 

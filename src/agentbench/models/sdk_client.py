@@ -69,6 +69,7 @@ class _BoundedStream(httpx2.SyncByteStream):
             yield chunk
 
     def close(self) -> None:
+        """Close the connection."""
         self._inner.close()
 
 

@@ -48,6 +48,6 @@ class RunOptions(RunSettings):
 def _check_run_id(text: str) -> None:
     plain = all(c.isascii() and (c.isalnum() or c in "._-") for c in text)
     if not (plain and text[:1].isalnum()):
-        raise UsageError(f"--run-id: {text!r} is no plain name of [A-Za-z0-9._-]")
+        raise UsageError(f"--run-id: {text!r} is not a plain name of [A-Za-z0-9._-]")
     if text in _RESERVED:
         raise UsageError(f"--run-id: {text!r} is reserved; choose another name")

@@ -56,6 +56,7 @@ def _of_equal_sizes(moved: Mapping[Fraction, int]) -> SwapTest:
     tested = binomtest(gained, sum(moved.values()))
 
     def inverted(alpha: float) -> Interval:
+        """The interval at a level."""
         low, high = tested.proportion_ci(1 - alpha, method="exact")
         return _consistent_with_test(2 * low - 1, 2 * high - 1, is_rejected=tested.pvalue < alpha)
 
@@ -70,6 +71,7 @@ def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
     p_value = min(1.0, max(2 * min(upper(0.0), lower(0.0)), 2.0 * 0.5**tasks))
 
     def inverted(alpha: float) -> Interval:
+        """The interval at a level."""
         low = sums.mean_at(_lower_end(upper, alpha))
         high = -sums.mean_at(_lower_end(lower, alpha))
         return _consistent_with_test(low, high, is_rejected=p_value < alpha)
@@ -91,6 +93,7 @@ def _lower_end(tail: _Tail, alpha: float) -> float:
     from scipy.optimize import brentq
 
     def short(tilt: float) -> float:
+        """How far the tail is above its bound."""
         return tail(tilt) - alpha / 2
 
     low, high = -1.0, 1.0
@@ -113,6 +116,7 @@ class _Sums:
 
     @classmethod
     def of(cls, moved: Mapping[Fraction, int]) -> "_Sums":
+        """The sum for the tasks that differ."""
         import numpy as np
 
         parts = lcm(*(size.denominator for size in moved))
@@ -134,6 +138,7 @@ class _Sums:
 
     @property
     def total(self) -> int:
+        """The largest possible sum."""
         return int(self.sizes @ self.counts)
 
     def turned(self) -> "_Sums":
@@ -163,6 +168,7 @@ class _Sums:
         turned = [np.exp(turns * size) for size in self.sizes]
 
         def tail(tilt: float) -> float:
+            """The probability of a sum at least as large as the observed one."""
             transform = np.ones(turns.size, dtype=complex)
             chances = expit(2 * tilt * self._relative())
             for each, count, chance in zip(turned, self.counts, chances, strict=True):
@@ -180,6 +186,7 @@ class _Sums:
         weights, observed = self.sizes * self.counts, 2 * self.observed - self.total
 
         def tail(tilt: float) -> float:
+            """The probability of a sum at least as large as the observed one."""
             leaning = np.tanh(tilt * self._relative())
             variance = float((self.sizes * weights) @ (1 - leaning**2))
             excess = float(weights @ leaning) - observed

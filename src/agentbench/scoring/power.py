@@ -68,6 +68,7 @@ def _detectable_by_mcnemar(tasks: int, flipped: float, alpha: float) -> float | 
     from scipy.optimize import brentq
 
     def short(difference: float) -> float:
+        """How far the power is above the required one."""
         share = max(flipped, difference)
         return mcnemar_power(difference, tasks=tasks, flipped=share, alpha=alpha) - _POWER
 
@@ -80,6 +81,7 @@ def _detectable_by_t_test(tasks: int, spread: float, alpha: float) -> float | No
 
     def short(effect: float) -> float:
         # One-sided: the power of the other side is sometimes NaN.
+        """How far the power is above the required one."""
         found = TTestPower().power(effect, nobs=tasks, alpha=alpha / 2, alternative="larger")
         return float(found) - _POWER
 

@@ -98,7 +98,7 @@ def _parse_json(where: str, text: bytes) -> object:
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError) as error:
-        return Rejection(where=where, what=f"is no JSON: {error}")
+        return Rejection(where=where, what=f"is not JSON: {error}")
 
 
 def _row(where: str, value: object) -> DatasetRow | Rejection:
@@ -142,4 +142,4 @@ def _parquet(path: Path) -> Iterator[DatasetRow | Rejection]:
                     yield _row(f"{path}: row {number}", entry)
         except (ArrowException, OSError, UnicodeDecodeError) as error:  # depends on the damage
             where = f"{path}: after row {number}" if number else str(path)
-            yield Rejection(where=where, what=f"is no Parquet: {' '.join(str(error).split())}")
+            yield Rejection(where=where, what=f"is not Parquet: {' '.join(str(error).split())}")

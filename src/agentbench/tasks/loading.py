@@ -101,7 +101,9 @@ def read_draft(folder: Path) -> TaskDraft:
     if table is not None:
         task_id = table.id if table.id is not None else TaskId(folder.resolve().name)
         if not is_task_id(task_id):
-            faults.append(f"{name}: id: the folder's name is no id; give one of [a-z0-9._-]+")
+            faults.append(
+                f"{name}: id: the folder's name is not a valid id; give one of [a-z0-9._-]+"
+            )
         faults.extend(_missing_files(folder, table))
     return TaskDraft(
         folder=folder,
@@ -160,24 +162,24 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     if repo.path is not None:
         yield from (f"{name}: repo.path: {fault}" for fault in _repo_faults(folder, repo.path))
     if repo.url is not None and is_git_bundle(repo.url) and not (folder / repo.url).is_file():
-        yield f"{name}: repo.url: {folder / repo.url} is no file"
+        yield f"{name}: repo.url: {folder / repo.url} is not a file"
     if dockerfile is not None and not (folder / dockerfile).is_file():
-        yield f"{name}: environment.dockerfile: {folder / dockerfile} is no file"
+        yield f"{name}: environment.dockerfile: {folder / dockerfile} is not a file"
     if table.verifier is not None:
         yield from _folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
         own = table.verifier.dockerfile
         if own is not None and not (folder / own).is_file():
-            yield f"{folder / TASK_FILE}: verifier.dockerfile: {folder / own} is no file"
+            yield f"{folder / TASK_FILE}: verifier.dockerfile: {folder / own} is not a file"
     if table.solution is not None:
         yield from _folder_faults(folder / SOLUTION_FOLDER, "[solution]")
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
-            yield f"{folder / patch}: is no file"
+            yield f"{folder / patch}: is not a file"
 
 
 def _folder_faults(place: Path, asked: str) -> Iterator[str]:
     if not place.is_dir():
-        yield f"{place}: is no folder; {asked} needs the files of its script there"
+        yield f"{place}: is not a folder; {asked} needs the files of its script there"
     elif not any(place.iterdir()):
         yield f"{place}: is empty; {asked} needs the files of its script there"
 
@@ -185,7 +187,7 @@ def _folder_faults(place: Path, asked: str) -> Iterator[str]:
 def _repo_faults(folder: Path, path: str) -> Iterator[str]:
     repo = folder / path
     if not repo.is_dir():
-        yield f"{repo} is no folder"
+        yield f"{repo} is not a folder"
     elif repo.resolve() != folder.resolve() / path:
         yield f"{repo} is a symlink; give the folder itself"
     elif not any(repo.iterdir()):

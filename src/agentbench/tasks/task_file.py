@@ -31,7 +31,7 @@ def check_workdir(path: str) -> str:
     """
     place = PurePosixPath(path)
     if not place.is_absolute() or ".." in place.parts or not path.isprintable():
-        raise ValueError("is no absolute path of a folder in the image")
+        raise ValueError("is not an absolute path of a folder in the image")
     if str(place) in _SYSTEM_FOLDERS or str(PurePosixPath(*place.parts[:2])) in _RESERVED_FOLDERS:
         raise ValueError("is a folder of the system or of agentbench; give one of the task's own")
     return str(place)
@@ -52,18 +52,20 @@ def is_task_id(text: str) -> bool:
 
 def _task_id(text: TaskId) -> TaskId:
     if not is_task_id(text):
-        raise ValueError(f"is no id; give one of [a-z0-9._-]+, at most {_MAX_ID_LENGTH} characters")
+        raise ValueError(
+            f"is not a valid id; give one of [a-z0-9._-]+, at most {_MAX_ID_LENGTH} characters"
+        )
     return text
 
 
 def _check_inside(path: str) -> str:
     if not path:
-        raise ValueError("is no path")
+        raise ValueError("is not a path")
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts:
         raise ValueError("leaves the task's folder; give a path below it, without '..'")
     if path.startswith("-") or _CONTROL.search(path):
-        raise ValueError("is no plain path: it starts with '-' or bears a control character")
+        raise ValueError("is not a plain path: it starts with '-' or bears a control character")
     return path
 
 
@@ -77,19 +79,19 @@ def _clone_url(url: str) -> str:
     if url.endswith(".bundle") and "://" not in url:
         return _check_inside(url)
     if not _URL.fullmatch(url) or _CONTROL.search(url):
-        raise ValueError("is no https, ssh or file URL, and no .bundle beside task.toml")
+        raise ValueError("is not an https, ssh or file URL, and no .bundle beside task.toml")
     return url
 
 
 def _commit(commit: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
-        raise ValueError("is no full hash of 40 hex digits; a branch or tag can move")
+        raise ValueError("is not a full hash of 40 hex digits; a branch or tag can move")
     return commit
 
 
 def _node_id(node_id: NodeId) -> NodeId:
     if node_id.startswith("-") or "::" not in node_id:
-        raise ValueError("is no pytest node id like tests/test_a.py::test_b")
+        raise ValueError("is not a pytest node id like tests/test_a.py::test_b")
     _check_inside(node_id.partition("::")[0])
     return NodeId(_argument(node_id))
 
@@ -111,7 +113,7 @@ def _command(command: str) -> str:
 
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError("is no name of an environment variable")
+        raise ValueError("is not a name of an environment variable")
     return name
 
 
@@ -279,7 +281,7 @@ def parse_task_file(text: str, *, name: str) -> TaskFile:
     """Parse the text of a `task.toml`; `name` is what its faults are reported under.
 
     Raises:
-        InputError: it is no TOML, or keys are missing, unknown or wrong: all faults at once.
+        InputError: it is not TOML, or keys are missing, unknown or wrong: all faults at once.
     """
     if text.startswith("\ufeff"):
         raise InputError(f"{name}: begins with a byte order mark; save it as UTF-8 without one")

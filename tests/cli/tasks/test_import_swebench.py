@@ -47,7 +47,7 @@ def test_the_good_rest_is_written_and_the_program_says_65(take, project, tmp_pat
             "where": f"{tmp_path}/in.jsonl:1",
             "instance": "a__b-1",
             "field": "base_commit",
-            "what": "'main' is no full hash of 40 hex digits",
+            "what": "'main' is not a full hash of 40 hex digits",
         }
     ]
 
@@ -117,7 +117,7 @@ def test_a_bug_of_swe_smith_is_imported_and_proven(take, project):
     ("options", "what"),
     [
         (("--image-template", "x/{id}"), "unknown placeholder {id}"),
-        (("--repos", "nowhere"), "nowhere is no folder"),
+        (("--repos", "nowhere"), "nowhere is not a folder"),
     ],
 )
 def test_an_option_that_is_wrong_is_2_before_anything_is_written(

@@ -43,5 +43,5 @@ def test_a_place_names_the_task():
         parent=Path("a"), task_id="my-task"
     )
     assert TaskDestination.of(None) == TaskDestination(parent=Path("tasks"))
-    with pytest.raises(UsageError, match="is no task's id"):
+    with pytest.raises(UsageError, match="is not a valid task id"):
         TaskDestination.of(Path("a/My Task"))

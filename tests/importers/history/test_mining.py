@@ -34,5 +34,5 @@ def test_a_line_that_was_cut_off_costs_that_line_alone(tmp_path):
 
 def test_a_file_of_something_else_is_refused(tmp_path):
     (tmp_path / "mined.jsonl").write_text('{"x": 1}\n')
-    with pytest.raises(InputError, match=r"mined\.jsonl:1: is no line of `tasks mine`"):
+    with pytest.raises(InputError, match=r"mined\.jsonl:1: is not a line of `tasks mine`"):
         MiningLog(tmp_path)

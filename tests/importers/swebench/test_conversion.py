@@ -39,7 +39,7 @@ def test_a_line_of_code_that_looks_like_a_header_is_none(origin):
         ("/etc/passwd", "'/etc/passwd' leaves the repository"),
         (".git/config", "'.git/config' is one of git's own files"),
         ("a/.Git/config", "'a/.Git/config' is one of git's own files"),
-        ("-x", "'-x' is no plain path"),
+        ("-x", "'-x' is not a plain path"),
     ],
 )
 def test_a_path_that_leads_elsewhere_is_refused(name, why):
@@ -58,7 +58,7 @@ def test_what_makes_no_regular_file_is_refused(mode):
 
 @pytest.mark.parametrize("patch", [b"", b"hello\n", b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n"])
 def test_what_git_does_not_take_for_a_patch_is_refused_with_its_words(patch):
-    with pytest.raises(UnsupportedPatchError, match=r"^is no git patch: error: "):
+    with pytest.raises(UnsupportedPatchError, match=r"^is not a git patch: error: "):
         patched_files(patch)
 
 

@@ -24,7 +24,7 @@ def test_a_ready_image_needs_no_dockerfile():
         (None, "services: names no container"),
         ({"services": {}}, "services: names no container"),
         ({"services": {"a": {}, "b": {}}}, r"services: starts 2 \(a, b\)"),
-        ({"services": {"a": []}}, "services.a: is no table"),
+        ({"services": {"a": []}}, "services.a: is not a table"),
         ({"services": {"a": {}}}, "services.a: has neither a build nor the name of an image"),
         ({"services": {"a": {"build": ".", "privileged": True}}}, "services.a.privileged: asks"),
         ({"services": {"a": {"build": ".", "ports": ["80"]}}}, "services.a.ports: asks"),

@@ -109,4 +109,4 @@ def test_a_folder_that_cannot_be_taken_is_refused_with_file_and_field(tmp_path, 
 
 def test_a_name_that_is_no_id_is_refused(tmp_path):
     (one,) = refused(terminal_folder(tmp_path / "a b"))
-    assert "'a b' is no id" in one
+    assert "'a b' is not an id" in one

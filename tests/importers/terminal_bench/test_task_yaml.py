@@ -25,12 +25,12 @@ def test_what_a_run_needs_is_read_and_the_rest_kept_apart():
         ("- a\n", "task.yaml: expected keys and values"),
         ("difficulty: easy\n", "task.yaml: instruction: is missing"),
         ("instruction: ''\n", "task.yaml: instruction: '' is empty"),
-        ("instruction: [a]\n", "task.yaml: instruction: ['a'] is no string"),
+        ("instruction: [a]\n", "task.yaml: instruction: ['a'] is not a string"),
         (
             "instruction: a\nmax_test_timeout_sec: -1\n",
             "task.yaml: max_test_timeout_sec: -1 is not",
         ),
-        ("instruction: a\ntags: easy\n", "task.yaml: tags: 'easy' is no list"),
+        ("instruction: a\ntags: easy\n", "task.yaml: tags: 'easy' is not a list"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_field(text, said):

@@ -79,14 +79,14 @@ def test_a_torn_last_line_is_left_out_and_any_other_is_told(tmp_path: Path) -> N
     path.write_text(whole + '{"lane": "t')
     assert len(read_recording(path).answers) == 1
     path.write_text(whole + "torn\n" + whole.splitlines()[1] + "\n")
-    with pytest.raises(InputError, match=r"r:3: is no recorded answer"):
+    with pytest.raises(InputError, match=r"r:3: is not a recorded answer"):
         read_recording(path)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"agentbench_recording": 2}', "\x00"])
 def test_another_file_is_no_recording(tmp_path: Path, text: str) -> None:
     (tmp_path / "r").write_text(text)
-    with pytest.raises(InputError, match="no recording"):
+    with pytest.raises(InputError, match="not a recording"):
         read_recording(tmp_path / "r")
 
 

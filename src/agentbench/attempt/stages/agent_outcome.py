@@ -85,6 +85,7 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
     trace = TracebackException.from_exception(error)
 
     def shown(text: str) -> str:
+        """The value, shortened for a message."""
         return redactor.text(text.encode("utf-8", "replace").decode())
 
     return fact.model_copy(

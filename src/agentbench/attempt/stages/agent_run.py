@@ -160,6 +160,7 @@ def _solve_in_thread(
     future: Future[AgentOutcome | ExceptionFact] = Future()
 
     def work() -> None:
+        """Run the agent in its sandbox."""
         try:
             solved = inputs.agent.solve(context.task.problem, sandbox, budget, endpoint)
             outcome = checked_outcome(solved)

@@ -50,6 +50,7 @@ class AgentSandbox:
         own_sink = command.sink
 
         def sink(stream: Stream, chunk: bytes) -> None:
+            """Forward output and count it."""
             self._sink(stream, chunk)
             if own_sink is not None:
                 own_sink(stream, chunk)

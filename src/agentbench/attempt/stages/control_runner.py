@@ -80,6 +80,7 @@ class ControlRunner:
         files = {**written, **_rewritten_files(half, written)}
 
         def fill(sandbox: Sandbox) -> None:
+            """Write the run's files into a new sandbox."""
             write_files(sandbox, files, emptied=change.emptied)
 
         # With more time than the judged run; the code under test sees no other difference.

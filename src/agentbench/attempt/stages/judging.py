@@ -107,6 +107,7 @@ def _run_hidden_tests(
     files = {**unchanged, **change.files, **context.hidden_tests.files}
 
     def fill(sandbox: Sandbox) -> None:
+        """Write the judged files into a new sandbox."""
         try:
             write_files(sandbox, files, emptied=change.emptied)
         except DoesNotFitError as error:

@@ -54,7 +54,7 @@ NO_VERIFIER_OUTPUT = VerifierOutput(
         fault=f"the verifier left no {_REWARD_TEXT} or {_REWARD_JSON} in /logs/verifier"
     )
 )
-"""The output if there is no folder of the verifier."""
+"""The output if there is not a folder of the verifier."""
 
 
 def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
@@ -123,20 +123,20 @@ def _parsed_text(content: bytes) -> dict[str, float]:
     try:
         return {"reward": _finite(float(content.decode("utf-8")))}
     except UnicodeDecodeError:
-        raise _WrongRewardError("is no text") from None
+        raise _WrongRewardError("is not text") from None
     except ValueError as error:
         if isinstance(error, _WrongRewardError):
             raise
-        raise _WrongRewardError(f"is {_shown(content)}, which is no number") from None
+        raise _WrongRewardError(f"is {_shown(content)}, which is not a number") from None
 
 
 def _parsed_json(content: bytes) -> dict[str, float]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        raise _WrongRewardError(f"is {_shown(content)}, which is no JSON") from None
+        raise _WrongRewardError(f"is {_shown(content)}, which is not JSON") from None
     if not isinstance(found, dict) or not found:
-        raise _WrongRewardError("is no object of numbers")
+        raise _WrongRewardError("is not an object of numbers")
     if len(found) > _NAMES or any(len(name) > _NAME_LENGTH for name in found):
         raise _WrongRewardError(f"names more than {_NAMES} rewards, or one at too great a length")
     return {name: _number(name, value) for name, value in found.items()}
@@ -153,7 +153,7 @@ def _number(name: str, value: object) -> float:
 
 def _finite(number: float) -> float:
     if not math.isfinite(number):
-        raise _WrongRewardError(f"gives {number}, which is no finite number")
+        raise _WrongRewardError(f"gives {number}, which is not a finite number")
     return number
 
 

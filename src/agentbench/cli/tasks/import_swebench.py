@@ -95,7 +95,7 @@ def import_swebench(
 
 def _folder(repos: Path | None) -> Path | None:
     if repos is not None and not repos.is_dir():
-        raise typer.BadParameter(f"{repos} is no folder", param_hint="--repos")
+        raise typer.BadParameter(f"{repos} is not a folder", param_hint="--repos")
     return repos
 
 

@@ -67,6 +67,7 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
     """The same for a command that is less verbose than its options."""
 
     def follow(run: "Run") -> None:
+        """Show a run until it ends."""
         for warning in run.warnings:
             typer.echo(f"warning: {warning}", err=True)
         follow_run(run, quiet=quiet, verbose=verbose)

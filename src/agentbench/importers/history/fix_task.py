@@ -41,7 +41,7 @@ class TaskDestination:
             return cls(parent=Path("tasks"), replace=replace)
         name = folder.resolve().name
         if not is_task_id(name):
-            raise UsageError(f"{folder}: its name is no task's id; give one of [a-z0-9._-]+")
+            raise UsageError(f"{folder}: its name is not a valid task id; give one of [a-z0-9._-]+")
         return cls(parent=folder.parent, task_id=TaskId(name), replace=replace)
 
 

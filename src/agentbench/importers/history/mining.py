@@ -82,7 +82,7 @@ class MiningLog:
                 if not line.endswith(b"}"):
                     continue  # the last line of a killed process
                 raise InputError(
-                    f"{self._path}:{number}: is no line of `tasks mine` ({error.error_count()} "
+                    f"{self._path}:{number}: is not a line of `tasks mine` ({error.error_count()} "
                     "faults); remove the file to begin anew"
                 ) from None
 
@@ -131,6 +131,7 @@ class _Miner:
         self._seen: list[str] = []
 
     def run(self) -> list[MinedCommit]:
+        """Try all candidates; yields the results."""
         fixes = islice(self._fixes(), self._told.limit)
         while batch := list(islice(fixes, _BATCH)):
             with owned_folder(_CANDIDATES, self._told.out) as place:

@@ -57,7 +57,7 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
         if any(part.lower() == ".git" for part in parts):
             raise UnsupportedPatchError(f"{str(path)!r} is one of git's own files")
         if not parts or parts[0].startswith("-") or _CONTROL.search(str(path)):
-            raise UnsupportedPatchError(f"{str(path)!r} is no plain path")
+            raise UnsupportedPatchError(f"{str(path)!r} is not a plain path")
     return paths
 
 
@@ -67,7 +67,7 @@ def _listed_paths(patch: bytes) -> list[str]:
         scratch.flush()
         answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
     if not answer.ok:
-        raise UnsupportedPatchError(f"is no git patch: {answer.error_message}")
+        raise UnsupportedPatchError(f"is not a git patch: {answer.error_message}")
     # Added lines, removed lines, and the path; for a moved file the new one.
     fields = answer.stdout.decode("utf-8", "replace").split("\0")[:-1]
     return [field.split("\t", 2)[2] for field in fields]

@@ -180,7 +180,7 @@ class _InstanceImporter:
             raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
         for name in instance.fail_to_pass:
             if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
-                what = f"{name[:80]!r} is no test of pytest's, and agentbench judges with pytest"
+                what = f"{name[:80]!r} is not a pytest test, and agentbench judges with pytest"
                 raise _RejectedError("FAIL_TO_PASS", what)
         place = self._choice.out / task_id_of(instance.instance_id)
         if os.path.lexists(place) and not self._choice.replace:

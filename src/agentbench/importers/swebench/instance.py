@@ -105,7 +105,7 @@ def _check_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("bears half of a surrogate pair, which is no text") from None
+        raise ValueError("bears half of a surrogate pair, which is not text") from None
     return text
 
 
@@ -123,13 +123,13 @@ def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _repo(name: str) -> str:
     if not _REPO.fullmatch(name):
-        raise ValueError("is no owner/name")
+        raise ValueError("is not an owner/name")
     return name
 
 
 def _commit(commit: str) -> str:
     if not _COMMIT.fullmatch(commit):
-        raise ValueError("is no full hash of 40 hex digits")
+        raise ValueError("is not a full hash of 40 hex digits")
     return commit
 
 
@@ -140,7 +140,7 @@ def _from_json(value: object) -> object:
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"is no JSON: {error}") from None
+        raise ValueError(f"is not JSON: {error}") from None
 
 
 def _list_or_text(value: object) -> object:

@@ -168,7 +168,7 @@ def _convert(
 ) -> ConvertedTerminalBenchTask | list[Rejection]:
     name = folder.resolve().name.lower()
     if not is_task_id(name):
-        said = f"{name[:80]!r} is no id of [a-z0-9._-]+; rename the folder"
+        said = f"{name[:80]!r} is not an id of [a-z0-9._-]+; rename the folder"
         return [Rejection(where=str(folder), what=said)]
     task_id = TaskId(name)
     try:

@@ -106,7 +106,7 @@ def single_service(document: object) -> ComposeService:
         )
     ((name, service),) = services.items()
     if not isinstance(service, dict):
-        raise UnsupportedComposeError(f"services.{name}: is no table")
+        raise UnsupportedComposeError(f"services.{name}: is not a table")
     where = f"services.{name}"
     for key in service.keys() - _HARMLESS - _KNOWN_KEYS:
         raise UnsupportedComposeError(f"{where}.{key}: asks for what a sandbox does not give")

@@ -164,6 +164,7 @@ class _TableShape:
     module: NameScope
 
     def row(self, node: ast.expr, index: int) -> TableRow | None:
+        """The row of one expression."""
         values: Sequence[ast.expr] = [node]
         written, own = _written_id(self.ids, index), None
         if isinstance(node, ast.Call) and name_of(node.func) == "param":

@@ -162,6 +162,7 @@ class _GrowingToolCall:
         self._id = self._name = self._arguments = ""
 
     def add(self, part: JsonObject) -> None:
+        """Add a part of the arguments."""
         found = part.get("function")
         function: JsonObject = found if isinstance(found, dict) else {}
         self._id = self._id or text(part.get("id"))
@@ -169,6 +170,7 @@ class _GrowingToolCall:
         self._arguments += text(function.get("arguments"))
 
     def whole(self) -> ParsedToolCall:
+        """The complete call."""
         return ParsedToolCall(
             id=self._id, name=self._name, arguments=parse_arguments(self._arguments)
         )

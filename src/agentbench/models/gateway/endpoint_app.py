@@ -146,7 +146,7 @@ class EndpointApplication:
         )
         try:
             if request is None:
-                await self._refuse_request(client, exchange, "the body is no JSON object")
+                await self._refuse_request(client, exchange, "the body is not a JSON object")
             elif way_out is not None:
                 await self._refuse_network_access(client, exchange, way_out)
             elif not route.counts_only and self.by.ledger.is_budget_spent():
@@ -192,7 +192,7 @@ class EndpointApplication:
         severity = Severity.INFO if harmless else Severity.WARNING
         what = "asked for something else than its model's answers; was refused"
         self.by.ledger.add_finding("gateway-path", severity, _request_line(client), what)
-        message = f"agentbench gateway: {_request_line(client)} is no way to a model"
+        message = f"agentbench gateway: {_request_line(client)} is not a way to a model"
         body = likely_format(client.path).error_body(ModelErrorKind.AUTH, 403, message)
         await client.answer_json(403, body, _NO_RETRY_HEADERS)
 

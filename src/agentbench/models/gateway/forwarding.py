@@ -208,7 +208,7 @@ class _ForwardedAnswer:
             return
         said = json_object(data.decode("utf-8", "replace"))
         if said is None:
-            message = "the provider's answer is no JSON"
+            message = "the provider's answer is not JSON"
             self._fail(
                 ModelFailure(kind=ModelErrorKind.SERVER_ERROR, status=status, message=message)
             )

@@ -180,6 +180,7 @@ class Gateway:
         opened = AsyncExitStack()
 
         async def begin() -> None:
+            """Start to serve the socket."""
             await opened.enter_async_context(serve_on(listener, application))
 
         self._loop.run(begin())
@@ -197,10 +198,12 @@ class Gateway:
 
         def write(exchange: ModelExchange) -> None:
             # On a full disk the record cannot be written either, and that failure is reported.
+            """Write a recorded answer."""
             with suppress(OSError):
                 log.write(exchange)
 
         def finished(exchange: ModelExchange) -> None:
+            """Log a finished exchange."""
             self._writer.submit(write, exchange)
 
         try:
@@ -310,6 +313,7 @@ def _recorded_upstream(options: GatewayOptions, upstream: LiveUpstream) -> Itera
     faults: list[OSError] = []
 
     def write(make: Callable[[], RecordedAnswer]) -> None:
+        """Write a recorded answer."""
         try:
             file.add(make())
         except OSError as fault:

@@ -174,7 +174,7 @@ def _provider_access(provider: _Provider, base: str, key: str | None) -> Provide
 
 
 def _checked_base_url(base: str) -> str:
-    wrong = f"{base!r} is no base URL: expected such as http://localhost:8000/v1"
+    wrong = f"{base!r} is not a base URL: expected such as http://localhost:8000/v1"
     try:
         parts = urlsplit(base)
         port = parts.port

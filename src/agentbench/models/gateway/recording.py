@@ -133,7 +133,7 @@ def read_recording(path: Path) -> Recording:
     try:
         head = RecordingHead.model_validate_json(lines[0] if lines else b"")
     except ValidationError as fault:
-        raise InputError(f"{path}: is no recording made with --record") from fault
+        raise InputError(f"{path}: is not a recording made with --record") from fault
     answers = []
     for number, line in enumerate(lines[1:], 2):
         try:
@@ -141,7 +141,7 @@ def read_recording(path: Path) -> Recording:
         except ValidationError as fault:
             if number == len(lines):
                 break
-            raise InputError(f"{path}:{number}: is no recorded answer") from fault
+            raise InputError(f"{path}:{number}: is not a recorded answer") from fault
     return Recording(head=head, answers=tuple(answers))
 
 

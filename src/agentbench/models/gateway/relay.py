@@ -74,6 +74,7 @@ async def _start_tunnel(stream: socket.socket, door: Path) -> "asyncio.Task[None
     reader, writer = await asyncio.open_connection(sock=stream)
 
     async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to the endpoint's socket."""
         return await asyncio.open_unix_connection(str(door))
 
     writer.write(START_MARK)

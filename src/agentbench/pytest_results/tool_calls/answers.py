@@ -36,6 +36,7 @@ def answer_to_run(run: PytestRun, mask: PathMask, *, timeout_s: float, full: boo
     """The answer of `execute_tests`."""
 
     def rendered(result: PytestResult) -> JsonObject:
+        """The answer for one version of the result."""
         return _rendered(_envelope(run, result, timeout_s), mask)
 
     if full:
@@ -55,6 +56,7 @@ def answer_to_discovery(
     result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
 
     def rendered(form: PytestResult, kept: int) -> JsonObject:
+        """The answer for one version of the result."""
         envelope = _envelope(run, form, timeout_s)
         left_out = len(node_ids) - kept
         named = (f"{left_out} of {len(node_ids)} node_ids: narrow down by paths or keyword",)
@@ -67,6 +69,7 @@ def answer_to_discovery(
         return _rendered(envelope.model_copy(update=changes), mask)
 
     def answer_with(kept: int) -> JsonObject:
+        """The answer with some of the ids."""
         form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, kept)))
         return rendered(form, kept)
 

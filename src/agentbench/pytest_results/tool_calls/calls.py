@@ -75,6 +75,7 @@ def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallCon
     full = arguments.detail == "full"
 
     def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> PytestRun:
+        """Run the call in an open sandbox."""
         request = PytestRequest(
             command=interpreter.command,
             timeout=timedelta(seconds=arguments.timeout_s),
@@ -104,6 +105,7 @@ def _discover(
     targets = _checked_targets(project, paths=arguments.paths)
 
     def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> DiscoveredTests:
+        """Run the call in an open sandbox."""
         request = PytestRequest(
             command=interpreter.command,
             timeout=timedelta(seconds=DISCOVERY_TIMEOUT),

@@ -77,6 +77,7 @@ def sandbox_resolver(sandbox: Sandbox) -> PathResolver:
     """Resolve paths inside a sandbox, whose files this machine may not see."""
 
     def resolve(paths: Sequence[str]) -> ResolvedPaths:
+        """Resolve paths with the sandbox's Python."""
         argv = ("python", "-I", "-S", "-c", _RESOLVE_SCRIPT)
         stdin = json.dumps(list(paths)).encode()
         result = sandbox.run(Command(argv=argv, timeout=_RESOLVE_TIMEOUT, stdin=stdin))

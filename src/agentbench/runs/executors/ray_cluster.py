@@ -208,6 +208,7 @@ class RayExecutor:
 
     def _unpacked(self, away: _RemoteTask, brought: RemoteResult) -> AttemptRecord:
         def write() -> None:
+            """Write the file atomically."""
             with storage_errors(away.slot.folder):
                 unpack(brought.files, away.slot.folder)
 

@@ -79,7 +79,7 @@ class RecordLines:
 def lines_between(
     path: Path, begin: int, bound: int | None = None, *, aligned: bool = False
 ) -> Iterator[tuple[int, bytes]]:
-    """The lines that begin within some bytes of a file, and where; none if there is no file.
+    """The lines that begin within some bytes of a file, and where; none if there is not a file.
 
     Args:
         path: The file.

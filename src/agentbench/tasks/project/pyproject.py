@@ -98,7 +98,7 @@ _FILE = "pyproject.toml"
 
 
 def parse_toml(text: str | None) -> TomlTable:
-    """A file's table; an empty one where it is no TOML."""
+    """A file's table; an empty one where it is not TOML."""
     try:
         return tomllib.loads(text or "")
     except (ValueError, RecursionError):

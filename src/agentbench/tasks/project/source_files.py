@@ -52,7 +52,7 @@ _IGNORED_FOLDERS = frozenset(
 def read_project_file(tree: Path, name: str) -> str | None:
     """A file's text; None where there is none, it is too large or leads out of the tree.
 
-    A byte order mark is left out, and what is no UTF-8 is read as Latin-1.
+    A byte order mark is left out, and what is not UTF-8 is read as Latin-1.
     """
     path = tree / name
     try:
@@ -67,7 +67,7 @@ def read_project_file(tree: Path, name: str) -> str | None:
 
 
 def decode_text(content: bytes) -> str:
-    """A file's text; a byte order mark is left out, and what is no UTF-8 is read as Latin-1."""
+    """A file's text; a byte order mark is left out, and what is not UTF-8 is read as Latin-1."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

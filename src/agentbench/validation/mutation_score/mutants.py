@@ -162,6 +162,7 @@ class _ParsedFile:
 
     @property
     def wider(self) -> frozenset[int]:
+        """The mutants of the functions around the fix."""
         return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
 
 

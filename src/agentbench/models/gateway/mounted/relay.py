@@ -35,6 +35,7 @@ async def _serve(path: str, argv: list[str]) -> int:
     """The command's return code, negative for a signal, as `subprocess` has it."""
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Forward one connection."""
         with suppress(OSError, asyncio.CancelledError):
             await _relay(path, reader, writer)
         writer.transport.abort()
