@@ -38,7 +38,7 @@ def test_an_agent_that_crashed_is_told_with_its_traceback():
     why = lines.index("Failure candidates, highest priority first")
     assert lines[why + 1] == f"  15 UNKNOWN in agent_run: {said}"
     assert lines[why + 2].startswith("   - TESTS_FAILED in final_test: ")
-    assert lines[why + 2].endswith(" (a consequence, no candidate)")
+    assert lines[why + 2].endswith(" (a consequence, not a candidate)")
     begin = lines.index("traceback of agent_run")
     assert lines[begin + 1 : begin + 3] == [
         '  File "mine.py", line 7, in solve',

@@ -83,7 +83,7 @@ def test_in_no_width_a_column_is_cut_or_left_out(width):
     text = buffer.getvalue()
     assert max(map(len, text.splitlines())) <= width
     told = " ".join(text.split())
-    for cell in ("3/4 75.0 %", "0/5 0.0 %", "without lost", "on common tasks", "seconds each"):
+    for cell in ("3/4 75.0 %", "0/5 0.0 %", "excluding errors", "on common tasks", "seconds each"):
         assert cell in told
     low, high = made.standings[0].summary.overall.interval
     assert f"({100 * low:.1f}\u2013{100 * high:.1f})" in told

@@ -43,7 +43,7 @@ def test_attempts_lost_to_the_infrastructure_are_no_regression_but_to_strict():
 
 
 def test_where_nothing_was_judged_nothing_can_be_said():
-    with pytest.raises(InputError, match="cannot tell a regression: of 1 shared tasks none"):
+    with pytest.raises(InputError, match="cannot test for a regression: none of 1 shared tasks"):
         found("l", first=attempts("a", "r"))
 
 

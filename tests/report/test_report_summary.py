@@ -48,7 +48,7 @@ def test_no_attempts_are_no_division_by_zero():
 
 @pytest.mark.parametrize(
     ("costs", "total", "shown"),
-    [([0.25, 0.5], 0.75, "$0.75"), ([0.25, None], None, "$?"), ([], 0, "$0.00")],
+    [([0.25, 0.5], 0.75, "$0.75"), ([0.25, None], None, "cost unknown"), ([], 0, "$0.00")],
 )
 def test_an_unknown_price_makes_the_whole_cost_unknown(costs, total, shown):
     attempts = [resolved(), *(resolved(usage=UsageRecord(cost_usd=cost)) for cost in costs)]

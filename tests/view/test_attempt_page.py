@@ -37,8 +37,8 @@ def test_a_failed_attempt_is_told_with_the_decision(client, shown):
     assert "<strong>TIMEOUT</strong>" in text
     assert 'class="badge decided"' in text
     assert 'class="badge outranked"' in text
-    assert "TIMEOUT stands before it" in text
-    assert "Why none of the other" in text
+    assert "TIMEOUT has a higher priority" in text
+    assert "The other" in text
     for heading in ("Decision", "Stages", "Tests", "Patch", "Transcript", "Logs", "Files"):
         assert f">{heading}</h2>" in text
 
@@ -116,7 +116,7 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
     (tmp_path / "secret").write_text("nobody reads this")
     text = page_of(tmp_path, record, patch_diff="+mended <b>\n-broken\n")
     assert "0 of 1 changed tests failed, 1 of 1 others passed" in text
-    assert "2 tries" in text
+    assert "repeated 1 time," in text
     assert "t.py::test_w" in text
     assert "<code>conftest.py</code>: protected" in text
     assert "<code>.mypy_cache</code>: 2 files, 2.0 KiB" in text

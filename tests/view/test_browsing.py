@@ -81,8 +81,8 @@ def test_everybody_can_bring_the_token(page, shown):
         assert page.evaluate("[...document.scripts].length") == 0
         assert serious(page) == {}
         page.get_by_label("Token").fill("wrong")
-        page.get_by_role("button", name="Go on").click()
-        expect(page.get_by_text("That is not the token")).to_be_visible()
+        page.get_by_role("button", name="Continue").click()
+        expect(page.get_by_text("Wrong token")).to_be_visible()
         page.goto(found.said)
         expect(page).to_have_url(f"{found.address}/")
         page.goto(f"{found.address}/runs/{shown.first}")

@@ -69,5 +69,5 @@ def test_tasks_of_one_run_alone_and_changed_ones_are_told(tmp_path):
     text = client_of(tmp_path).get("/compare?first=one&second=two").text
     assert "Only in the first run (1)" in text
     assert "Only in the second run (1)" in text
-    assert "Not the same task any more" in text
+    assert "Changed tasks" in text
     assert "Not statistically significant (p = 1)" in text

@@ -19,7 +19,7 @@ def test_a_late_agent_whose_tests_fail_is_told_with_both_reasons():
     first, second = reason_candidates(record)
     assert (first.reason, first.standing) == (FailureReason.TIMEOUT, ReasonStatus.DECIDED)
     assert (second.reason, second.standing) == (FailureReason.TESTS_FAILED, ReasonStatus.OUTRANKED)
-    assert second.why == "TIMEOUT stands before it"
+    assert second.why == "TIMEOUT has a higher priority"
     assert second.failure is not None
     assert strategies.A in second.failure.detail or "test" in second.failure.detail
     assert "TIMEOUT has the lowest precedence number (9)" in explain_decision(record)
@@ -45,7 +45,9 @@ def test_a_quarantined_attempt_is_told_why():
     agent = Evidence(agent=AgentEnding.SUBMITTED, findings=(cheat,))
     record = record_of(strategies.attempt(passed, agent_run=agent))
     assert record.quarantined
-    assert "set aside all the same: peeked at agent: read the key" in explain_decision(record)
+    assert "but the attempt is quarantined: peeked at agent: read the key" in explain_decision(
+        record
+    )
 
 
 @given(records())

@@ -111,7 +111,7 @@ def test_a_run_that_goes_on_shows_what_goes_on(tmp_path):
     over = client.get(f"{address}/parts").text
     assert 'data-live="no"' in over
     assert "looking" not in over
-    assert "was cut off and left no record" in client.get(f"{address}/attempts/one/2").text
+    assert "was interrupted and left no record" in client.get(f"{address}/attempts/one/2").text
 
 
 def test_a_run_without_attempts_is_a_page_too(tmp_path):

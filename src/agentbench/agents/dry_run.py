@@ -175,13 +175,13 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         else:
             self._say(wire, path, body)
 
-    def _say(self, wire: ApiFormat, path: str, body: JsonMapping) -> None:
+    def _say(self, api_format: ApiFormat, path: str, body: JsonMapping) -> None:
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
         answer = self._prompter.answer(model, with_tools=bool(body.get("tools")))
         if body.get("stream") or ":stream" in path:
-            self._send_bytes(200, "text/event-stream", answer_stream(wire, answer))
+            self._send_bytes(200, "text/event-stream", answer_stream(api_format, answer))
         else:
-            self._send(200, answer_body(wire, answer))
+            self._send(200, answer_body(api_format, answer))
 
     def _send(self, status: int, body: JsonMapping) -> None:
         self._send_bytes(status, "application/json", json.dumps(body).encode())

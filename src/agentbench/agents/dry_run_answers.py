@@ -30,9 +30,9 @@ class ScriptedAnswer:
         return json.dumps(self.arguments)
 
 
-def answer_body(wire: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
+def answer_body(api_format: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
     """The body of an answer that is not streamed."""
-    match wire:
+    match api_format:
         case ApiFormat.OPENAI_CHAT:
             choice = {
                 "index": 0,
@@ -47,12 +47,12 @@ def answer_body(wire: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
         case ApiFormat.GEMINI_GENERATE:
             return _candidates(answer)
         case _:
-            assert_never(wire)
+            assert_never(api_format)
 
 
-def answer_stream(wire: ApiFormat, answer: ScriptedAnswer) -> bytes:
+def answer_stream(api_format: ApiFormat, answer: ScriptedAnswer) -> bytes:
     """An answer as a stream of server-sent events."""
-    match wire:
+    match api_format:
         case ApiFormat.OPENAI_CHAT:
             return b"".join([*map(_data, _chat_chunks(answer)), b"data: [DONE]\n\n"])
         case ApiFormat.OPENAI_RESPONSES:
@@ -62,22 +62,22 @@ def answer_stream(wire: ApiFormat, answer: ScriptedAnswer) -> bytes:
         case ApiFormat.GEMINI_GENERATE:
             return _data(_candidates(answer))
         case _:
-            assert_never(wire)
+            assert_never(api_format)
 
 
-def invalid_key_error(wire: ApiFormat) -> JsonMapping:
+def invalid_key_error(api_format: ApiFormat) -> JsonMapping:
     """The error body for a wrong key, with status 401."""
-    said = "this rehearsal refuses every key"
-    match wire:
+    message = "this rehearsal refuses every key"
+    match api_format:
         case ApiFormat.OPENAI_CHAT | ApiFormat.OPENAI_RESPONSES:
             kind = {"type": "invalid_request_error", "code": "invalid_api_key"}
-            return {"error": {"message": said, **kind}}
+            return {"error": {"message": message, **kind}}
         case ApiFormat.ANTHROPIC_MESSAGES:
-            return {"type": "error", "error": {"type": "authentication_error", "message": said}}
+            return {"type": "error", "error": {"type": "authentication_error", "message": message}}
         case ApiFormat.GEMINI_GENERATE:
-            return {"error": {"code": 401, "message": said, "status": "UNAUTHENTICATED"}}
+            return {"error": {"code": 401, "message": message, "status": "UNAUTHENTICATED"}}
         case _:
-            assert_never(wire)
+            assert_never(api_format)
 
 
 def _data(body: JsonMapping) -> bytes:

@@ -91,8 +91,8 @@ def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
         own = by_model.setdefault(entry.model_name_or_path, {})
         task_id = task_id_of(entry.instance_id)
         if task_id in own:
-            said = "instance_id: is there twice for one model; each needs one prediction"
-            twice.append(f"{where}: {entry.instance_id}: {said}")
+            message = "instance_id: is there twice for one model; each needs one prediction"
+            twice.append(f"{where}: {entry.instance_id}: {message}")
         own[task_id] = patch_bytes(entry.model_patch) if entry.model_patch else None
     if twice:
         raise InputError(*twice[:_MAX_FAULTS])
@@ -137,9 +137,9 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
 
 def _entry_faults(row: DatasetRow, error: ValidationError) -> list[str]:
     name = row.value.get("instance_id")
-    shown = f": {name}" if isinstance(name, str) and name else ""
+    message = f": {name}" if isinstance(name, str) and name else ""
     return [
-        f"{row.where}{shown}: {describe_validation_error(each, Prediction)}"
+        f"{row.where}{message}: {describe_validation_error(each, Prediction)}"
         for each in error.errors()
     ]
 

@@ -81,7 +81,7 @@ def _run_script(script: ScriptedSolution, sandbox: Sandbox, budget: Budget) -> A
     result = sandbox.run(
         Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())
     )
-    said = "" if result.ok else f"the script ended in {result.ending.value} {result.exit_code}"
+    message = "" if result.ok else f"the script ended in {result.ending.value} {result.exit_code}"
     return AgentOutcome(
-        ending=AgentEnding.SUBMITTED, detail=said, command=result, steps=1, tool_calls=1
+        ending=AgentEnding.SUBMITTED, detail=message, command=result, steps=1, tool_calls=1
     )

@@ -167,8 +167,8 @@ def _import_attribute(path: str) -> object:
     try:
         module = importlib.import_module(module_name)
     except _IMPORT_FAILURES as error:
-        said = f"--agent {path}: cannot import {module_name!r}: {_error_line(error)}"
-        raise UsageError(said) from error
+        message = f"--agent {path}: cannot import {module_name!r}: {_error_line(error)}"
+        raise UsageError(message) from error
     value: object = module
     for part in attribute.split("."):
         value = getattr(value, part, None)
@@ -181,8 +181,8 @@ def _load_entry_point(point: "EntryPoint") -> object:
     try:
         value: object = point.load()
     except _IMPORT_FAILURES as error:
-        said = f"--agent {point.name}: cannot load {point.value}: {_error_line(error)}"
-        raise UsageError(said) from error
+        message = f"--agent {point.name}: cannot load {point.value}: {_error_line(error)}"
+        raise UsageError(message) from error
     return value
 
 
@@ -192,8 +192,8 @@ def _as_agent(name: str, value: object) -> Agent:
         try:
             value = made_by()
         except _IMPORT_FAILURES as error:
-            said = f"--agent {name}: {made_by.__name__}() cannot be made: {_error_line(error)}"
-            raise UsageError(said) from error
+            message = f"--agent {name}: {made_by.__name__}() cannot be made: {_error_line(error)}"
+            raise UsageError(message) from error
     solve = getattr(value, "solve", value)
     if not callable(solve):
         raise UsageError(

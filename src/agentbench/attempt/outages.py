@@ -195,8 +195,8 @@ def requirements_of_driver(
     They are disk space for the records, and the model, which this machine can check too.
     """
     fault = partial(room_fault, (run,), _RECORDS)
-    room = Requirement(fault=fault, patience=_patience_or(patience, _DISK_PATIENCE))
-    return (room, *_model_requirements(gateway, patience))
+    requirement = Requirement(fault=fault, patience=_patience_or(patience, _DISK_PATIENCE))
+    return (requirement, *_model_requirements(gateway, patience))
 
 
 def _requirements(

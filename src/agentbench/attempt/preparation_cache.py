@@ -215,8 +215,8 @@ class PreparationCache:
     def keep_results(self, key: str, results: Sequence[StageResult]) -> None:
         """Complete a preparation with the evidence of its stages; before that it is not loaded."""
         folder = self._folder / key
-        kept = StoredPreparation(results=tuple(results), base_tar=_digest_of(folder / _BASE))
-        write_atomically(folder / _STAGES, kept.json_with_checksum().encode())
+        preparation = StoredPreparation(results=tuple(results), base_tar=_digest_of(folder / _BASE))
+        write_atomically(folder / _STAGES, preparation.json_with_checksum().encode())
 
     def forget(self, key: str) -> None:
         """Remove a preparation and its snapshot."""

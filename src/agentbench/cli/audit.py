@@ -156,8 +156,8 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
     )
 
 
-def _holds_tasks(place: Path) -> bool:
-    return (place / "task.toml").exists() or any(place.glob("*/task.toml"))
+def _holds_tasks(path: Path) -> bool:
+    return (path / "task.toml").exists() or any(path.glob("*/task.toml"))
 
 
 def _audit_tasks(
@@ -230,8 +230,8 @@ def _line(finding: "Finding", width: int) -> "Text":
     from rich.text import Text
 
     level = finding.severity.value
-    told = f"  {finding.rule:<{width}}  {_plain(finding.where)}: {_plain(finding.what)}"
-    return Text.assemble((f"  {level:<8}", _STYLES[level]), told)
+    message = f"  {finding.rule:<{width}}  {_plain(finding.where)}: {_plain(finding.what)}"
+    return Text.assemble((f"  {level:<8}", _STYLES[level]), message)
 
 
 def _plain(text: str) -> str:

@@ -110,9 +110,9 @@ def _clean_all(*, dry_run: bool) -> None:
         for toolbox in toolboxes:
             remove_bundle(toolbox)
     in_use = len(found) - len(dead) + len(every_toolbox) - len(toolboxes)
-    kept = f", {in_use} in use by living runs kept" if in_use else ""
+    message = f", {in_use} in use by living runs kept" if in_use else ""
     word = "would be freed" if dry_run else "freed"
-    typer.echo(f"{len(sizes)} things, {sum(sizes) / 2**20:.1f} MiB {word}{kept}", err=True)
+    typer.echo(f"{len(sizes)} things, {sum(sizes) / 2**20:.1f} MiB {word}{message}", err=True)
 
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([kMGT]i?)?B", re.ASCII)

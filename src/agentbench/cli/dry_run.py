@@ -128,8 +128,8 @@ class _DryRun:
         prompter = ScriptedModel(self._preset.rehearsal)
         record = self._attempt(prompter)
         wire = self._preset.wires[0].wire
-        asked = f"{prompter.answered} requests, {wire}"
-        yield DryRunCheck(what="reaches its model", ok=prompter.answered > 0, detail=asked)
+        message = f"{prompter.answered} requests, {wire}"
+        yield DryRunCheck(what="reaches its model", ok=prompter.answered > 0, detail=message)
         yield DryRunCheck(what="mends the bug", ok=record.resolved, detail=record.detail)
         ending = record.agent_run.ending if record.agent_run else None
         ended = ending is AgentEnding.SUBMITTED

@@ -83,9 +83,9 @@ def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
     from agentbench.validation.proof_file import read_proof, write_proof
 
     for folder, strength in strengths.items():
-        kept = read_proof(folder)
-        if kept is not None and not strength.why_not:
-            write_proof(folder, kept.model_copy(update={"strength": strength}))
+        proof = read_proof(folder)
+        if proof is not None and not strength.why_not:
+            write_proof(folder, proof.model_copy(update={"strength": strength}))
 
 
 def warn_of_weak_tests(
@@ -96,8 +96,8 @@ def warn_of_weak_tests(
 
     weak = [one for one in proven if not reaches(strengths[one.folder], least)]
     for one in weak:
-        said = _score_text(strengths[one.folder])
-        typer.echo(f"warning: weak-tests: {one.task_id}: {said}; asked for {least:g} %", err=True)
+        text = _score_text(strengths[one.folder])
+        typer.echo(f"warning: weak-tests: {one.task_id}: {text}; asked for {least:g} %", err=True)
     return bool(weak)
 
 

@@ -253,12 +253,12 @@ def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
             continue
         document = {instance.instance_id: report.model_dump(mode="json", by_alias=True)}
         is_plain = _PLAIN_NAME.fullmatch(instance.instance_id) is not None
-        place = folder / (instance.instance_id if is_plain else instance.task_id)
+        path = folder / (instance.instance_id if is_plain else instance.task_id)
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            (place / _INSTANCE_FILE).write_text(f"{json.dumps(document, indent=4)}\n", "utf-8")
+            path.mkdir(parents=True, exist_ok=True)
+            (path / _INSTANCE_FILE).write_text(f"{json.dumps(document, indent=4)}\n", "utf-8")
         except OSError as error:
-            raise UsageError(f"{place}: cannot be written ({error.strerror})") from error
+            raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
 
 
 def _reported_instances(runs: "Sequence[ReportedRun]") -> "tuple[ReportedInstance, ...]":

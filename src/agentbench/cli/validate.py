@@ -119,8 +119,8 @@ def _finish(proven: "Sequence[ValidationResult]") -> None:
     unproven = [one for one in proven if one.proof is None and not one.is_from_stored_proof]
     for one in unproven:
         for reason in one.reasons:
-            said = f"error: {one.folder / 'task.toml'}: {reason}"
-            typer.echo(printable(said, limit=500), err=True)
+            message = f"error: {one.folder / 'task.toml'}: {reason}"
+            typer.echo(printable(message, limit=500), err=True)
     if unproven:
         raise typer.Exit(ExitCode.INPUT)
     if good < len(proven):

@@ -115,8 +115,8 @@ def require(what: str, extra: Extra) -> None:
     """
     missing = _missing(extra)
     if missing:
-        said = f"{what} needs {', '.join(missing)}, found none"
-        raise UsageError(f"{said}: {install_command(extra.name)}")
+        message = f"{what} needs {', '.join(missing)}, found none"
+        raise UsageError(f"{message}: {install_command(extra.name)}")
 
 
 def _missing(extra: Extra) -> list[str]:

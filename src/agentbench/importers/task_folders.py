@@ -40,8 +40,8 @@ def script_fault(path: Path) -> Rejection | None:
         return text
     first = text.partition("\n")[0]
     if first.startswith("#!") and first.endswith("\r"):
-        said = "has line ends of Windows, so that nobody finds its interpreter; save it with LF"
-        return Rejection(where=str(path), what=said)
+        message = "has line ends of Windows, so that nobody finds its interpreter; save it with LF"
+        return Rejection(where=str(path), what=message)
     return None
 
 
@@ -54,8 +54,8 @@ def tree_faults(folder: Path) -> Iterator[Rejection]:
         status = path.lstat()
         count, size = count + 1, size + status.st_size
         if count > _MAX_FILES or size > _MAX_TREE_BYTES:
-            said = f"holds more than {_MAX_FILES} files or {_MAX_TREE_BYTES >> 20} MiB"
-            yield Rejection(where=str(folder), what=said)
+            message = f"holds more than {_MAX_FILES} files or {_MAX_TREE_BYTES >> 20} MiB"
+            yield Rejection(where=str(folder), what=message)
             return
         if stat.S_ISLNK(status.st_mode):
             if path.readlink().is_absolute() or not _real(path).is_relative_to(root):

@@ -202,9 +202,9 @@ def _critical(rule: ControlRule, run: ControlRun, what: str) -> Finding:
 
 
 def _test_names(tests: Sequence[ControlledTest]) -> str:
-    shown = ", ".join(f"{test.node_id} ({_outcome_text(test)})" for test in tests[:_SHOWN])
+    text = ", ".join(f"{test.node_id} ({_outcome_text(test)})" for test in tests[:_SHOWN])
     more = len(tests) - _SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def _outcome_text(test: ControlledTest) -> str:

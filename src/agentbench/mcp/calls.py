@@ -130,8 +130,8 @@ class SymbolicCalls:
                 tell=None,
             )
         except InvalidArgumentsError as error:
-            told = f"invalid arguments: {'; '.join(error.faults)}"
-            return error_answer(tool, SymbolicErrorType.VALUE, told)
+            message = f"invalid arguments: {'; '.join(error.faults)}"
+            return error_answer(tool, SymbolicErrorType.VALUE, message)
         except Exception:  # a bug must neither end the server nor reveal its traceback
             incident = secrets.token_hex(_INCIDENT_BYTES)
             _logger.error("incident %s", incident, exc_info=True)

@@ -116,8 +116,8 @@ class _Handlers:
             answer = await self._answer(context.session, params, tell=tell)
         else:
             names = ", ".join((*PytestTool, *self._offered))
-            told = f"there is no tool {escaped_name(params.name)}; there are {names}"
-            raise MCPError(INVALID_PARAMS, told)
+            message = f"there is no tool {escaped_name(params.name)}; there are {names}"
+            raise MCPError(INVALID_PARAMS, message)
         if self._error_mode is ErrorMode.JSONRPC and pytest_tools.is_error(answer):
             raise _as_protocol_error(answer)
         return pytest_tools.call_result(answer)

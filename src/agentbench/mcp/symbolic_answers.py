@@ -145,8 +145,8 @@ def _check_verdict(name: str, found: AnalysisResult, spent: CallTime) -> _Verdic
         return "timeout", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {_so_far(found)}"
     if not found.verified:
         return "error", SymbolicErrorType.RUNTIME, _nothing_explored(name, found)
-    told = f"no counterexample to {name} found{_within_bounds(found)}"
-    return "verified", None, f"{told}; checked: {found.checked}"
+    message = f"no counterexample to {name} found{_within_bounds(found)}"
+    return "verified", None, f"{message}; checked: {found.checked}"
 
 
 def _path_verdict(name: str, kind: str, found: AnalysisResult, spent: CallTime) -> _Verdict:
@@ -210,9 +210,9 @@ def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: Cal
     if answer.exhausted:
         told = f"{one} and {other} behave alike on all of their {answer.paths_explored} paths"
         return "equivalent", None, told
-    said = f"no difference between {one} and {other} on {answer.inputs_tried} inputs"
+    message = f"no difference between {one} and {other} on {answer.inputs_tried} inputs"
     more = f" ({answer.why})" if answer.why else ""
-    return "equivalent", None, f"{said} and {answer.paths_explored} paths{more}; {_NO_PROOF}"
+    return "equivalent", None, f"{message} and {answer.paths_explored} paths{more}; {_NO_PROOF}"
 
 
 def _was_cut_off(answer: ComparisonResult, spent: CallTime) -> bool:
@@ -232,16 +232,16 @@ def _error_of(
         return SymbolicErrorType(found.error_type), found.message
     if but_unconfirmed and found.unconfirmed and not found.findings:
         call = found.unconfirmed[0]
-        told = f"the search reports {call}, and really calling it shows nothing of the kind"
-        return SymbolicErrorType.RUNTIME, f"{told}: nothing can be said"
+        message = f"the search reports {call}, and really calling it shows nothing of the kind"
+        return SymbolicErrorType.RUNTIME, f"{message}: nothing can be said"
     return None
 
 
 def _describe_finding(finding: AnalysisFinding) -> str:
     broken = {"broken": "; this does not hold: ", "changed": "; this argument was changed: "}
     more = f"{broken[finding.ending]}{finding.what}" if finding.ending in broken else ""
-    place = "" if finding.line is None else f" (line {finding.line})"
-    return f"{finding.call} {finding.said or finding.ending}{place}{more}"
+    message = "" if finding.line is None else f" (line {finding.line})"
+    return f"{finding.call} {finding.said or finding.ending}{message}{more}"
 
 
 def _paths(found: AnalysisResult) -> str:

@@ -156,8 +156,8 @@ class SymbolicTools:
         match arguments:
             case CheckArguments():
                 name, given = arguments.function_name, arguments.timeout_seconds
-                asked = AnalysisRequest(aim=AnalysisAim.CHECK, function=name, seconds=given)
-                found, spent = self._search(arguments.code, asked, cancel)
+                request = AnalysisRequest(aim=AnalysisAim.CHECK, function=name, seconds=given)
+                found, spent = self._search(arguments.code, request, cancel)
                 return check_answer(name, found, spent)
             case FindPathArguments():
                 return self._find_path(arguments, cancel)
@@ -174,16 +174,16 @@ class SymbolicTools:
     def _find_path(self, arguments: FindPathArguments, cancel: Event) -> FindPathAnswer:
         name, kind = arguments.function_name, arguments.exception_type
         seconds = arguments.timeout_seconds
-        asked = AnalysisRequest(
+        request = AnalysisRequest(
             aim=AnalysisAim.RAISES, function=name, seconds=seconds, exception=kind
         )
-        found, spent = self._search(arguments.code, asked, cancel)
+        found, spent = self._search(arguments.code, request, cancel)
         return find_path_answer(name, kind, found, spent)
 
     def _branches(self, arguments: BranchesArguments, cancel: Event) -> BranchesAnswer:
         name, given = arguments.function_name, arguments.timeout_seconds
-        asked = AnalysisRequest(aim=AnalysisAim.BRANCHES, function=name, seconds=given)
-        found, spent = self._search(arguments.code, asked, cancel)
+        request = AnalysisRequest(aim=AnalysisAim.BRANCHES, function=name, seconds=given)
+        found, spent = self._search(arguments.code, request, cancel)
         return branches_answer(name, found, spent)
 
     def _compare(self, arguments: CompareArguments, cancel: Event) -> CompareAnswer:

@@ -77,9 +77,9 @@ BASE_URL = "http://gateway"
 """The base URL; its host name has no meaning."""
 
 
-def endpoint_http_client(door: ModelEndpoint) -> httpx2.Client:
+def endpoint_http_client(endpoint: ModelEndpoint) -> httpx2.Client:
     """An HTTP client that only reaches the endpoint; proxy variables are ignored."""
-    return httpx2.Client(transport=EndpointTransport(door.socket), trust_env=False)
+    return httpx2.Client(transport=EndpointTransport(endpoint.socket), trust_env=False)
 
 
 _UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)  # not JSON, or another structure

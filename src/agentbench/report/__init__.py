@@ -1,1 +1,1 @@
-"""What runs came to, for people and programs: rates, tables, comparisons, documents."""
+"""Reports on runs, for people and programs: rates, tables, comparisons, documents."""

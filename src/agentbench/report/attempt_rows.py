@@ -51,20 +51,24 @@ def rows_of(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptR
 def in_order(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptSummary]:
     """Attempts by task, attempt and run."""
     ordered = [AttemptSummary.of(attempt) for attempt in attempts]
-    for field in ("run_id", "attempt", "task_id"):  # one by one: no key of three for each of them
+    for field in (
+        "run_id",
+        "attempt",
+        "task_id",
+    ):  # three stable sorts, without a tuple for each attempt
         ordered.sort(key=attrgetter(field))
     return ordered
 
 
 def rows(attempts: Iterable[AttemptSummary]) -> Iterator[AttemptRow]:
-    """A row for each attempt; none is kept."""
+    """Yield a row for each attempt."""
     cells = cell_makers()
     for each in attempts:
         yield AttemptRow._make([cell(each) for cell in cells])
 
 
 def cell_makers() -> tuple[Callable[[AttemptSummary], str], ...]:
-    """What makes each cell of a row, in the row's order; texts that return are made once."""
+    """The functions that create the cells of a row, in order; repeated texts are cached."""
     told = cache(printable)
     tests = cache(_tests_text)
     return (

@@ -1,4 +1,4 @@
-"""One attempt for a person at a terminal: stages, the reason and why, steps, tests, patch."""
+"""One attempt as text: stages, the reason and its candidates, steps, tests, patch."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from agentbench.models.atif import Step, StepSource, Trajectory
 from agentbench.report.attempt_rows import verdict_word
 from agentbench.scoring.evidence import CaseOutcome
 
-_MAX_LISTED = 40  # tests of one kind that are named
+_MAX_LISTED = 40  # entries of one list
 _PATCH_LINES = 200
 _TRACEBACK_LINES = 40
 
@@ -100,8 +100,8 @@ def _candidates(record: AttemptRecord) -> Iterator[str]:
     for failure in sorted(record.failures, key=lambda f: (not f.terminal, f.reason.precedence)):
         detail = printable(failure.detail, limit=200)
         number = f"{failure.reason.precedence:>2}" if failure.terminal else " -"
-        aside = "" if failure.terminal else " (a consequence, no candidate)"
-        yield f"  {number} {failure.reason} in {failure.stage}: {detail}{aside}"
+        note = "" if failure.terminal else " (a consequence, not a candidate)"
+        yield f"  {number} {failure.reason} in {failure.stage}: {detail}{note}"
     yield ""
 
 
@@ -162,16 +162,17 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
     if controls is None:
         return
     if controls.skipped is not None:
-        yield f"blind controls ({controls.level.value}): none, {printable(controls.skipped)}"
+        yield f"control runs ({controls.level.value}): none, {printable(controls.skipped)}"
     else:
-        yield f"blind controls ({controls.level.value}), seed {controls.seed}"
+        yield f"control runs ({controls.level.value}), seed {controls.seed}"
     for run in controls.runs:
         wrong = [test for test in run.tests if test.must == "fail"]
         right = [test for test in run.tests if test.must == "pass"]
-        tries = f", {run.tries} tries" if run.tries > 1 else ""
+        again = run.tries - 1
+        retries = f", repeated {again} time{'s' * (again != 1)}" if again else ""
         yield (
             f"  run {run.half}: {sum(t.as_expected for t in wrong)} of {len(wrong)} changed tests "
-            f"failed, {sum(t.as_expected for t in right)} of {len(right)} others passed{tries}"
+            f"failed, {sum(t.as_expected for t in right)} of {len(right)} others passed{retries}"
         )
     for weak in controls.weakly_controlled[:_MAX_LISTED]:
         where = printable(f"{weak.file}::{weak.function}")
@@ -211,11 +212,11 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
 _TRAJECTORY_FILE = Path("agent", "trajectory.json")
 _MAX_STEPS = 60  # shown; half of them from the end
 _MAX_CHARACTERS = 300  # characters of one text
-_TRAJECTORY_BYTES = 50 * 1024 * 1024  # bytes that are read
+_TRAJECTORY_BYTES = 50 * 1024 * 1024  # bytes
 
 
 def transcript(folder: Path) -> Iterator[str]:
-    """The steps of an attempt's trajectory, where it left one."""
+    """The steps of an attempt's trajectory, if it has one."""
     path = folder / _TRAJECTORY_FILE
     if not path.is_file():
         return
@@ -260,5 +261,5 @@ def _spent(step: Step) -> str:
 
 
 def _one_line(text: str) -> str:
-    head = text[: 4 * _MAX_CHARACTERS]  # whatever its length, a line needs no more
+    head = text[: 4 * _MAX_CHARACTERS]  # enough for a line
     return printable(" ".join(head.split()), limit=_MAX_CHARACTERS)

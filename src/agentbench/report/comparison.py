@@ -1,4 +1,4 @@
-"""Two runs at the same tasks, side by side, and whether the second one is worse."""
+"""Compares two runs over the same tasks, and decides whether the second one is worse."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from agentbench.tasks.problem import TaskId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A task of whose attempts another share was resolved."""
+    """A task with different resolved rates in both runs."""
 
     task_id: TaskId
     first: Rate
@@ -33,7 +33,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterpreterChange:
-    """A task that ran with another Python, or in another image, in the second run."""
+    """A task with another Python or another image in the second run."""
 
     task_id: TaskId
     first: str
@@ -42,39 +42,39 @@ class InterpreterChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What two runs made of the tasks that both have."""
+    """The comparison of two runs over their common tasks."""
 
-    first: ResultSummary  # of the shared tasks' attempts alone
+    first: ResultSummary  # only of attempts at common tasks
     second: ResultSummary
-    only_first: tuple[TaskId, ...]  # tasks that the other run has not
+    only_first: tuple[TaskId, ...]  # tasks that only this run has
     only_second: tuple[TaskId, ...]
-    changed: tuple[TaskId, ...]  # shared by id, yet not the same task: their digests differ
-    interpreters: tuple[InterpreterChange, ...]  # as far as both runs' records name theirs
+    changed: tuple[TaskId, ...]  # tasks with the same id, but different digests
+    interpreters: tuple[InterpreterChange, ...]  # if the records of both runs name them
     gained: tuple[Flip, ...]  # the second run resolved a larger share
     lost: tuple[Flip, ...]
     overall: Difference  # over all attempts
-    judged: Difference | None  # without those lost to the task or the infrastructure
+    judged: Difference | None  # excluding task and infrastructure errors
 
     @property
     def tasks(self) -> int:
-        """How many tasks both runs have."""
+        """The number of common tasks."""
         return self.overall.tasks
 
     @property
     def difference(self) -> float:
-        """Second minus first: the mean over the shared tasks of their rates' differences."""
+        """Second minus first: the mean difference of the rates over the common tasks."""
         return self.overall.difference
 
 
 def compare(
     first: Sequence[AttemptSummary], second: Sequence[AttemptSummary], *, alpha: float = ALPHA
 ) -> Comparison:
-    """Compare two runs, each given by the last record of every attempt (`Reading.latest`).
+    """Compare two runs, each given by the last records of its attempts (`RunRecords.latest`).
 
     `alpha` is the level below which a p value is statistically significant.
 
     Raises:
-        InputError: they share no task.
+        InputError: they have no common task.
     """
     ours, theirs = TaskOutcomes(first).by_task, TaskOutcomes(second).by_task
     shared = sorted(ours.keys() & theirs.keys())
@@ -147,12 +147,12 @@ def _by_task(
 
 
 def _known_to_differ(first: set[str] | None, second: set[str] | None) -> bool:
-    """Whether two runs are known to differ: older records name neither Python nor image."""
+    """Whether two runs are known to differ; older records name neither Python nor image."""
     return first is not None and second is not None and first != second
 
 
 def _python_of(attempt: AttemptSummary) -> str | None:
-    """Without the last number: a base image that is made anew has the newest patch release."""
+    """The Python without its patch release, which changes when a base image is built again."""
     return attempt.python and f"Python {'.'.join(attempt.python.split('.')[:2])}"
 
 
@@ -164,17 +164,17 @@ _MAX_NAMED = 10  # tasks
 
 
 def regression(comparison: Comparison, *, strict: bool) -> str | None:
-    """What is worse in the second run, in one line; None where nothing is.
+    """The regression in the second run, in one line; None if there is none.
 
-    Of judged attempts, a rate that is lower by a statistically significant difference is worse.
-    Attempts that were lost to the task or the infrastructure say nothing about the agent.
+    A regression is a significantly lower rate of judged attempts. Task and infrastructure errors
+    are excluded, since they say nothing about the agent.
 
     Args:
-        comparison: the first run is what is to be held.
-        strict: A single task is enough, significant or not, and whoever's the fault is.
+        comparison: The comparison with the first run as the baseline.
+        strict: Whether a single task with a lower rate is enough, whatever the reason.
 
     Raises:
-        InputError: nothing can be said, since no task has a judged attempt in both runs.
+        InputError: no task has a judged attempt in both runs.
     """
     if strict:
         names = [printable(flip.task_id) for flip in comparison.lost]
@@ -187,17 +187,19 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     judged = comparison.judged
     if judged is None:
         raise InputError(
-            f"cannot tell a regression: of {comparison.tasks} shared tasks none has an attempt in "
-            "both runs that was not lost to the task or the infrastructure; run it again"
+            f"cannot test for a regression: none of {comparison.tasks} shared tasks has a judged "
+            "attempt in both runs, without task and infrastructure errors; run it again"
         )
     if judged.difference < 0 and judged.is_significant:
-        told = statement(judged)
-        return f"regression: {told.difference}, {told.interval}. {told.verdict}. {told.test}."
+        result = statement(judged)
+        return (
+            f"regression: {result.difference}, {result.interval}. {result.verdict}. {result.test}."
+        )
     return None
 
 
 def doubts(comparison: Comparison, *, strict: bool) -> tuple[str, ...]:
-    """Why the answer that there is no regression may mean little."""
+    """Why a result without a regression may be unreliable."""
     judged = comparison.judged
     if strict or judged is None:
         return ()

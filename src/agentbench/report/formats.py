@@ -1,8 +1,8 @@
-"""The attempts of runs as a terminal's table, as JSON, CSV and JUnit XML.
+"""The attempts of runs as a table, as JSON, CSV and JUnit XML, written in a stream.
 
-None of it is held as a whole. In JUnit XML, a suite stands for a run and a case for an attempt. A
-failure is the agent's; an error is the task's or the infrastructure's; an attempt that was planned
-and never made is skipped, and so counts as none of the passed.
+In JUnit XML, a suite stands for a run and a case for an attempt. A failure is the agent's, and an
+error is the task's or the infrastructure's. A planned attempt that was not run is skipped, so that
+it does not count as passed.
 """
 
 import csv
@@ -45,7 +45,7 @@ _TABLE_COLUMNS = (
     "seconds",
     "detail",
 )
-_MOVED_BELOW = {"detail": 1, "tests": 2, "model": 3, "agent": 3}  # where there is little room
+_MOVED_BELOW = {"detail": 1, "tests": 2, "model": 3, "agent": 3}  # in narrow terminals
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _OF_THE_RUN = frozenset({"run", "agent", "model"})
 _RIGHT = frozenset({"attempt", "seconds"})
@@ -59,10 +59,8 @@ _COLUMNS = {
     for name in _TABLE_COLUMNS
 }
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
-_MAX_ALIGNED_ROWS = (
-    2_000  # rows: with more a table is plain lines, and neither measured nor held as a whole
-)
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would take for one
+_MAX_ALIGNED_ROWS = 2_000  # rows; larger tables are plain lines, which are not measured first
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would evaluate
 
 
 class Format(StrEnum):
@@ -94,7 +92,7 @@ def _results(records: Sequence[AttemptRecord]) -> Sequence[AgentResult]:
 
 
 def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Console) -> None:
-    """Attempts as a table at a terminal; columns that would tell nothing stay away."""
+    """Attempts as a table at a terminal, without uninformative columns."""
     ordered = in_order(attempts)
     shown = [name for name in _TABLE_COLUMNS if name in _ALWAYS or _is_informative(name, ordered)]
     if len(ordered) > _MAX_ALIGNED_ROWS:
@@ -106,7 +104,7 @@ def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Con
 
 
 def _plain_lines(attempts: Sequence[AttemptSummary], shown: Sequence[str]) -> Iterator[str]:
-    """A table that nobody reads as a whole: lines alone, each written as it is made."""
+    """A very long table as plain lines, each written as it is created."""
     made = cell_makers()
     cells = [made[HEADER.index(name)] for name in shown]
     widths = [
@@ -114,7 +112,7 @@ def _plain_lines(attempts: Sequence[AttemptSummary], shown: Sequence[str]) -> It
         for name, cell in zip(shown[:-1], cells, strict=False)
     ]
     sides = (">" if name in _RIGHT else "<" for name in shown)
-    # The last column ends where it likes.
+    # The last column has any width.
     line = "  ".join(
         f"{{:{side}{width}}}" for side, width in zip_longest(sides, widths, fillvalue="")
     )
@@ -124,9 +122,9 @@ def _plain_lines(attempts: Sequence[AttemptSummary], shown: Sequence[str]) -> It
 
 
 def _is_informative(name: str, attempts: Sequence[AttemptSummary]) -> bool:
-    """Whether a column is worth its room: not where it is empty, or says 1 in every row.
+    """Whether a column is informative: not if it is empty or 1 in every row.
 
-    Whose run it was is told where there are several.
+    Columns about the run are shown if there are several values.
     """
     cells = set(map(attrgetter(_FIELDS.get(name, name)), attempts))
     return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", None, 1})
@@ -137,7 +135,7 @@ def json_chunks(
     records: Iterable[AttemptRecord],
     board: Leaderboard | None = None,
 ) -> Iterator[str]:
-    """One JSON document (docs/schema/report.json), piece by piece, with each record on a line."""
+    """One JSON document (docs/schema/report.json) in chunks, with each record on a line."""
     head = ReportDocument(
         results=tuple(map(ResultDocument.of, results)),
         leaderboard=None if board is None else LeaderboardDocument.of(board),
@@ -170,20 +168,20 @@ _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
 _END = "</testsuites>\n"
 _MAX_MESSAGE = 300  # characters
 _MAX_TEXT = 10_000
-_NOT_IN_XML = ("\ufffe", "\uffff")  # of XML 1.0, though of Unicode; harmless shows all others
+_NOT_IN_XML = ("\ufffe", "\uffff")  # not allowed in XML 1.0; `printable` replaces the others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JUnitSuite:
-    """A run as CI systems are to see it."""
+    """A run for CI systems."""
 
     label: str
     attempts: Sequence[AttemptSummary]
-    unmade: Sequence[AttemptKey] = ()  # planned, and not made
+    unmade: Sequence[AttemptKey] = ()  # planned, but not run
 
 
 def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
-    """JUnit XML, a line a case."""
+    """JUnit XML, one line per case."""
     yield _DECLARATION
     for suite in suites:
         head, end = _suite_tags(suite)
@@ -198,7 +196,7 @@ def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
 
 
 def xml_text(text: str, *, limit: int) -> str:
-    """A text in which what XML 1.0 cannot hold, and what nobody sees, is made visible."""
+    """A text in which invisible characters, and those invalid in XML 1.0, are made visible."""
     shown = printable(text, limit=limit, newlines=True)
     for char in _NOT_IN_XML:
         shown = shown.replace(char, f"\\u{ord(char):04x}")
@@ -206,7 +204,7 @@ def xml_text(text: str, *, limit: int) -> str:
 
 
 def _suite_tags(suite: JUnitSuite) -> tuple[str, str]:
-    """What stands before and after a suite's cases."""
+    """The tags before and after a suite's cases."""
     from junitparser import TestSuite
 
     summary = ResultSummary.of(suite.attempts)
@@ -242,7 +240,7 @@ def _skipped(unmade: AttemptKey, label: str) -> str:
     from junitparser import Skipped, TestCase
 
     case = TestCase(_case_name(*unmade), label, 0.0)
-    case.result = [Skipped("planned, and not made: go on with `agentbench resume`", "not made")]
+    case.result = [Skipped("planned, but not run: continue with `agentbench resume`", "not run")]
     return _text_of(case)
 
 

@@ -1,6 +1,6 @@
-"""Numbers, summary lines and the statement on a difference, as all text reports show them.
+"""Formats numbers, summary lines and statements on differences for all text reports.
 
-Every report takes them from here, so that reports cannot disagree.
+Every report uses these functions, so that reports cannot disagree.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _MOST_DIGITS = 17  # of a float
 
 
 class SummaryLine(NamedTuple):
-    """One line of a summary: over all attempts, and over those that were judged."""
+    """One line of a summary: over all attempts, and over judged attempts."""
 
     name: str
     overall: str
@@ -26,7 +26,7 @@ class SummaryLine(NamedTuple):
 
 
 def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
-    """What there is to tell of a summary; what is true of all attempts alone has no second cell."""
+    """The lines of a summary; values over all attempts only have no second cell."""
     yield SummaryLine("resolved", str(summary.overall), str(summary.judged))
     if summary.overall.tasks is not None:
         told = {rates.k: rates for rates in summary.judged_passes}
@@ -50,23 +50,23 @@ def judged_title(summary: ResultSummary) -> str:
 
 
 def counts_text(counts: Sequence[tuple[object, int]]) -> str:
-    """Such as `2 TESTS_FAILED, 1 TIMEOUT`."""
+    """Counts such as `2 TESTS_FAILED, 1 TIMEOUT`."""
     return ", ".join(f"{count} {what}" for what, count in counts)
 
 
 def percent(share: float) -> str:
-    """Such as `90.0 %`."""
+    """A share such as `90.0 %`."""
     return f"{100 * share:.1f} %"
 
 
 def points(difference: float) -> str:
-    """Such as `+20.0`: percentage points with their sign."""
+    """Percentage points with their sign, such as `+20.0`."""
     shown = f"{100 * difference:+.1f}".replace("-", "\u2212")
     return "0.0" if shown[1:] == "0.0" else shown
 
 
 def point_interval(interval: Interval, *, confidence: float = 1 - ALPHA) -> str:
-    """Such as `95 % CI +10.0 to +30.0`; an end that is not zero is not shown as zero."""
+    """An interval such as `95 % CI +10.0 to +30.0`; only a bound of zero is shown as zero."""
     low, high = (_bound_text(bound) for bound in interval)
     return f"{100 * confidence:.4g} % CI {low} to {high}"
 
@@ -77,7 +77,7 @@ def _bound_text(bound: float) -> str:
 
 
 def p_value(value: float, *, alpha: float = ALPHA) -> str:
-    """Such as `p = 0.031`: two digits, or as many as tell it from `alpha`."""
+    """A p value such as `p = 0.031`, with more digits if it would look equal to `alpha`."""
     if value < min(_SMALLEST_P, alpha):
         return f"p < {_SMALLEST_P}"
     digits = 2
@@ -87,7 +87,7 @@ def p_value(value: float, *, alpha: float = ALPHA) -> str:
 
 
 def cost_per_resolved(summary: ResultSummary) -> str:
-    """Dollars; `$?` where a price is unknown, a dash where nothing was resolved or counted."""
+    """Dollars; `$?` if a price is unknown, a dash if nothing was resolved or counted."""
     if summary.cost_usd is None:
         return UNKNOWN_COST
     cost = summary.cost_per_resolved
@@ -95,7 +95,7 @@ def cost_per_resolved(summary: ResultSummary) -> str:
 
 
 def amount(number: float | None) -> str:
-    """Such as `12,345` or `1.5`; a dash for none."""
+    """A number such as `12,345` or `1.5`; a dash for None."""
     if number is None:
         return NO_VALUE
     return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:,.1f}"
@@ -103,7 +103,7 @@ def amount(number: float | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What a difference means, in parts for tables and as a paragraph."""
+    """The statement on a difference, in parts and as a paragraph."""
 
     difference: str  # such as `+12.0 points`
     interval: str  # such as `95 % CI +3.0 to +25.0`
@@ -129,7 +129,7 @@ def statement(difference: Difference) -> Statement:
 
 
 def detectable(difference: Difference) -> str:
-    """What so many tasks could have shown."""
+    """The smallest detectable difference, in words."""
     if difference.detectable is None:
         return "Too few tasks to detect any difference"
     least = f"{100 * difference.detectable:.1f}"

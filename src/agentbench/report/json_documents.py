@@ -1,7 +1,7 @@
-"""Reports as JSON documents, and JSON Schemas of all that runs write and reports print.
+"""Reports as JSON documents, and the JSON Schemas of all files and reports.
 
-`python -m agentbench.report.json_documents docs/schema` writes the schemas; a test holds
-docs/schema against this module.
+`python -m agentbench.report.json_documents docs/schema` writes the schemas; a test checks that
+docs/schema is current.
 """
 
 import json

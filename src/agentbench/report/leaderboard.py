@@ -1,8 +1,8 @@
-"""Several runs in order, and the rates of each agent, model and task set.
+"""The leaderboard of runs, and the results of each agent, model and task set.
 
-Letters tell which runs do not differ significantly. Runs of the same agent with the same model at
-the same tasks are more attempts of one thing. A rate over different agents, models or tasks is the
-rate of nothing, so none is ever made.
+Runs that share a letter do not differ significantly. Runs of the same agent with the same model and
+the same tasks are pooled. A rate over different agents, models or tasks has no meaning, so there is
+none.
 """
 
 import hashlib
@@ -30,37 +30,37 @@ LETTERS_NOTE = (
     "No significant difference between runs that share a letter (paired tests on shared tasks, "
     "5 % after Holm's correction)."
 )
-"""What the letters of a leaderboard mean."""
+"""The meaning of the letters on a leaderboard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrant:
-    """A run that is to be placed."""
+    """A run for the leaderboard."""
 
     name: str  # of its folder
     attempts: Sequence[AttemptSummary]  # the last record of each
     agent_command: str | None = None  # the shell command of the agent `command`
     base_url: str | None = None  # of the model's server
-    is_configuration_known: bool = True  # whether run.json told the two above
+    is_configuration_known: bool = True  # whether the two fields above are from run.json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardEntry:
-    """A run's place."""
+    """A run on the leaderboard."""
 
-    label: str  # its agent and model, and its name where others have the same ones
+    label: str  # its agent and model, and its name if these are not unique
     summary: ResultSummary  # of all its attempts
-    common: Rate  # of those at tasks that all runs have: what the order goes by
+    common: Rate  # of attempts at common tasks; decides the order
     group: str  # letters; no significant difference between two runs that share one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPair:
-    """Two standings, told by their numbers."""
+    """Two entries, by their numbers."""
 
     first: int
     second: int
-    tasks: int  # that both runs have
+    tasks: int  # common to both runs
     p_value: float  # corrected for the number of pairs (Holm)
 
 
@@ -69,20 +69,20 @@ class Leaderboard:
     """Runs, the best first."""
 
     standings: tuple[LeaderboardEntry, ...]
-    pairs: tuple[RunPair, ...]  # of those that share a task; empty if tests were not asked for
-    tasks: int  # that any run has
-    common: int  # that all have
+    pairs: tuple[RunPair, ...]  # of runs with a common task; empty without tests
+    tasks: int  # of any run
+    common: int  # of all runs
 
 
 def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Leaderboard:
-    """Place runs by their resolved rate over the tasks that all of them have.
+    """Sort runs by their resolved rate over the tasks common to all of them.
 
-    Where there is no such task, by the rate over their own. Pairs are tested on the tasks that
-    both have, whatever the others have.
+    Without a common task, the rates over their own tasks decide. Pairs are tested on the tasks
+    that both have.
 
     Args:
-        entrants: at least one.
-        with_groups: Test the pairs, for which scipy and statsmodels are needed.
+        entrants: The runs, at least one.
+        with_groups: Whether to test pairs, which needs scipy and statsmodels.
     """
     counted = [TaskOutcomes() for _ in entrants]
     summaries = [
@@ -113,7 +113,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
 
 def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
-    """A label for each run, no two alike: its agent and model, and its name where these are not."""
+    """A unique label for each run: its agent and model, and its name if necessary."""
     told = [_agent_name(entrant) for entrant in entrants]
     often = Counter(told)
     named = [
@@ -129,7 +129,7 @@ def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
 
 
 def agent_label(agent: str, model: str | None, command: str | None) -> str:
-    """What an agent is called: its name, its shell command if it is one, and its model."""
+    """An agent's label: its name, its shell command if it has one, and its model."""
     if command is not None and len(command) > _MAX_COMMAND:
         command = f"{command[: _MAX_COMMAND - 1]}\u2026"
     return " ".join(filter(None, (agent, command and f"'{command}'", model)))
@@ -164,7 +164,7 @@ def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, .
 
 
 _DIGITS = 12  # of a task set's digest
-_MAX_RUNS_NAMED = 3  # runs that a label names
+_MAX_RUNS_NAMED = 3  # runs in a label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ class _ResultKey(NamedTuple):
     model: str | None
     base_url: str | None
     task_set: str
-    run: str | None  # of a run whose configuration cannot be read: it is counted alone
+    run: str | None  # of a run with an unreadable configuration, which is not pooled
 
 
 @dataclass(slots=True)
@@ -221,7 +221,7 @@ def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
 
 
 def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[AttemptSummary]]]:
-    """A run's attempts by agent and model: one part, unless records were put together."""
+    """A run's attempts by agent and model; usually one group."""
     parts: dict[tuple[str | None, str | None], list[AttemptSummary]] = {}
     for attempt in entrant.attempts:
         parts.setdefault((attempt.agent, attempt.model), []).append(attempt)

@@ -1,8 +1,7 @@
-"""Markdown for a pull request or a job's summary, in which no agent's text is markup.
+"""Markdown for a pull request or a job's summary, in which agents' texts are never markup.
 
-Texts that an agent or a model could have written stand in code spans. Escaping each character with
-a backslash is not enough on GitHub: mentions of people, references to issues and bare addresses are
-found in what a page says once it is rendered, and only code is left alone.
+Texts from agents and models are in code spans. Backslashes are not enough on GitHub, which finds
+mentions, issue references and addresses in the rendered text, except in code.
 """
 
 import re
@@ -21,17 +20,17 @@ from agentbench.runs.store.summaries import AttemptSummary
 _BACKTICKS = re.compile("`+")
 _UNTRUSTED_COLUMNS = frozenset(
     {"run", "task", "agent", "model", "detail"}
-)  # columns that others write
-_UNCACHED_COLUMNS = frozenset({"task", "detail"})  # columns whose texts seldom return
+)  # columns with untrusted texts
+_UNCACHED_COLUMNS = frozenset({"task", "detail"})  # columns whose texts rarely repeat
 _MAX_DETAIL = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
 
 
 def code(text: str) -> str:
-    """A text as a code span that holds all of it, and keeps its cell in a table.
+    """A text as one code span, safe inside a table's cell.
 
-    A backslash right before a pipe is parted from it by a space: renderers differ in what the two
-    mean in a table.
+    A backslash before a pipe is separated from it by a space, since renderers interpret the two
+    differently.
     """
     shown = printable(text, limit=_MAX_DETAIL).strip()
     if not shown:
@@ -43,7 +42,7 @@ def code(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text of our own, of which nothing is markup."""
+    """One of our own texts, escaped."""
     return printable(text).translate(_SPECIAL)
 
 
@@ -66,7 +65,7 @@ def summary_markdown(summary: ResultSummary) -> Iterator[str]:
 
 
 def attempts_markdown(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
-    """A table of attempts, line by line; none is kept."""
+    """A table of attempts, line by line."""
     yield head(HEADER)
     makers = {name: code if name in _UNTRUSTED_COLUMNS else escaped for name in AttemptRow._fields}
     shown = tuple(
@@ -90,18 +89,18 @@ def report_markdown(
 
 GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 GITHUB_SUMMARY_BYTES = 1024 * 1024
-"""Bytes that GitHub takes of one step's summary; of a larger one it shows nothing."""
+"""GitHub's limit for a step's summary in bytes; it does not show a larger one."""
 
 _CUT_NOTE = "\n\nCut here: GitHub shows 1 MiB of a step's summary and no more.\n"
 
 
 def append_summary(pieces: Iterable[str], environ: Mapping[str, str]) -> bool:
-    """Append Markdown to the job's summary, as much of it as fits; whether all of it did.
+    """Append as much Markdown to the job's summary as fits; returns whether all of it did.
 
-    Pieces are whole lines, and are written whole or not at all.
+    Only whole lines are written.
 
     Raises:
-        UsageError: this is no job of GitHub Actions, or the file cannot be written.
+        UsageError: this is not a job of GitHub Actions, or the file cannot be written.
     """
     named = environ.get(GITHUB_SUMMARY_VARIABLE)
     if not named:
@@ -120,18 +119,18 @@ def append_summary(pieces: Iterable[str], environ: Mapping[str, str]) -> bool:
 
 
 class _SizeLimit:
-    """Lets through what fits into some bytes, with a word on what does not."""
+    """Passes chunks on up to a number of bytes, and adds a note about the rest."""
 
     def __init__(self, room: int) -> None:
         self._room = room - len(_CUT_NOTE.encode()) - 1
         self.is_cut = False
 
     def of(self, pieces: Iterable[str]) -> Iterator[bytes]:
-        """The pieces that fit."""
+        """The chunks that fit."""
         if self._room < 0:
             self.is_cut = True
             return
-        yield b"\n"  # whatever was written before, a table begins on a line of its own
+        yield b"\n"  # a table must begin on a new line
         for piece in pieces:
             content = piece.encode(errors="replace")
             if len(content) > self._room:

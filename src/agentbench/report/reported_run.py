@@ -1,4 +1,4 @@
-"""A run as reports take it: the last record of each attempt, and when each began."""
+"""A run for reports: the last record and the start of each attempt."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -20,20 +20,20 @@ from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedRun:
-    """A run's attempts; headlines are held, records are read when asked for."""
+    """A run's attempts: summaries are in memory, records are read on demand."""
 
     folder: Path
     reading: RunRecords
-    latest: Sequence[int]  # of each attempt the number of its last record
+    latest: Sequence[int]  # the number of each attempt's last record
 
     @classmethod
     def read(cls, folder: Path, *, whole: bool = False, processes: int = 1) -> "ReportedRun":
         """Read a run.
 
         Args:
-            folder: its own.
-            whole: Check every field, for whoever goes on to read whole records.
-            processes: How many may read a very large run.
+            folder: The run's folder.
+            whole: Whether to check every field, for reading whole records later.
+            processes: The number of processes for reading a very large run.
 
         Raises:
             InputError: a record is of a newer agentbench.
@@ -43,12 +43,12 @@ class ReportedRun:
 
     @property
     def attempts(self) -> list[AttemptSummary]:
-        """A headline for each attempt, in the order of their first records."""
+        """The summary of each attempt, in the order of their first records."""
         return [self.reading.headlines[number] for number in self.latest]
 
     @property
     def entrant(self) -> Entrant:
-        """The run, as leaderboards take it."""
+        """The run for a leaderboard."""
         try:
             asked = RunStore.open(self.folder).configuration()
         except (InputError, OSError):
@@ -65,12 +65,12 @@ class ReportedRun:
         """Whole records, one at a time.
 
         Raises:
-            InputError: a record was changed since, or its digest holds and it is none.
+            InputError: a record was changed since, or is invalid.
         """
         return self.reading.records(self.latest)
 
     def unmade(self) -> list[AttemptKey]:
-        """Which attempts were planned and have no record.
+        """The planned attempts without a record.
 
         Raises:
             InputError: run.json is damaged, or of a newer agentbench.
@@ -84,7 +84,7 @@ class ReportedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedRun:
-    """One run of a page."""
+    """One run with the start of each attempt."""
 
     name: str  # of its folder
     attempts: Sequence[AttemptSummary]
@@ -92,7 +92,7 @@ class TimedRun:
 
     @classmethod
     def of(cls, run: ReportedRun) -> "TimedRun":
-        """A run that was read.
+        """Read the starts of a run.
 
         Raises:
             InputError: a record was changed since.
@@ -103,13 +103,13 @@ class TimedRun:
 
     @property
     def began(self) -> datetime | None:
-        """When its first attempt did."""
+        """The start of its first attempt."""
         return min(self.starts, default=None)
 
     def spans(self) -> list[tuple[float, float]]:
-        """When each attempt began and ended, in seconds since the run's first one did.
+        """The start and end of each attempt, in seconds since the run's start.
 
-        To the millisecond: what began as another ended did not overlap it.
+        They are rounded to milliseconds, so that consecutive attempts do not overlap.
         """
         began = self.began
         if began is None:
@@ -122,17 +122,17 @@ class TimedRun:
 
     @property
     def seconds(self) -> float:
-        """From the first attempt's start to the last one's end."""
+        """The time from the first attempt's start to the last one's end."""
         return max((end for _, end in self.spans()), default=0.0)
 
     @property
     def most_at_once(self) -> int:
-        """How many attempts were under way at the busiest moment."""
+        """The largest number of attempts at the same time."""
         return max((number for _, number in concurrency(self.spans())), default=0)
 
 
 def concurrency(spans: Sequence[tuple[float, float]]) -> list[tuple[float, int]]:
-    """How many of some spans hold each moment at which that changes; an end comes before a start.
+    """The number of spans at each moment at which it changes; ends come before starts.
 
     >>> concurrency([(0, 2), (1, 3)])
     [(0, 1), (1, 2), (2, 1), (3, 0)]
@@ -157,7 +157,7 @@ _START_DECODER = msgspec.json.Decoder(_StartTime)
 
 
 def _start_times(reading: RunRecords, numbers: Sequence[int]) -> Iterator[datetime]:
-    """When attempts began: the one thing that their headlines do not tell."""
+    """The starts of attempts, which their summaries do not have."""
     any_line = reading.path.is_file()
     with reading.path.open("rb") if any_line else nullcontext(BytesIO()) as lines:
         for number in numbers:

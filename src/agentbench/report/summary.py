@@ -1,4 +1,4 @@
-"""A run in numbers: how many were resolved, how sure that is, and what became of the others."""
+"""A run in numbers: the resolved rate with its interval, and the other outcomes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,32 +22,32 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
 
 EXCLUDED_FAULTS = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
-"""Whose failures leave the second denominator."""
+"""The faults that the second denominator excludes."""
 
 
 class TaskOutcome(NamedTuple):
-    """What came of the attempts at one task."""
+    """The outcomes of the attempts at one task."""
 
     resolved: int = 0
     attempts: int = 0
-    judged: int = 0  # those that were not lost to the task or the infrastructure
+    judged: int = 0  # excluding task and infrastructure errors
 
     @property
     def overall_score(self) -> TaskScore:
-        """Over all attempts."""
+        """The score over all attempts."""
         return TaskScore(self.resolved, self.attempts)
 
     @property
     def judged_score(self) -> TaskScore | None:
-        """Over those that were not lost; None where all were."""
+        """The score over judged attempts; None if there are none."""
         return TaskScore(self.resolved, self.judged) if self.judged else None
 
 
 class TaskOutcomes:
-    """Outcomes by task; those that are alike are kept once."""
+    """Outcomes by task; equal ones are shared."""
 
     def __init__(self, attempts: Iterable[AttemptSummary] = ()) -> None:
-        """Count attempts; none is kept."""
+        """Count attempts."""
         self.by_task: dict[TaskId, TaskOutcome] = {}
         self._alike: dict[TaskOutcome, TaskOutcome] = {}
         for attempt in attempts:
@@ -64,11 +64,11 @@ class TaskOutcomes:
         self.by_task[attempt.task_id] = self._alike.setdefault(outcome, outcome)
 
     def overall(self) -> Scores:
-        """How many tasks have which score over all attempts."""
+        """How many tasks have each score over all attempts."""
         return overall_scores(Counter(self.by_task.values()))
 
     def judged(self) -> Scores:
-        """The same without attempts lost to the task or the infrastructure."""
+        """How many tasks have each score over judged attempts."""
         scores: Counter[TaskScore] = Counter()
         for outcome, tasks in Counter(self.by_task.values()).items():
             if outcome.judged_score is not None:
@@ -77,7 +77,7 @@ class TaskOutcomes:
 
 
 def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
-    """How many tasks have which score over all attempts, of how many have which outcome."""
+    """How many tasks have each score over all attempts, from the numbers of outcomes."""
     scores: Counter[TaskScore] = Counter()
     for outcome, tasks in outcomes.items():
         scores[outcome.overall_score] += tasks
@@ -85,11 +85,11 @@ def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
 
 
 OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
-"""How many tasks came out so in two runs."""
+"""How many tasks have each pair of outcomes in two runs."""
 
 
 def overall_pairs(both: OutcomePairs) -> TaskPairs:
-    """Two runs' scores over all attempts."""
+    """The pairs of two runs' scores over all attempts."""
     pairs: Counter[TaskPair] = Counter()
     for (first, second), tasks in both.items():
         pairs[TaskPair(first.overall_score, second.overall_score)] += tasks
@@ -97,7 +97,7 @@ def overall_pairs(both: OutcomePairs) -> TaskPairs:
 
 
 def judged_pairs(both: OutcomePairs) -> TaskPairs:
-    """The same of judged attempts, of those tasks that have some in both runs."""
+    """The pairs of scores over judged attempts, for tasks with some in both runs."""
     pairs: Counter[TaskPair] = Counter()
     for (first, second), tasks in both.items():
         one, other = first.judged_score, second.judged_score
@@ -111,15 +111,15 @@ _NO_ATTEMPTS = TaskOutcome()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Resolved attempts of some attempts, with the 95 % Wilson interval.
+    """The share of resolved attempts, with the 95 % Wilson interval.
 
-    Where a task has several attempts the interval is clustered by task.
+    If a task has several attempts, the interval is clustered by task.
     """
 
     resolved: int
     total: int
-    tasks: int | None = None  # where some have several attempts: how many tasks they are of
-    effective: float | None = None  # and how many independent attempts would tell as much
+    tasks: int | None = None  # the number of tasks, if some have several attempts
+    effective: float | None = None  # the effective number of independent attempts
 
     @classmethod
     def of(cls, scores: Scores) -> "Rate":
@@ -134,7 +134,7 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """0 to 1; 0 where there are no attempts."""
+        """0 to 1; 0 without attempts."""
         return self.resolved / self.total if self.total else 0.0
 
     @property
@@ -153,21 +153,21 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultSummary:
-    """What came out of some attempts; none of them is ever left out of `overall`."""
+    """The summary of some attempts; `overall` includes all of them."""
 
     overall: Rate
-    judged: Rate  # without those lost to the task or the infrastructure
+    judged: Rate  # excluding task and infrastructure errors
     tasks: int
     passes: tuple[PassRates, ...]  # pass@k and pass^k over all attempts, for k = 1 and up
-    judged_passes: tuple[PassRates, ...]  # over those that `judged` counts
+    judged_passes: tuple[PassRates, ...]  # over judged attempts
     reasons: tuple[tuple[FailureReason, int], ...]
     faults: tuple[tuple[Fault, int], ...]
     quarantined: int
     infrastructure: int
-    metered: int  # attempts whose model calls were counted: of others nobody knows the cost
-    cost_usd: float | None  # of those; None: some price is not known
+    metered: int  # attempts with counted model calls; the cost of others is unknown
+    cost_usd: float | None  # of those; None: a price is unknown
     tokens: int  # of those, in and out
-    attempt_seconds: float  # added up over the attempts
+    attempt_seconds: float  # summed over the attempts
 
     @classmethod
     def of(
@@ -176,7 +176,7 @@ class ResultSummary:
         *,
         outcomes: TaskOutcomes | None = None,
     ) -> "ResultSummary":
-        """Count attempts; none is kept. They are counted by task into `outcomes`, if given."""
+        """Summarise attempts, and count them by task in `outcomes`, if given."""
         tally = _AttemptCounter(outcomes=TaskOutcomes() if outcomes is None else outcomes)
         for attempt in attempts:
             tally.add(AttemptSummary.of(attempt))
@@ -199,23 +199,23 @@ class ResultSummary:
 
     @property
     def excluded(self) -> int:
-        """How many attempts `judged` leaves out."""
+        """The number of attempts that `judged` excludes."""
         return self.overall.total - self.judged.total
 
     @property
     def cost_per_resolved(self) -> float | None:
-        """USD spent for each resolved attempt; None where that is unknown or none is."""
+        """USD per resolved attempt; None if it is unknown or none is resolved."""
         is_known = self.metered and self.cost_usd is not None
         return self._per_resolved(self.cost_usd or 0.0) if is_known else None
 
     @property
     def tokens_per_resolved(self) -> float | None:
-        """Tokens used for each resolved attempt; None where none is, or none were counted."""
+        """Tokens per resolved attempt; None if none is resolved or none were counted."""
         return self._per_resolved(self.tokens) if self.metered else None
 
     @property
     def seconds_per_resolved(self) -> float | None:
-        """Seconds of attempts for each resolved one; None where none is."""
+        """Seconds per resolved attempt; None if none is resolved."""
         return self._per_resolved(self.attempt_seconds)
 
     def _per_resolved(self, amount: float) -> float | None:
@@ -250,7 +250,7 @@ class _AttemptCounter:
 
 
 def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
-    """The line that a run ends with."""
+    """The last line of a run's output."""
     parts = [f"resolved {summary.overall}"]
     if summary.excluded:
         count = f"{summary.excluded} attempt{'s' * (summary.excluded != 1)}"
@@ -259,7 +259,7 @@ def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     if summary.quarantined:
         parts.append(f"{summary.quarantined} quarantined")
     parts.append(f"{seconds:.0f} s")
-    parts.append("$?" if summary.cost_usd is None else f"${summary.cost_usd:.2f}")
+    parts.append("cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.2f}")
     parts.append(folder)
     return " · ".join(parts)
 
@@ -275,9 +275,9 @@ _AGENT_ERRORS = frozenset(
 
 
 def common_agent_error(attempts: Sequence[AttemptSummary]) -> str | None:
-    """A line about the error that all attempts ended in; None where they did not.
+    """A line about the agent error in which all attempts ended; None if there is none.
 
-    Errors are the same if their first words are: an exception's class, how a command ended.
+    Errors are the same if their first words are: an exception's class, or a command's ending.
     """
     errors = {(attempt.failure_reason, _error_kind(attempt)) for attempt in attempts}
     if len(errors) != 1 or any(kind is None for _reason, kind in errors):

@@ -1,4 +1,4 @@
-"""The failure taxonomy for a reader: docs/failure_taxonomy.md and `agentbench explain`.
+"""Renders the failure taxonomy: docs/failure_taxonomy.md and `agentbench explain`.
 
 `python -m agentbench.report.taxonomy_page` prints the page.
 """
@@ -75,7 +75,7 @@ def render_taxonomy_page() -> str:
 
 
 def explain_reason(reason: FailureReason) -> str:
-    """All that the taxonomy says about a reason, as plain text of a few lines."""
+    """The taxonomy's entry of a reason, as a few lines of text."""
     retried = "retried" if reason.fault is Fault.INFRASTRUCTURE else "not retried"
     lines = [
         f"{reason.value}: {reason.description}",
@@ -92,7 +92,7 @@ def explain_reason(reason: FailureReason) -> str:
 
 
 def explain_exit_code(code: int, stage: str | None = None) -> str:
-    """What an exit code stands for in a stage, or in each of them, as plain text.
+    """The meaning of an exit code in one stage or in all stages, as text.
 
     Raises:
         ValueError: there is no such stage.
@@ -109,7 +109,7 @@ def explain_exit_code(code: int, stage: str | None = None) -> str:
 
 
 def _sources(reason: FailureReason) -> list[str]:
-    """The exit codes that give a reason, stage by stage; stages that agree share a line."""
+    """The exit codes of a reason by stage; equal stages share a line."""
     stages_by_codes: dict[str, list[str]] = {}
     for stage in StageName:
         codes = _codes_of(reason, stage)

@@ -1,4 +1,4 @@
-"""A summary, a leaderboard and a comparison for people: at a terminal and as Markdown."""
+"""Summaries, leaderboards and comparisons as text: at a terminal and as Markdown."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from agentbench.tasks.problem import TaskId
 
 
 def print_summary(summary: ResultSummary, console: Console, *, title: str = "") -> None:
-    """Both denominators side by side, and what a resolved attempt took.
+    """A summary with both denominators, and the cost of a resolved attempt.
 
     `title` names the agent if there are several.
     """
@@ -54,7 +54,7 @@ _TITLES = _LeaderboardRow(
     "run",
     "group",
     "resolved",
-    "without lost",
+    "excluding errors",
     "on common tasks",
     "cost each",
     "tokens each",
@@ -63,7 +63,7 @@ _TITLES = _LeaderboardRow(
 
 
 _BELOW = {"cost": 1, "tokens": 1, "seconds": 1, "common": 2, "judged": 3}
-"""Which columns give way first where there is little room."""
+"""The order in which columns are moved in narrow terminals."""
 
 
 def print_leaderboard(board: Leaderboard, console: Console) -> None:
@@ -97,7 +97,7 @@ def leaderboard_markdown(board: Leaderboard) -> Iterator[str]:
 
 
 def leaderboard_notes(board: Leaderboard) -> Iterator[str]:
-    """What a reader has to know of the columns."""
+    """The notes about the columns."""
     if any(standing.group for standing in board.standings):
         yield f"group: {LETTERS_NOTE}"
     for place, standing in enumerate(board.standings, start=1):
@@ -107,7 +107,7 @@ def leaderboard_notes(board: Leaderboard) -> Iterator[str]:
                 counts_text(standing.summary.faults),
             )
             yield f"failures of {place}: {reasons}; by fault: {faults}"
-    yield "each: per resolved attempt; without lost: to the task or the infrastructure"
+    yield "each: per resolved attempt; excluding errors: of the task or the infrastructure"
     if board.common != board.tasks:
         told = "ordered by those" if board.common else "ordered each by its own tasks"
         yield f"common to all runs are {board.common} of {board.tasks} tasks; {told}"
@@ -150,11 +150,11 @@ def _leaderboard_row(
     )
 
 
-_MAX_NAMED = 50  # tasks of one kind that are named at a terminal or in a pull request
+_MAX_NAMED = 50  # tasks of one kind in a list
 
 
 class RunNames(NamedTuple):
-    """What two runs are called."""
+    """The names of two runs."""
 
     first: str
     second: str
@@ -203,7 +203,7 @@ def comparison_markdown(comparison: Comparison, names: RunNames) -> Iterator[str
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:
-    """What the numbers mean, of both denominators."""
+    """The statements for both denominators."""
     yield f"All attempts: {statement(comparison.overall)}"
     judged = comparison.judged
     if judged is None:

@@ -1,8 +1,8 @@
-"""Tables at a terminal of any width, in a pipe and in a log; no column is ever left out.
+"""Tables for terminals of any width, for pipes and logs; no column is ever omitted.
 
-Where all columns fit, a row is a line. Where they do not, the last column is wrapped in its place,
-or some columns follow below their row. Where even the others do not fit, each row is a block with a
-line for each column. A pipe has no width: there a row is always one line.
+If all columns fit, a row is one line. If they do not, the last column is wrapped, or some columns
+are moved below their row. If even the others do not fit, each row is a block with one line per
+column. In a pipe, which has no width, a row is always one line.
 """
 
 import os
@@ -14,11 +14,11 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-_GAP = 2  # columns of the terminal between two of a table
-_UNBOUNDED = 10**6  # columns of what is no terminal
+_GAP = 2  # characters between columns
+_UNBOUNDED = 10**6  # the width without a terminal
 _SEPARATOR = " \u00b7 "
-_LEAST_FOLDED = 32  # columns of the terminal that a wrapped column has at least
-_LEAST_LONG = 20  # columns of the terminal below which a long text is not squeezed
+_LEAST_FOLDED = 32  # the minimum width of a wrapped column
+_LEAST_LONG = 20  # the minimum width of a long text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,18 +27,18 @@ class TableColumn:
 
     name: str = ""
     is_right: bool = False  # numbers
-    below: int = 0  # which of all are moved below the row first: those with 1; 0: none of them
-    styles: Mapping[str, str] = field(default_factory=dict)  # of cells, by their text
+    below: int = 0  # the order of moving below the row, from 1; 0: never
+    styles: Mapping[str, str] = field(default_factory=dict)  # of cells by their text
 
 
 def console_of(stream: TextIO) -> Console:
-    """A console over a stream; one that is no terminal is never too narrow."""
+    """A console for a stream, which is never too narrow unless it is a terminal."""
     width = _width_of(stream) if stream.isatty() else _UNBOUNDED
     return Console(file=stream, highlight=False, markup=False, width=width)
 
 
 def _width_of(stream: TextIO) -> int | None:
-    """Of the stream's own terminal; rich looks at stdin's first."""
+    """The width of the stream's own terminal; rich would use stdin's."""
     if os.environ.get("COLUMNS"):
         return None  # rich reads it
     try:
@@ -54,13 +54,13 @@ def print_rows(
     *,
     has_header: bool = True,
 ) -> None:
-    """Print a table in the layout that fits; cells must be harmless."""
+    """Print a table in the layout that fits; its cells must be printable."""
     for line in _lines(columns, rows, console.width, has_header=has_header):
         console.print(line, soft_wrap=True)
 
 
 def print_text(text: str, console: Console, *, indent: int = 0) -> None:
-    """Print a text, wrapped at words; its further lines are indented."""
+    """Print a text, wrapped at words, with indented further lines."""
     for line in _wrapped(Text(text), console.width, indent):
         console.print(line, soft_wrap=True)
 
@@ -87,7 +87,7 @@ def _lines(
 
 
 def _folded(cell: str, width: int) -> str:
-    """A cell in lines of a width."""
+    """A cell wrapped to a width."""
     console = Console(width=width)
     lines = (Text(part).wrap(console, width) for part in cell.split("\n"))
     return "\n".join(line.plain.rstrip() for part in lines for line in part)
@@ -116,7 +116,7 @@ def _table(
 def _row(
     columns: Sequence[TableColumn], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
 ) -> Iterator[Text]:
-    """One row; a cell of several lines makes several."""
+    """The lines of one row."""
     parts = {number: row[number].split("\n") for number in shown}
     for at in range(max(map(len, parts.values()))):
         line = Text()
@@ -133,7 +133,7 @@ def _row(
 
 
 def _below(columns: Sequence[TableColumn], cells: Sequence[str], width: int) -> Iterator[Text]:
-    """Cells that had no room in their row, on one line if it is long enough."""
+    """The cells below their row, on one line if they fit."""
     if any("\n" in cell for cell in cells):
         for column, cell in zip(columns, cells, strict=True):
             yield from _named(column, cell, width, indent=2)
@@ -156,7 +156,7 @@ def _block(columns: Sequence[TableColumn], row: Sequence[str], width: int) -> It
 
 
 def _named(column: TableColumn, cell: str, width: int, *, indent: int) -> Iterator[Text]:
-    """A cell on lines of its own, under its column's name; an empty one has none."""
+    """A cell on its own lines with its column's name; an empty cell has none."""
     for number, part in enumerate(cell.split("\n") if cell else ()):
         name = f"{column.name}: " if column.name and number == 0 else ""
         text = Text(f"{' ' * indent}{name}")
@@ -165,7 +165,7 @@ def _named(column: TableColumn, cell: str, width: int, *, indent: int) -> Iterat
 
 
 def _wrapped(text: Text, width: int, indent: int) -> Iterator[Text]:
-    """A text in lines of a width, all but the first one indented."""
+    """A text wrapped to a width, with indented further lines."""
     room = width - indent if width - indent >= _LEAST_LONG else width
     if cell_len(text.plain) <= width:
         yield text

@@ -177,11 +177,11 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             yield f"{folder / patch}: is not a file"
 
 
-def _folder_faults(place: Path, asked: str) -> Iterator[str]:
-    if not place.is_dir():
-        yield f"{place}: is not a folder; {asked} needs the files of its script there"
-    elif not any(place.iterdir()):
-        yield f"{place}: is empty; {asked} needs the files of its script there"
+def _folder_faults(path: Path, asked: str) -> Iterator[str]:
+    if not path.is_dir():
+        yield f"{path}: is not a folder; {asked} needs the files of its script there"
+    elif not any(path.iterdir()):
+        yield f"{path}: is empty; {asked} needs the files of its script there"
 
 
 def _repo_faults(folder: Path, path: str) -> Iterator[str]:
@@ -225,8 +225,8 @@ def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors) -> LoadedTasks:
             where = ", ".join(map(str, folders))
             faults.append(f"{task_id}: more than one task has this id: {where}; give each its own")
     if not faults and not tasks:
-        shown = ", ".join(map(str, paths))
-        faults.append(f"{shown}: no task here; a task is a folder with a {TASK_FILE}")
+        text = ", ".join(map(str, paths))
+        faults.append(f"{text}: no task here; a task is a folder with a {TASK_FILE}")
     if faults:
         raise InputError(*faults)
     return LoadedTasks(tasks=tuple(tasks), warnings=tuple(warnings))

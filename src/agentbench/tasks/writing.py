@@ -57,14 +57,14 @@ def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
     except OSError as error:
         raise UsageError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        made = scratch / new.id
-        _write_files(made, new)
-        faults = [fault.replace(f"{scratch}/", f"{parent}/") for fault in read_draft(made).faults]
+        path = scratch / new.id
+        _write_files(path, new)
+        faults = [fault.replace(f"{scratch}/", f"{parent}/") for fault in read_draft(path).faults]
         if faults:
             raise InputError(*faults)
         if os.path.lexists(place):
             place.rename(scratch / "before")
-        made.rename(place)
+        path.rename(place)
     except OSError as error:
         raise UsageError(f"{place}: cannot be written: {error}") from error
     finally:

@@ -127,14 +127,14 @@ class _Validator:
     def _from_stored_proofs(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
         found = {}
         for folder, task in tasks.items():
-            kept = read_proof(folder)
-            if kept is not None and self._still_holds(kept, task):
+            proof = read_proof(folder)
+            if proof is not None and self._still_holds(proof, task):
                 found[folder] = ValidationResult(
                     folder=folder,
                     task_id=task.id,
-                    reasons=kept.reasons,
-                    leaks=kept.leaks,
-                    stored_proof=kept,
+                    reasons=proof.reasons,
+                    leaks=proof.leaks,
+                    stored_proof=proof,
                     is_from_stored_proof=True,
                 )
         return found

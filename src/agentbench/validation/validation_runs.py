@@ -124,8 +124,8 @@ def _find_and_write(
         ids = deciding_tests(records)
         if not ids.fail_to_pass:
             details = sorted({record.detail for record in records if record.detail})
-            said = f" ({'; '.join(details)})" if details else ""
-            faults[folder] = f"the reference solution makes no failing test pass{said}"
+            message = f" ({'; '.join(details)})" if details else ""
+            faults[folder] = f"the reference solution makes no failing test pass{message}"
             continue
         kept = None if task.answer_key.pass_to_pass == "baseline" else ids.pass_to_pass
         write_test_lists(

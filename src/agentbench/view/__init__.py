@@ -1,1 +1,1 @@
-"""`agentbench view`: runs as a web page, live while they go on."""
+"""`agentbench view`: runs as web pages, live while they run."""

@@ -1,4 +1,4 @@
-"""The application: addresses to pages, errors to pages, all on a socket until told to stop."""
+"""The web application: its routes, its error pages, and its server."""
 
 import socket
 from collections.abc import Callable
@@ -33,15 +33,15 @@ def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
 
     Args:
         root: The folder.
-        guard: Whom it answers.
-        processes: How many may read a very large run.
+        guard: The access policy.
+        processes: The number of processes for reading a very large run.
     """
     room = PageContext(folder=RunsFolder(root), cache=RunCache(processes=processes))
     inside = Starlette(
         routes=_routes(room),
         exception_handlers={
             PageNotFoundError: partial(_error_page, status=404, title="Not found"),
-            BadQueryError: partial(_error_page, status=400, title="That is not understood"),
+            BadQueryError: partial(_error_page, status=400, title="Invalid filter"),
             InputError: partial(_error_page, status=422, title="This run cannot be read"),
             HTTPException: _http_error_page,
         },
@@ -77,12 +77,12 @@ def _http_error_page(request: Request, error: Exception) -> Response:
         return html_response("message.html", {"title": "Not found", "message": message}, 404)
     return html_response(
         "message.html",
-        {"title": "That is not possible", "message": error.detail},
+        {"title": "Request not possible", "message": error.detail},
         error.status_code,
     )
 
 
-_SHUTDOWN_TIMEOUT_S = 2  # seconds that answers under way get
+_SHUTDOWN_TIMEOUT_S = 2  # seconds for running answers
 _KEEP_ALIVE_S = 30  # seconds
 
 
@@ -94,14 +94,14 @@ async def serve(
     *,
     processes: int = 1,
 ) -> None:
-    """Answer until a signal comes.
+    """Serve until a signal.
 
     Args:
         root: The folder of runs.
-        guard: Whom it answers.
-        listener: A socket that listens already, so that nobody who is told of it comes too early.
-        announce: Is called once it is about to answer.
-        processes: How many may read a very large run.
+        guard: The access policy.
+        listener: A listening socket, so that early clients are not refused.
+        announce: Is called when the server is ready.
+        processes: The number of processes for reading a very large run.
     """
     config = uvicorn.Config(
         make_app(root, guard, processes=processes),

@@ -1,4 +1,4 @@
-"""What pages show of an attempt's files: parts of logs, the patch, the agent's steps."""
+"""Reads an attempt's files for its page: parts of logs, the patch, the agent's steps."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +15,14 @@ from agentbench.models.atif import Step, Trajectory
 from agentbench.view.running_attempts import RunningAttempt
 from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
 
-_HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes that a page shows of a log
-_LIVE_TAIL = 2_048  # of one that is being written
+_HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes of a log
+_LIVE_TAIL = 2_048  # of a growing log
 _LIVE_LINES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogExcerpt:
-    """What is shown of a log."""
+    """The shown parts of a log."""
 
     head: str
     left_out: int  # bytes between the two
@@ -31,7 +31,7 @@ class LogExcerpt:
 
 
 def read_log_excerpt(folder: RunsFolder, path: Path) -> LogExcerpt | None:
-    """A log's beginning and end; None where there is no log."""
+    """A log's beginning and end; None without a log."""
     try:
         file = folder.opened(path)
     except PageNotFoundError:
@@ -51,14 +51,14 @@ def read_log_excerpt(folder: RunsFolder, path: Path) -> LogExcerpt | None:
 
 
 def read_stage_tail(folder: RunsFolder, run: Path, one: RunningAttempt) -> str:
-    """The last lines of the log that an attempt's stage writes now."""
+    """The last lines of the log of an attempt's running stage."""
     if one.stage is None:
         return ""
     return read_tail(folder, run / "attempts" / one.task / one.name / log_name(one.stage))
 
 
 def read_tail(folder: RunsFolder, path: Path) -> str:
-    """The last lines of a log; nothing where there is none."""
+    """The last lines of a log; empty without one."""
     try:
         file = folder.opened(path)
     except PageNotFoundError:
@@ -68,13 +68,13 @@ def read_tail(folder: RunsFolder, path: Path) -> str:
         begin = max(0, size - _LIVE_TAIL)
         file.seek(begin)
         lines = _text(file.read(_LIVE_TAIL)).splitlines()
-    # The first one may be the end of another.
+    # The first line may be incomplete.
     whole = lines[1:] if begin and len(lines) > 1 else lines
     return "\n".join(whole[-_LIVE_LINES:])
 
 
 def log_name(stage: str) -> str:
-    """Where a stage's log is, below its attempt's folder."""
+    """The path of a stage's log in its attempt's folder."""
     return f"stages/{stage}.log"
 
 
@@ -88,20 +88,20 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-_PATCH_BYTES = 256 * 1024  # bytes that a page shows
+_PATCH_BYTES = 256 * 1024  # bytes of a patch
 _LONGEST_LINE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HighlightedPatch:
-    """What is shown of a patch."""
+    """The shown part of a patch."""
 
     markup: Markup
     left_out: int  # bytes
 
 
 def read_patch(folder: RunsFolder, path: Path) -> HighlightedPatch | None:
-    """A patch as a page shows it; None where there is none."""
+    """A patch for a page; None without one."""
     try:
         file = folder.opened(path)
     except PageNotFoundError:
@@ -115,7 +115,7 @@ def read_patch(folder: RunsFolder, path: Path) -> HighlightedPatch | None:
 
 
 def highlight_patch(text: str) -> Markup:
-    """A patch's text as markup; pygments escapes it."""
+    """A patch's text as markup, escaped by pygments."""
     formatter = HtmlFormatter(nowrap=True, classprefix="hl-")
     return Markup(highlight(text, DiffLexer(stripnl=False), formatter))
 
@@ -124,13 +124,13 @@ STEPS_PER_PAGE = 50
 """On one page."""
 
 _TRAJECTORY_FILE = Path("agent", "trajectory.json")
-_TRAJECTORY_BYTES = 50 * 1024 * 1024  # bytes that are read
+_TRAJECTORY_BYTES = 50 * 1024 * 1024  # bytes
 _MAX_CHARACTERS = 20_000  # characters of one text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallView:
-    """A tool call with what came of it."""
+    """A tool call with its results."""
 
     line: str
     arguments: tuple[tuple[str, str], ...]
@@ -139,13 +139,13 @@ class ToolCallView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
-    """One step as a page shows it."""
+    """One step for a page."""
 
     step: Step
     message: str
     reasoning: str
     calls: tuple[ToolCallView, ...]
-    results: tuple[str, ...]  # of no call of this step
+    results: tuple[str, ...]  # without a call in this step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ class TranscriptPage:
 
 
 def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> TranscriptPage | None:
-    """A page of an attempt's transcript; None where it left none."""
+    """A page of an attempt's transcript; None without one."""
     try:
         file = folder.opened(attempt / _TRAJECTORY_FILE)
     except PageNotFoundError:

@@ -1,4 +1,4 @@
-"""The page of one attempt: what became of it and why, its stages, its change, its steps."""
+"""The page of one attempt: its verdict and the reason, its stages, its change, its steps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ from agentbench.view.rendering import PageContext, html_response
 from agentbench.view.run_cache import LiveRun
 from agentbench.view.runs_folder import PageNotFoundError
 
-_PATCH_FILE = "patch.diff"  # whatever a record says
+_PATCH_FILE = "patch.diff"  # independent of the record
 
 
 class _AttemptAddress(NamedTuple):
-    """What an attempt page is asked for."""
+    """The address of an attempt page."""
 
     run: LiveRun
     task: str
@@ -53,7 +53,7 @@ def attempt_page(room: PageContext, request: Request) -> Response:
 
 
 def attempt_parts(room: PageContext, request: Request) -> Response:
-    """What of it changes while the attempt goes on."""
+    """The parts that change while the attempt runs."""
     return html_response("attempt_parts.html", _values(room, request))
 
 
@@ -125,7 +125,7 @@ def _without_record(
 
 
 def _folder_of(room: PageContext, asked: _AttemptAddress) -> Path:
-    """Its folder; where it is gone, or reached by a link, one that is not there."""
+    """Its folder; a path that does not exist if it is missing or a link."""
     try:
         return room.folder.attempt(asked.run.folder, asked.task, asked.name)
     except PageNotFoundError:
@@ -133,7 +133,7 @@ def _folder_of(room: PageContext, asked: _AttemptAddress) -> Path:
 
 
 def _retry_names(asked: _AttemptAddress) -> list[str]:
-    """The names of all tries at all attempts at the task, for links."""
+    """The names of all attempts and retries of the task, for links."""
     own = {told.place for told in asked.run.reading.headlines if told.task_id == asked.task}
     return sorted((place.partition("/")[2] for place in own), key=_by_number)
 
@@ -153,31 +153,31 @@ def _tokens(usage: UsageRecord | None) -> str:
 
 
 class ReasonStatus(StrEnum):
-    """What became of a reason that an attempt might have ended in."""
+    """The status of a reason."""
 
     DECIDED = "decided"
-    OUTRANKED = "outranked"  # a reason with a lower precedence number was there, too
+    OUTRANKED = "outranked"  # another reason has a lower precedence number
     NOT_TERMINAL = "did not end it"
     NOT_SEEN = "not seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonCandidate:
-    """One reason, and what the attempt's stages say of it."""
+    """One reason, and the evidence of the attempt's stages for it."""
 
     reason: FailureReason
     standing: ReasonStatus
-    failure: Failure | None  # the candidate: its stage, its evidence in words
+    failure: Failure | None  # the candidate, with its stage and detail
     why: str
 
 
 def reason_candidates(record: AttemptRecord) -> tuple[ReasonCandidate, ...]:
-    """Every candidate of an attempt by precedence, the reason that was decided on among them."""
+    """All candidates of an attempt by precedence, including the decided reason."""
     return tuple(_reason_candidates(record))
 
 
 def reasons_without_evidence(record: AttemptRecord) -> tuple[ReasonCandidate, ...]:
-    """The reasons that no stage showed, by precedence."""
+    """The reasons without evidence, by precedence."""
     seen = {failure.reason for failure in record.failures}
     others = sorted(set(FailureReason) - seen, key=lambda reason: reason.precedence)
     return tuple(
@@ -192,7 +192,7 @@ def reasons_without_evidence(record: AttemptRecord) -> tuple[ReasonCandidate, ..
 
 
 def explain_decision(record: AttemptRecord) -> str:
-    """The decision, for whoever reads no table."""
+    """The decision in words."""
     if record.resolved:
         return (
             "The final test decides, and it passed: every test that had to be fixed or kept "
@@ -200,7 +200,7 @@ def explain_decision(record: AttemptRecord) -> str:
         )
     if record.quarantined:
         return (
-            "The final test passed, and the attempt is set aside all the same: "
+            "The final test passed, but the attempt is quarantined: "
             f"{record.detail.removeprefix('quarantined: ')}"
         )
     primary = record.failure_reason
@@ -213,7 +213,7 @@ def explain_decision(record: AttemptRecord) -> str:
     names = ", ".join(f"{reason} ({reason.precedence})" for reason in lower)
     return (
         f"Of the reasons that ended the attempt, {primary} has the lowest precedence number "
-        f"({primary.precedence}); it stands before {names}."
+        f"({primary.precedence}), before {names}."
     )
 
 
@@ -222,7 +222,7 @@ def _reason_candidates(record: AttemptRecord) -> Iterator[ReasonCandidate]:
     for failure in sorted(record.failures, key=lambda each: each.reason.precedence):
         if not failure.terminal:
             standing = ReasonStatus.NOT_TERMINAL
-            why = "the attempt went on after it"
+            why = "the attempt continued after it"
             if failure.stage is StageName.FINAL_TEST:
                 why = "a consequence: the agent had crashed"
         elif failure.reason is record.failure_reason and not decided:
@@ -230,7 +230,7 @@ def _reason_candidates(record: AttemptRecord) -> Iterator[ReasonCandidate]:
             why = f"the lowest precedence number: {failure.reason.rationale.lower()}"
         else:
             standing = ReasonStatus.OUTRANKED
-            why = f"{record.failure_reason} stands before it"
+            why = f"{record.failure_reason} has a higher priority"
             if failure.reason is record.failure_reason:
                 why = "the same reason, from a later stage"
         yield ReasonCandidate(reason=failure.reason, standing=standing, failure=failure, why=why)

@@ -1,8 +1,7 @@
-"""Who may see the pages, and what every answer forbids a browser.
+"""Checks access to the pages, and sets the security headers of every answer.
 
-It is middleware around the whole application. Pages show what agents wrote, so a browser gets them
-with all that could run or leave switched off. Requests that a foreign page makes by a name of its
-own (DNS rebinding) are known by their Host.
+It is middleware around the whole application. Pages show agents' texts, so the headers disable
+scripts and external requests. The Host header reveals requests by DNS rebinding.
 """
 
 import hmac
@@ -25,7 +24,7 @@ PAGE_CSP: Final = (
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 FILE_CSP: Final = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox"
-"""Of files that agents had a hand in."""
+"""The headers of files that agents may have written."""
 
 TOKEN_PARAMETER: Final = "token"
 _METHODS = ("GET", "HEAD")
@@ -43,21 +42,21 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPolicy:
-    """Whom the door lets in."""
+    """The conditions for access."""
 
-    host: str  # that is listened on
+    host: str  # the address that the server listens on
     port: int
-    token: str | None = None  # None: nobody needs one
+    token: str | None = None  # None: no token is needed
 
     @property
     def cookie(self) -> str:
-        """Its name; ports of one host share their cookies."""
+        """The cookie's name, with the port, since ports of one host share cookies."""
         return f"agentbench_view_{self.port}"
 
     def allows_host(self, host: str) -> bool:
-        """Whether a request may have come by this name.
+        """Whether a request's Host is allowed.
 
-        A server on all addresses has any of this machine's; a number cannot be rebound.
+        A server on all addresses has all of this machine's names; numbers cannot be rebound.
         """
         name = _host_name(host)
         if name in _LOOPBACK or name == self.host.lower():
@@ -67,13 +66,13 @@ class AccessPolicy:
         return _is_address(name) or name == socket.gethostname().lower()
 
     def accepts_token(self, token: str) -> bool:
-        """Whether it is the token; compared in constant time."""
+        """Whether a token is right, compared in constant time."""
         assert self.token is not None
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine reaches a server there."""
+    """Whether only this machine reaches a server at this host."""
     if host.lower() == "localhost":
         return True
     try:
@@ -83,16 +82,16 @@ def is_loopback(host: str) -> bool:
 
 
 class AuthGuard:
-    """Around an application: methods, Host, token, and the headers of every answer."""
+    """Middleware that checks the method, the Host and the token, and adds headers."""
 
     def __init__(self, inside: ASGIApp, guard: AccessPolicy) -> None:
         self._inside = inside
         self._guard = guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or have it answered inside."""
+        """Refuse a request, or pass it to the application."""
         if scope["type"] != "http":
-            return  # nothing else is spoken here
+            return  # only HTTP is supported
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -114,7 +113,7 @@ class AuthGuard:
         return self._check_token(scope) if self._guard.token is not None else None
 
     def _check_token(self, scope: Scope) -> Response | None:
-        """What whoever has no token gets, and who brings it for the first time."""
+        """The answer without a valid cookie: sets it for a right token, else asks for one."""
         asked = HTTPConnection(scope)
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = [value for name, value in pairs if name == TOKEN_PARAMETER]

@@ -1,4 +1,4 @@
-"""The files of a run as they are: as text or JSON that no browser takes for anything else."""
+"""Serves the files of a run unchanged, as plain text or JSON."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,19 +31,19 @@ CONTENT_TYPES: Mapping[str, str] = MappingProxyType(
         **{log_name(stage): _TEXT for stage in StageName},
     }
 )
-"""The files of an attempt that can be had, and what they are."""
+"""The downloadable files of an attempt, and their descriptions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFile:
-    """A file that is there."""
+    """An existing file."""
 
     name: str
     size: int
 
 
 def list_attempt_files(folder: RunsFolder, attempt: Path) -> list[AttemptFile]:
-    """The files that an attempt has left so far."""
+    """The existing files of an attempt."""
     found = []
     for name in CONTENT_TYPES:
         try:
@@ -58,7 +58,7 @@ def attempt_file(room: PageContext, request: Request) -> Response:
     """One file of an attempt.
 
     Raises:
-        PageNotFoundError: there is none of that name.
+        PageNotFoundError: it does not exist.
     """
     name = request.path_params["file"]
     if name not in CONTENT_TYPES:
@@ -92,7 +92,7 @@ def _file_response(file: BinaryIO, path: Path, kind: str, request: Request) -> R
 
 
 def _chunks(file: BinaryIO, left: int) -> Iterator[bytes]:
-    """So much of a file as was promised, though it may grow meanwhile."""
+    """The announced number of bytes of a file, which may grow meanwhile."""
     with file:
         while left and (piece := file.read(min(left, _CHUNK))):
             left -= len(piece)

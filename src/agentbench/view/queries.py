@@ -1,6 +1,6 @@
-"""What an address asks for: which attempts or tests, in which order, and which page.
+"""Parses the query of an address: filters, order and page of attempts or tests.
 
-It is read strictly: what there is not is an error, and not taken for nothing.
+Parsing is strict: an unknown value is an error.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ _MAX_DIGITS = 6
 
 
 class BadQueryError(Exception):
-    """An address asks for something that there is not; the message is for people."""
+    """The query of an address is invalid; the message is for people."""
 
 
 def parse_word(words: type[_T], name: str, query: Mapping[str, str]) -> _T | None:
-    """One of some words; None where nothing is said.
+    """One of some words; None if it is missing.
 
     Raises:
-        BadQueryError: it is none of them.
+        BadQueryError: the word is unknown.
     """
     said = query.get(name, "")
     if not said:
@@ -41,10 +41,10 @@ def parse_word(words: type[_T], name: str, query: Mapping[str, str]) -> _T | Non
 
 
 def parse_positive_int(name: str, query: Mapping[str, str], *, default: int) -> int:
-    """A number from 1 on.
+    """A number of at least 1.
 
     Raises:
-        BadQueryError: it is none.
+        BadQueryError: the value is invalid.
     """
     said = query.get(name, "")
     if not said:
@@ -57,11 +57,11 @@ def parse_positive_int(name: str, query: Mapping[str, str], *, default: int) -> 
 
 
 ATTEMPTS_PER_PAGE = 100
-"""Attempts on one page."""
+"""The number of attempts on one page."""
 
 
 class VerdictFilter(StrEnum):
-    """What may have become of an attempt."""
+    """The verdicts to filter by."""
 
     RESOLVED = "resolved"
     FAILED = "failed"
@@ -69,14 +69,14 @@ class VerdictFilter(StrEnum):
 
 
 class RetryFilter(StrEnum):
-    """Which tries at an attempt are shown."""
+    """Which records of an attempt are shown: the last one, or all with retries."""
 
     LAST = "last"
     ALL = "all"
 
 
 class SortKey(StrEnum):
-    """What attempts can be sorted by."""
+    """The columns to sort attempts by."""
 
     TASK = "task"
     ATTEMPT = "attempt"
@@ -105,10 +105,10 @@ class AttemptQuery:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "AttemptQuery":
-        """What an address asks for.
+        """Parse the query of an address.
 
         Raises:
-            BadQueryError: it asks for something that there is not.
+            BadQueryError: a value is invalid.
         """
         sort = query.get("sort", "")
         return cls(
@@ -124,9 +124,9 @@ class AttemptQuery:
         )
 
     def query(self, **changes: Any) -> str:  # noqa: ANN401 - whatever the fields hold
-        """The query of the address that shows the same but for some changes; `` for all defaults.
+        """The address's query with some changes; `?` for all defaults.
 
-        Whatever is changed, its first page is shown, unless a page is among the changes.
+        A change leads to the first page, unless the page is among the changes.
         """
         new = replace(self, **{"page": 1, **changes})
         asked = {
@@ -144,45 +144,45 @@ class AttemptQuery:
 
     @property
     def sort_word(self) -> str:
-        """The order as addresses have it; nothing for the usual one."""
+        """The order in an address; empty for the default."""
         if self.sort is SortKey.TASK and not self.descending:
             return ""
         return f"-{self.sort}" if self.descending else self.sort.value
 
     def sorted_by(self, key: SortKey) -> str:
-        """The query that sorts by a column, or turns its order round."""
+        """The query that sorts by a column, or reverses its order."""
         return self.query(sort=key, descending=self.sort is key and not self.descending)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptsPage:
-    """The part of some attempts that fits a page."""
+    """One page of attempts."""
 
-    numbers: Sequence[int]  # of the headlines
-    total: int  # that the filter let through
+    numbers: Sequence[int]  # of the summaries
+    total: int  # matches of the filter
     number: int
     count: int  # of pages, at least 1
 
     @property
     def first(self) -> int:
-        """Which of all the first one is, counted from 1; 0 where there is none."""
+        """The position of the first attempt, counted from 1; 0 if there is none."""
         return (self.number - 1) * ATTEMPTS_PER_PAGE + 1 if self.total else 0
 
     @property
     def last(self) -> int:
-        """Which of all the last one is."""
+        """The position of the last attempt."""
         return self.first + len(self.numbers) - 1 if self.total else 0
 
 
 def select_attempts(
     headlines: Sequence[AttemptSummary], numbers: Sequence[int], choice: AttemptQuery
 ) -> AttemptsPage:
-    """The page of attempts that was asked for, or the last one where there are fewer.
+    """The requested page of attempts, or the last one if there are fewer.
 
     Args:
-        headlines: All of a run.
-        numbers: Which of them are looked at, in the order of their end.
-        choice: What was asked for.
+        headlines: All summaries of a run.
+        numbers: The considered ones, in the order of their ends.
+        choice: The query.
     """
     wanted = tuple(_conditions(choice))
     left = [number for number in numbers if all(fits(headlines[number]) for fits in wanted)]
@@ -216,7 +216,7 @@ def _in_order(
 ) -> list[int]:
     if choice.sort is SortKey.ENDED:
         return numbers[::-1] if choice.descending else numbers
-    # Alike ones by task and attempt, whichever way the column goes.
+    # Equal ones by task and attempt in both directions.
     numbers.sort(key=lambda number: (headlines[number].task_id, headlines[number].attempt))
     key = _SORT_KEYS[choice.sort]
     numbers.sort(key=lambda number: key(headlines[number]), reverse=choice.descending)
@@ -236,11 +236,11 @@ _SORT_KEYS: Mapping[SortKey, Callable[[AttemptSummary], Any]] = {
 
 
 CASES_PER_PAGE = 200
-"""On one page."""
+"""The number of tests on one page."""
 
 
 class CaseFilter(StrEnum):
-    """Which tests are shown."""
+    """The filters of tests."""
 
     CHANGED = "changed"
     NOT_PASSED = "not-passed"
@@ -250,7 +250,7 @@ class CaseFilter(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CasePage:
-    """Some tests of an attempt."""
+    """One page of an attempt's tests."""
 
     cases: Sequence[CaseChange]
     counts: Mapping[CaseFilter, int]
@@ -260,7 +260,7 @@ class CasePage:
 
 
 def select_cases(cases: Sequence[CaseChange], chosen: CaseFilter | None, number: int) -> CasePage:
-    """The tests that were asked for; if none were, those that changed, or all where none did."""
+    """The requested tests; by default those that changed, or all if none did."""
     fitting = {name: [case for case in cases if fits(case)] for name, fits in _FILTERS.items()}
     if chosen is None:
         chosen = CaseFilter.CHANGED if fitting[CaseFilter.CHANGED] else CaseFilter.ALL

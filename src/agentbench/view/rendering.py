@@ -1,9 +1,8 @@
-"""Templates made into pages, and the context that every page is made from.
+"""Renders templates to pages, with the context of every page.
 
-Whatever is put into a template is printable text, and escaped. No template asks for it: `finalize`
-makes control characters and marks that turn text visible in every expression's value, and
-autoescaping then makes markup of it into text. What is exempt from both is Markup, which is made in
-this package alone.
+All values in templates are printable and escaped automatically: `finalize` makes control characters
+and text direction marks visible, and autoescaping turns markup into text. Only Markup is exempt,
+and only this package creates it.
 """
 
 from collections.abc import Mapping
@@ -31,23 +30,23 @@ _MINUTE, _HOUR = 60, 3600
 
 
 def render_page(template: str, **values: object) -> str:
-    """A template filled in."""
+    """The text of a rendered template."""
     return _environment().get_template(template).render(**values)
 
 
 def run_address(run: str) -> str:
-    """Where a run is shown."""
+    """The address of a run's page."""
     return f"/runs/{quote(run, safe='')}"
 
 
 def attempt_address(run: str, place: str) -> str:
-    """Where an attempt is shown: `place` is its folder below attempts/."""
+    """The address of an attempt's page; `place` is its folder in attempts/."""
     task, _, name = place.partition("/")
     return f"{run_address(run)}/attempts/{quote(task, safe='')}/{quote(name, safe='')}"
 
 
 def seconds(number: float) -> str:
-    """A span of time as people say it."""
+    """A duration for people."""
     if number < 1:
         return f"{number:.2f} s"
     if number < _MINUTE:
@@ -58,7 +57,7 @@ def seconds(number: float) -> str:
 
 
 def size(number: float) -> str:
-    """An amount of bytes as people say it."""
+    """A size for people."""
     for unit in ("bytes", "KiB", "MiB"):
         if number < 1024:
             return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
@@ -72,17 +71,17 @@ def moment(at: datetime) -> str:
 
 
 def since(at: datetime) -> str:
-    """How long ago something was."""
+    """The age of a time for people."""
     return seconds(max(0.0, (datetime.now(UTC) - at).total_seconds()))
 
 
 def percent(share: float) -> str:
-    """A share of one."""
+    """A share in percent."""
     return f"{100 * share:.1f} %"
 
 
 def money(dollars: float | None) -> str:
-    """An amount of money, or that nobody knows it."""
+    """An amount of money; "unknown" for None."""
     return "not known" if dollars is None else f"${dollars:.2f}"
 
 
@@ -104,24 +103,24 @@ def _environment() -> Environment:
 
 
 def word(name: str) -> str:
-    """A name out of a program as words: `timed_out` is `timed out`."""
+    """An identifier as words: `timed_out` becomes `timed out`."""
     return name.replace("_", " ")
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something."""
+    """A number with its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cost_of(attempt: "AttemptSummary") -> str:
-    """What an attempt cost; nothing where it used no model."""
+    """The cost of an attempt; empty without a model."""
     if not attempt.is_metered:
         return ""
     return "?" if attempt.cost_usd is None else f"${attempt.cost_usd:.4f}"
 
 
 def _printable_value(value: object) -> object:
-    """What a page shows of a value: see above."""
+    """The printable form of a template's value."""
     if value is None:
         return ""
     if isinstance(value, str) and not isinstance(value, Markup):
@@ -130,35 +129,35 @@ def _printable_value(value: object) -> object:
 
 
 MAX_WARNINGS = 20
-"""That a page tells; of more it tells how many."""
+"""The most warnings on a page; more are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContext:
-    """The folder of runs, and the shelf of what was read."""
+    """The folder of runs, and the cache of read runs."""
 
     folder: RunsFolder
     cache: RunCache
 
     def run(self, request: Request) -> LiveRun:
-        """The run that an address names.
+        """The run in an address.
 
         Raises:
-            NotThereError: there is none.
+            PageNotFoundError: it does not exist.
             InputError: its records are of a newer agentbench.
         """
         return self.cache.run(self.folder.run(request.path_params["run"]))
 
     def attempt_folder(self, request: Request) -> Path:
-        """The folder of the attempt that an address names.
+        """The folder of the attempt in an address.
 
         Raises:
-            NotThereError: there is none.
+            PageNotFoundError: it does not exist.
         """
         names = request.path_params
         return self.folder.attempt(self.folder.run(names["run"]), names["task"], names["name"])
 
 
 def html_response(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
-    """A page as an answer."""
+    """A page as an HTTP answer."""
     return HTMLResponse(render_page(template, **values), status)

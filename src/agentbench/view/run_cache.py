@@ -1,4 +1,4 @@
-"""Runs as they are now: read when their files have changed, as far as they have changed."""
+"""Caches runs, and reads the changed parts of their files again."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ RUN_FILE = "run.json"
 
 
 class FileFingerprint(NamedTuple):
-    """Which file it is, how long, and when it was changed."""
+    """A file's identity, size and time of change."""
 
     inode: int
     size: int
     changed_at: int
 
     def continues(self, before: "FileFingerprint | None") -> bool:
-        """Whether it is an earlier file with more at its end, or the same."""
+        """Whether it is the same file, perhaps with more at its end."""
         return before is not None and self.inode == before.inode and self.size >= before.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """Of a run: changes whenever there is something new to read."""
+    """The fingerprint of a run, which changes if there is something new to read."""
 
     is_live: bool
     run: FileFingerprint | None
@@ -43,7 +43,7 @@ class Fingerprint:
 
 
 def fingerprint_of(folder: Path) -> Fingerprint:
-    """The stamp of a run's folder."""
+    """The fingerprint of a run's folder."""
     return Fingerprint(
         is_live=is_run_locked(folder),
         run=_file_fingerprint(folder / RUN_FILE),
@@ -59,13 +59,13 @@ def _file_fingerprint(path: Path) -> FileFingerprint | None:
     return FileFingerprint(told.st_ino, told.st_size, told.st_mtime_ns)
 
 
-_MAX_SUMMARIES = 200_000  # 60 MB of them: what is kept of runs that nobody looks at
+_MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOverview:
-    """What a list of runs tells of one of them."""
+    """A run in the list of runs."""
 
     name: str
     configuration: RunConfiguration | None  # None: it cannot be read
@@ -75,13 +75,13 @@ class RunOverview:
 
     @property
     def planned(self) -> int | None:
-        """How many attempts the run is to make."""
+        """The number of planned attempts."""
         asked = self.configuration
         return len(asked.tasks) * asked.attempts if asked is not None else None
 
     @property
     def ending(self) -> str:
-        """How it ended, in a word or two."""
+        """Its ending in a word or two."""
         asked = self.configuration
         if self.is_live:
             return "live"
@@ -91,7 +91,7 @@ class RunOverview:
 
 
 class LiveRun:
-    """One run as it is now."""
+    """The current state of one run."""
 
     def __init__(
         self, folder: Path, glance: RunOverview, reading: RunRecords, watch: RunningAttempts
@@ -103,32 +103,32 @@ class LiveRun:
 
     @property
     def name(self) -> str:
-        """Its id, as addresses have it."""
+        """Its id."""
         return self.folder.name
 
     @cached_property
     def latest(self) -> Sequence[int]:
-        """Of each attempt the last record's number."""
+        """The numbers of the last records of all attempts."""
         return self.reading.latest()
 
     @cached_property
     def headlines(self) -> Sequence[AttemptSummary]:
-        """Of each attempt the last one."""
+        """The last summaries of all attempts."""
         return [self.reading.headlines[number] for number in self.latest]
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Of each place below attempts/ the last record's number."""
+        """The number of the last record of each folder in attempts/."""
         return {told.place: number for number, told in enumerate(self.reading.headlines)}
 
     def under_way(self) -> list[RunningAttempt]:
-        """The attempts that go on."""
+        """The running attempts."""
         return (
             self._watch.update(self.numbers, since=self._began()) if self.overview.is_live else []
         )
 
     def _began(self) -> datetime:
-        """When the process began that makes the attempts: it then wrote run.json."""
+        """The start of the process that runs the attempts, when it wrote run.json."""
         try:
             return datetime.fromtimestamp((self.folder / RUN_FILE).stat().st_mtime - 1, UTC)
         except OSError:
@@ -139,14 +139,14 @@ class LiveRun:
 class _CachedRun:
     stamp: Fingerprint
     run: LiveRun
-    lines: RecordLines | None = None  # of a run that goes on: its end is read on
+    lines: RecordLines | None = None  # of a live run, for reading further lines
 
 
 class RunCache:
-    """What was read of runs; safe to use from several threads."""
+    """The cache of runs. Safe to use from several threads."""
 
     def __init__(self, *, processes: int = 1, most_headlines: int = _MAX_SUMMARIES) -> None:
-        """Keep so many headlines in all, those of the last run that was asked for in any case."""
+        """Create a cache with a limit of summaries; the last requested run always stays."""
         self._processes = processes
         self._most = most_headlines
         self._lock = Lock()
@@ -156,7 +156,7 @@ class RunCache:
         self._began: dict[Path, tuple[int, datetime]] = {}
 
     def run(self, folder: Path) -> LiveRun:
-        """A run as it is now.
+        """The current state of a run.
 
         Raises:
             InputError: its records are of a newer agentbench.
@@ -165,7 +165,7 @@ class RunCache:
             return self._run(folder)
 
     def overview(self, folder: Path) -> RunOverview:
-        """What a list tells of a run; what is wrong with it is among its warnings."""
+        """A run for the list; its faults are among its warnings."""
         with self._lock:
             stamp = fingerprint_of(folder)
             kept = self._glances.get(folder)
@@ -185,7 +185,7 @@ class RunCache:
             return glance
 
     def began(self, folder: Path) -> datetime:
-        """When a run began, as far as run.json tells; the beginning of time where it does not."""
+        """The start of a run by run.json; the earliest time if it is unknown."""
         try:
             stamp = (folder / RUN_FILE).stat().st_mtime_ns
         except OSError:
@@ -200,7 +200,7 @@ class RunCache:
         return kept[1]
 
     def _run(self, folder: Path) -> LiveRun:
-        stamp = fingerprint_of(folder)  # before anything is read: what comes later is read again
+        stamp = fingerprint_of(folder)  # before reading, so that later changes are read again
         kept = self._kept.get(folder)
         if kept is None or kept.stamp != stamp:
             kept = self._read(folder, stamp, kept)
@@ -257,7 +257,7 @@ def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOvervie
 
 
 def _appendable_lines(before: _CachedRun, stamp: Fingerprint) -> RecordLines | None:
-    """What was read of a run that goes on; None where all is to be read again."""
+    """The cached records of a live run with its new lines; None if all must be read again."""
     reading = before.run.reading
     if (
         not stamp.is_live
@@ -266,7 +266,7 @@ def _appendable_lines(before: _CachedRun, stamp: Fingerprint) -> RecordLines | N
     ):
         return None
     if reading.adopted or reading.set_aside or not reading.headlines:
-        return None  # the order of its records may change, or there is nothing to gain
+        return None  # the order of records may change, or reading all is as fast
     return before.lines or _lines_of(reading)
 
 

@@ -1,4 +1,4 @@
-"""The pages of runs: the list of them, one run with its attempts, and two side by side."""
+"""The pages of runs: the list, one run with its attempts, and a comparison of two."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ def runs_page(room: PageContext, request: Request) -> Response:
 
 
 def runs_parts(room: PageContext, request: Request) -> Response:
-    """What of it changes while runs go on."""
+    """The parts that change while runs are live."""
     return html_response("runs_parts.html", _list_values(room, request))
 
 
@@ -82,7 +82,7 @@ def run_page(room: PageContext, request: Request) -> Response:
 
 
 def run_parts(room: PageContext, request: Request) -> Response:
-    """What of it changes with the filter, and while the run goes on."""
+    """The parts that change with the filter and while the run is live."""
     return html_response("run_parts.html", _run_values(room, request))
 
 
@@ -114,10 +114,10 @@ def _run_values(room: PageContext, request: Request) -> dict[str, object]:
 
 
 def _pass_rates(run: LiveRun) -> list[tuple[PassRates, PassRates | None]]:
-    """What k attempts are worth, over all attempts and over those that were judged."""
+    """pass@k and pass^k, over all attempts and over judged attempts."""
     summary = run.overview.summary
     if summary is None or len(summary.passes) < 2:
-        return []  # one attempt is worth what the rate says
+        return []  # for one attempt they equal the rate
     judged = {rates.k: rates for rates in summary.judged_passes}
     return [(rates, judged.get(rates.k)) for rates in summary.passes]
 
@@ -152,12 +152,12 @@ def _running(room: PageContext, run: LiveRun) -> dict[str, object]:
 
 
 _MAX_OFFERED = 200  # runs to choose from
-_MAX_LISTED = 500  # flips of one kind, and tasks of one run alone
+_MAX_LISTED = 500  # tasks of one kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlipView:
-    """A task that turned, with where its attempts are."""
+    """A task with different rates, with links to its attempts."""
 
     flip: Flip
     first: tuple[tuple[str, str], ...]  # the attempt's name and address
@@ -168,7 +168,7 @@ def compare_page(room: PageContext, request: Request) -> Response:
     """The whole page; without two runs a form to choose them.
 
     Raises:
-        NotThereError: there is no such run.
+        PageNotFoundError: a run does not exist.
     """
     names = [request.query_params.get(name, "") for name in ("first", "second")]
     folders = sorted(room.folder.runs(), key=room.cache.began, reverse=True)
@@ -183,7 +183,7 @@ def compare_page(room: PageContext, request: Request) -> Response:
     runs = [room.cache.run(room.folder.run(name)) for name in names]
     try:
         values |= _comparison_values(*runs)
-    except InputError as error:  # they share no task
+    except InputError as error:  # without a common task
         values["problem"] = str(error)
     return html_response("compare.html", values)
 

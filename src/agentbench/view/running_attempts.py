@@ -1,4 +1,4 @@
-"""The attempts of a run that have begun and left no record yet."""
+"""Finds the attempts of a run that have started and have no record yet."""
 
 import os
 import time
@@ -12,40 +12,40 @@ from agentbench.attempt.logs import AttemptEvent, EventKind, read_events
 from agentbench.scoring.taxonomy import StageName
 
 _RETRY = ".retry-"
-_SETTLED_S = 2.0  # so long after a change of a folder its time is sure to tell the next one
+_SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with its content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningAttempt:
-    """One attempt that goes on."""
+    """One running attempt."""
 
     task: str
     name: str  # of its folder: 1, or 1.retry-2
-    stage: StageName | None  # None: it waits, or is between two
+    stage: StageName | None  # None: waiting, or between two stages
     began: datetime
     stage_began: datetime
     done: tuple[AttemptEvent, ...]  # its stages so far
 
     @property
     def place(self) -> str:
-        """Below attempts/."""
+        """Its folder in attempts/."""
         return f"{self.task}/{self.name}"
 
 
 class RunningAttempts:
-    """Looks for the attempts of one run that go on; of what it saw it looks at changes alone."""
+    """Finds the running attempts of one run, and reads only changed folders again."""
 
     def __init__(self, run: Path) -> None:
         self._attempts = run / "attempts"
-        self._changed_at: dict[str, int] = {}  # each task's folder, when it was last looked at
+        self._changed_at: dict[str, int] = {}  # the time of each task's folder at the last read
         self._open: set[str] = set()
 
     def update(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
-        """Those without a record, the oldest first.
+        """The attempts without a record, the oldest first.
 
         Args:
-            recorded: The places that have a record.
-            since: When the run's process began: what is older was cut off with an earlier one.
+            recorded: The folders of attempts with a record.
+            since: The start of the run's process; older attempts ended with an earlier one.
         """
         with suppress(OSError), os.scandir(self._attempts) as entries:
             for entry in entries:
@@ -67,10 +67,10 @@ class RunningAttempts:
 
 
 def read_running_attempt(attempts: Path, place: str) -> RunningAttempt | None:
-    """An attempt as its events tell it; None where there are none.
+    """An attempt by its events; None if there are none.
 
-    One that is judged goes on as well: its record is written a moment later, and whoever looks in
-    between would take it for one that was cut off.
+    An attempt that is already judged counts as running, since its record is written a moment
+    later.
     """
     try:
         events = read_events(attempts / place)
@@ -91,13 +91,13 @@ def read_running_attempt(attempts: Path, place: str) -> RunningAttempt | None:
 
 
 def _last_retries(places: Collection[str]) -> list[str]:
-    """Of each attempt the last try's place."""
+    """The folder of each attempt's last retry."""
     last: dict[str, tuple[int, str]] = {}
     for place in places:
         attempt, _, retry = place.partition(_RETRY)
         number = attempt.rpartition("/")[2]
         if not number.isdigit() or (retry and not retry.isdigit()):
-            continue  # one that was judged again, or none of ours
+            continue  # a rescored one, or a foreign folder
         rank = (int(retry or 0), place)
         last[attempt] = max(rank, last.get(attempt, rank))
     return [place for _, place in last.values()]

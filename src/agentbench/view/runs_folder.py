@@ -1,4 +1,4 @@
-"""Names out of addresses to places in the runs folder, and never to any other place."""
+"""Resolves names in addresses to paths inside of the runs folder."""
 
 import os
 import stat
@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 _RUN_FILE = "run.json"
-_LONGEST_NAME = 255  # bytes: what file systems take
+_LONGEST_NAME = 255  # bytes, the limit of file systems
 
 
 class PageNotFoundError(Exception):
-    """What an address names is not in the runs folder; the message is for people."""
+    """The path in an address does not exist; the message is for people."""
 
 
 class RunsFolder:
-    """The folder whose runs are shown. What is reached through a symbolic link is not in it."""
+    """The folder of runs, without anything behind symbolic links."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
@@ -24,7 +24,7 @@ class RunsFolder:
         try:
             with os.scandir(self.root) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        except OSError:  # not there yet, or not any more
+        except OSError:  # it does not exist yet, or not any more
             return []
         folders = (self.root / name for name in names)
         return [folder for folder in folders if _is_plain_file(folder / _RUN_FILE)]
@@ -33,7 +33,7 @@ class RunsFolder:
         """The folder of a run.
 
         Raises:
-            PageNotFoundError: there is no such run.
+            PageNotFoundError: the run does not exist.
         """
         folder = self.root / name
         if not (_is_name(name) and _is_plain_folder(folder) and _is_plain_file(folder / _RUN_FILE)):
@@ -44,7 +44,7 @@ class RunsFolder:
         """The folder of an attempt's files.
 
         Raises:
-            PageNotFoundError: there is none.
+            PageNotFoundError: it does not exist.
         """
         folder = run / "attempts" / task / name
         steps = (run / "attempts", run / "attempts" / task, folder)
@@ -55,10 +55,10 @@ class RunsFolder:
         return folder
 
     def opened(self, path: Path) -> BinaryIO:
-        """A regular file below the folder, opened to be read.
+        """A regular file in the folder, opened for reading.
 
         Raises:
-            PageNotFoundError: it is not a regular file, or lies elsewhere.
+            PageNotFoundError: it is not a regular file, or is outside of the folder.
         """
         refusal = PageNotFoundError(f"There is no file {path.name!r} in this place.")
         try:
@@ -66,7 +66,7 @@ class RunsFolder:
                 raise refusal
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             file = open(os.open(path, flags), "rb")  # noqa: SIM115, PTH123 - whoever asked closes it
-        except (OSError, RuntimeError, ValueError):  # a link in a circle, a name that none has
+        except (OSError, RuntimeError, ValueError):  # a circular link, or an invalid name
             raise refusal from None
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file
@@ -75,7 +75,7 @@ class RunsFolder:
 
 
 def _is_name(name: str) -> bool:
-    """Whether it names something in a folder, and not another folder."""
+    """Whether a name is a plain one, not a path."""
     if name in {"", ".", ".."} or any(char in name for char in "/\\\0"):
         return False
     return len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME

@@ -35,7 +35,7 @@ def test_runs_of_unknown_cost_are_named_as_left_out():
 def test_no_picture_is_drawn_of_nothing():
     picture = plot(None, "no")
     assert picture.svg == ""
-    assert "No run's cost is known" in picture.note
+    assert "No cost data" in picture.note
 
 
 def test_costs_far_apart_have_a_logarithmic_axis():

@@ -70,10 +70,10 @@ def test_tasks_that_ran_with_another_python_are_named(runs):
         return TimedRun(name=run.name, attempts=attempts, starts=run.starts)
 
     parsed = Parsed(page_of(with_python(runs[0], "3.11.2"), with_python(runs[1], "3.13.5")))
-    assert "Not the same Python or image: 40 of the tasks" in parsed.text
+    assert "Different Python or image: 40 of the tasks" in parsed.text
     assert f"{runs[0].attempts[0].task_id} (Python 3.11 → Python 3.13)" in parsed.text
     same = Parsed(page_of(with_python(runs[0], "3.11.2"), with_python(runs[1], "3.11.9")))
-    assert "Not the same Python" not in same.text
+    assert "Different Python" not in same.text
 
 
 def test_what_k_attempts_are_worth_is_told(two, runs):

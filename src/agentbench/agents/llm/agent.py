@@ -114,13 +114,13 @@ class LlmAgent:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
         command = parse_pytest_command(problem.test_command)
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
-        desk = ToolContext(sandbox=sandbox, budget=budget, project=project)
+        context = ToolContext(sandbox=sandbox, budget=budget, project=project)
         room = context_window(model.model).room - tokens_of_tools(tool_specs())
         with open_client(model) as client:
             memory = ConversationMemory(
                 opening_conversation(problem, sandbox.workspace, budget), room
             )
-            outcome = _AgentLoop(self, desk, model, client, memory).work()
+            outcome = _AgentLoop(self, context, model, client, memory).work()
         return replace(outcome, usage=model.traffic().usage)
 
 
@@ -128,14 +128,14 @@ class _AgentLoop:
     def __init__(
         self,
         settings: LlmAgent,
-        desk: ToolContext,
+        context: ToolContext,
         model: ModelEndpoint,
         client: ModelClient,
         memory: ConversationMemory,
     ) -> None:
-        self._settings, self._desk, self._model = settings, desk, model
+        self._settings, self._desk, self._model = settings, context, model
         self._client, self._memory = client, memory
-        self._budget, self._tally = desk.budget, AttemptCounts()
+        self._budget, self._tally = context.budget, AttemptCounts()
 
     def work(self) -> AgentOutcome:
         """The loop: get an answer of the model, run its calls, repeat."""

@@ -112,15 +112,15 @@ _MAX_MESSAGE_LENGTH = 300  # characters of a message
 
 def out_of_steps(tally: AttemptCounts, budget: Budget) -> AgentOutcome:
     """The step limit was reached without a submission."""
-    said = f"not submitted after {budget.max_steps} steps, which is the limit"
-    return tally.outcome(AgentEnding.STEP_LIMIT, said)
+    message = f"not submitted after {budget.max_steps} steps, which is the limit"
+    return tally.outcome(AgentEnding.STEP_LIMIT, message)
 
 
 def out_of_time(tally: AttemptCounts, budget: Budget) -> AgentOutcome:
     """The time limit was reached."""
     seconds = budget.timeout.total_seconds()
-    said = f"the {seconds:.0f} s were used up at step {tally.steps}"
-    return tally.outcome(AgentEnding.TIME_LIMIT, said)
+    message = f"the {seconds:.0f} s were used up at step {tally.steps}"
+    return tally.outcome(AgentEnding.TIME_LIMIT, message)
 
 
 def unanswered(
@@ -131,8 +131,10 @@ def unanswered(
     if facts.over_budget:
         cost = facts.usage.cost_usd
         spent = "" if cost is None else f": ${cost:.4f} spent"
-        said = f"the budget of ${budget.max_cost_usd:.2f} was used up at step {tally.steps}{spent}"
-        return tally.outcome(AgentEnding.COST_LIMIT, said)
+        message = (
+            f"the budget of ${budget.max_cost_usd:.2f} was used up at step {tally.steps}{spent}"
+        )
+        return tally.outcome(AgentEnding.COST_LIMIT, message)
     if not budget.remaining():
         return out_of_time(tally, budget)
     tries = f"after {error.attempts} {'try' if error.attempts == 1 else 'tries'}"
@@ -149,18 +151,18 @@ def fell_silent(tally: AttemptCounts) -> AgentOutcome:
     """The model stopped calling tools: it is done or gave up."""
     many = f"{tally.silent_steps} answers in a row without a tool call, the last at step"
     if tally.changes:
-        said = f"stopped without `submit`: {many} {tally.steps}"
-        return tally.outcome(AgentEnding.SUBMITTED, said)
-    said = f"gave up, and changed nothing: {many} {tally.steps}"
-    return tally.outcome(AgentEnding.STEP_LIMIT, said)
+        message = f"stopped without `submit`: {many} {tally.steps}"
+        return tally.outcome(AgentEnding.SUBMITTED, message)
+    message = f"gave up, and changed nothing: {many} {tally.steps}"
+    return tally.outcome(AgentEnding.STEP_LIMIT, message)
 
 
 def failed(tally: AttemptCounts, call: ModelToolCall, reply: ToolReply) -> AgentOutcome:
     """No tool call succeeds any more."""
     name = escaped_name(call.name).strip("'")
     rows = f"calls failed at {tally.failed_steps} steps in a row"
-    said = f"tool error at step {tally.steps}: {name}: {_short(reply.text)} ({rows})"
-    return tally.outcome(AgentEnding.TOOL_ERROR, said)
+    message = f"tool error at step {tally.steps}: {name}: {_short(reply.text)} ({rows})"
+    return tally.outcome(AgentEnding.TOOL_ERROR, message)
 
 
 def _llm_error(tally: AttemptCounts, failure: ModelFailure, after: str) -> AgentOutcome:

@@ -126,22 +126,22 @@ def filled_sandbox(
         DoesNotFitError: the files are more than a sandbox may hold.
         SandboxError: the sandbox could not be created, or refuses the files.
     """
-    with ExitStack() as keep:
-        sandbox = None if preopened is None else _filled(preopened, fill, keep)
+    with ExitStack() as stack:
+        sandbox = None if preopened is None else _filled(preopened, fill, stack)
         if sandbox is None:
-            sandbox = keep.enter_context(fresh_sandbox(context))
+            sandbox = stack.enter_context(fresh_sandbox(context))
             fill(sandbox)
         yield sandbox
 
 
 def _filled(
-    preopened: PreopenedSandbox, fill: Callable[[Sandbox], None], keep: ExitStack
+    preopened: PreopenedSandbox, fill: Callable[[Sandbox], None], stack: ExitStack
 ) -> Sandbox | None:
     try:
         with ExitStack() as tried:
             sandbox = tried.enter_context(preopened.taken())
             fill(sandbox)
-            keep.push(tried.pop_all())
+            stack.push(tried.pop_all())
             return sandbox
     except DoesNotFitError:
         raise
@@ -150,8 +150,8 @@ def _filled(
 
 
 def _open_sandbox(context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> _OpenSandbox:
-    with ExitStack() as keep:
-        sandbox = keep.enter_context(
+    with ExitStack() as stack:
+        sandbox = stack.enter_context(
             context.provider.open(
                 context.prepared.snapshot,
                 limits=context.limits,
@@ -160,4 +160,4 @@ def _open_sandbox(context: PreparedContext, mounts: Sequence[ReadOnlyMount]) -> 
                 cancel=context.cancel,
             )
         )
-        return keep.pop_all(), sandbox
+        return stack.pop_all(), sandbox

@@ -62,13 +62,13 @@ def serve_gateway(plan: GatewayPlan, *, as_json: bool) -> None:
         ):
             if plan.probe:
                 gateway.probe()
-            with _open_endpoint(gateway, listener, plan) as door:
+            with _open_endpoint(gateway, listener, plan) as endpoint:
                 try:
-                    _announce(door, _address(listener), as_json=as_json)
+                    _announce(endpoint, _address(listener), as_json=as_json)
                     restore()
                     _wait()
                 finally:
-                    facts = door.traffic()
+                    facts = endpoint.traffic()
     except KeyboardInterrupt:
         if facts is not None:
             _print_usage(facts)
@@ -119,8 +119,8 @@ def _open_endpoint(
         log=plan.log,
         lane="",
         path=plan.socket or Path(),
-    ) as door:
-        yield door
+    ) as endpoint_on:
+        yield endpoint_on
 
 
 def _address(listener: socket.socket) -> str:
@@ -129,13 +129,15 @@ def _address(listener: socket.socket) -> str:
     return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def _announce(door: GatewayEndpoint, address: str, *, as_json: bool) -> None:
+def _announce(endpoint: GatewayEndpoint, address: str, *, as_json: bool) -> None:
     if as_json:
-        told = {"base_url": address, "token": door.token, "model": door.model}
-        typer.echo(json.dumps({**told, "wires": sorted(wire.value for wire in door.api_formats)}))
+        told = {"base_url": address, "token": endpoint.token, "model": endpoint.model}
+        typer.echo(
+            json.dumps({**told, "wires": sorted(wire.value for wire in endpoint.api_formats)})
+        )
         return
     typer.echo(
-        f"{door.model} on {address}, for clients with this key: {door.token}\n"
+        f"{endpoint.model} on {address}, for clients with this key: {endpoint.token}\n"
         f"  OPENAI_BASE_URL={address}/v1 ANTHROPIC_BASE_URL={address} "
         f"GOOGLE_GEMINI_BASE_URL={address}\n"
         "Ctrl-C ends it.",

@@ -131,8 +131,8 @@ def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> No
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
     for refusal in exported.refused:
         typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
-    said = f", {len(exported.refused)} refused" if exported.refused else ""
+    message = f", {len(exported.refused)} refused" if exported.refused else ""
     count = len(exported.written)
-    typer.echo(f"{count} task{'s' * (count != 1)} written{said}", err=True)
+    typer.echo(f"{count} task{'s' * (count != 1)} written{message}", err=True)
     if exported.refused:
         raise typer.Exit(ExitCode.INPUT)

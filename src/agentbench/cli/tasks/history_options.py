@@ -104,5 +104,5 @@ def given_environment(
             reasons=("given on the command line",),
         )
     except ValidationError as error:
-        said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise UsageError(f"--image, --setup, --test-command: {said}") from error
+        text = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise UsageError(f"--image, --setup, --test-command: {text}") from error

@@ -189,17 +189,19 @@ def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[s
         UnsupportedTaskError: there are none, or they are outside of the work.
     """
     if not form.artifacts:
-        said = f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
-        raise UnsupportedTaskError(what=said, field="artifacts")
+        message = (
+            f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
+        )
+        raise UnsupportedTaskError(what=message, field="artifacts")
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
-        place = workdir / str(table.get("source", ""))
+        path = workdir / str(table.get("source", ""))
         field = f"artifacts.{number}"
-        if not place.is_relative_to(workdir) or ".." in place.parts:
-            said = f"{str(place)[:80]!r} is not below {workdir}, and nothing else is taken over"
-            raise UnsupportedTaskError(what=said, field=field)
+        if not path.is_relative_to(workdir) or ".." in path.parts:
+            message = f"{str(path)[:80]!r} is not below {workdir}, and nothing else is taken over"
+            raise UnsupportedTaskError(what=message, field=field)
         if table.get("exclude") or table.get("service", "main") != "main":
             raise UnsupportedTaskError(
                 what="takes a part of it, or of another container", field=field
             )
-        yield str(place.relative_to(workdir))
+        yield str(path.relative_to(workdir))

@@ -56,15 +56,15 @@ def export_tasks(
     """
     exported = ExportResult()
     for task in tasks:
-        place = out / task.id
-        if os.path.lexists(place) and not replace:
-            raise UsageError(f"{place}: already exists; give another --out, or --replace")
+        path = out / task.id
+        if os.path.lexists(path) and not replace:
+            raise UsageError(f"{path}: already exists; give another --out, or --replace")
         try:
-            _write_folder(task, place, mirrors, image)
+            _write_folder(task, path, mirrors, image)
         except (_UnsupportedTaskError, GitCloneError, PatchDoesNotApplyError) as error:
             exported.refused.append(Rejection(where=str(task.folder), what=str(error)))
             continue
-        exported.written.append(place)
+        exported.written.append(path)
         if task.answer_key.pass_to_pass == "baseline":
             exported.notes.append(f"{task.id}: {_BASELINE_NOTE}")
     return exported
@@ -77,18 +77,18 @@ def _write_folder(task: Task, place: Path, mirrors: Mirrors, image: str) -> None
     except OSError as error:
         raise UsageError(f"{place.parent}: cannot be written: {error.strerror}") from error
     try:
-        made = scratch / task.id
-        made.mkdir()
+        path = scratch / task.id
+        path.mkdir()
         if (task.folder / ORIGINALS_FOLDER / "task.toml").is_file():
             for name in SHARED_FOLDERS:
                 if (task.folder / name).is_dir():
-                    shutil.copytree(task.folder / name, made / name, symlinks=True)
-            shutil.copytree(task.folder / ORIGINALS_FOLDER, made, symlinks=True, dirs_exist_ok=True)
+                    shutil.copytree(task.folder / name, path / name, symlinks=True)
+            shutil.copytree(task.folder / ORIGINALS_FOLDER, path, symlinks=True, dirs_exist_ok=True)
         else:
-            _write_new(task, made, mirrors, image)
+            _write_new(task, path, mirrors, image)
         if os.path.lexists(place):
             place.rename(scratch / "before")
-        made.rename(place)
+        path.rename(place)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -180,8 +180,8 @@ def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
     try:
         found = dockerfile_workdir(text)
     except ValueError as error:
-        said = f"WORKDIR: {error}; give [environment] workdir in task.toml"
-        raise UnsupportedTaskError(what=said, file="environment/Dockerfile") from None
+        message = f"WORKDIR: {error}; give [environment] workdir in task.toml"
+        raise UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
     return (_DEFAULT_WORKDIR, True) if found is None else (found, False)
 
 
@@ -203,11 +203,13 @@ def import_folders(sources: Sequence[Path], out: Path, *, replace: bool = False)
     """
     imported = ImportResult()
     for folder in folders_with("task.toml", sources):
-        made = read_harbor_task(folder)
-        if isinstance(made, ConvertedHarborTask):
-            write_imported_task(made.new, made.notes, folder, out, imported, replace=replace)
+        harbor_task = read_harbor_task(folder)
+        if isinstance(harbor_task, ConvertedHarborTask):
+            write_imported_task(
+                harbor_task.new, harbor_task.notes, folder, out, imported, replace=replace
+            )
         else:
-            imported.rejections += made
+            imported.rejections += harbor_task
     return imported
 
 
@@ -240,8 +242,8 @@ def write_imported_task(
 ) -> None:
     """Write one task, and record the result."""
     if any(path.name == new.id for path in imported.written):
-        said = f"gives the id {new.id}, which an earlier folder has given"
-        imported.rejections.append(Rejection(where=str(folder), what=said))
+        message = f"gives the id {new.id}, which an earlier folder has given"
+        imported.rejections.append(Rejection(where=str(folder), what=message))
         return
     try:
         imported.written.append(write_task(new, out, replace=replace))

@@ -134,11 +134,11 @@ class _Miner:
         """Try all candidates; yields the results."""
         fixes = islice(self._fixes(), self._told.limit)
         while batch := list(islice(fixes, _BATCH)):
-            with owned_folder(_CANDIDATES, self._told.out) as place:
+            with owned_folder(_CANDIDATES, self._told.out) as folder:
                 made = {}
                 for fix in batch:
                     try:
-                        made[self._made(fix, place)] = fix
+                        made[self._made(fix, folder)] = fix
                     except InputError as error:
                         self._note(fix.commit, CandidateOutcome.REJECTED, error.faults)
                 for proven in validate_folders(tuple(made), self._told.gate, self._follow):
@@ -157,16 +157,16 @@ class _Miner:
             else:
                 self._note(commit, CandidateOutcome.REJECTED, [found], candidate=False)
 
-    def _made(self, fix: FixCommit, place: Path) -> Path:
+    def _made(self, fix: FixCommit, path: Path) -> Path:
         told = self._told
         return write_fix_task(
-            fix, told.origin, TaskDestination(parent=place), whole_suite=told.whole_suite
+            fix, told.origin, TaskDestination(parent=path), whole_suite=told.whole_suite
         )
 
     def _settle(self, fix: FixCommit, proven: ValidationResult) -> None:
         if proven.is_valid:
-            kept = self._told.out / proven.task_id
-            proven.folder.rename(kept)
+            path = self._told.out / proven.task_id
+            proven.folder.rename(path)
             self._note(fix.commit, CandidateOutcome.KEPT, (), task=proven.task_id)
         else:
             fate = CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
@@ -191,5 +191,5 @@ class _Miner:
         )
         self._ledger.add(entry)
         if candidate:
-            said = f": {'; '.join(reasons)}" if reasons else ""
-            self._told.say(f"{commit.hash[:12]} {fate.value}{said}")
+            message = f": {'; '.join(reasons)}" if reasons else ""
+            self._told.say(f"{commit.hash[:12]} {fate.value}{message}")

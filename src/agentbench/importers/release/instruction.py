@@ -30,10 +30,10 @@ def instruction_of(
         tests: The names of the tests that the newer release adds or changes.
     """
     old, new = versions
-    said = _changelog_text(sections) if sections else _test_names_text(tests)
+    text = _changelog_text(sections) if sections else _test_names_text(tests)
     return (
         f"# {package} {old}: make it do what {new} does\n\n"
-        f"The repository holds the sources of {package} {old}. {said}\n\n"
+        f"The repository holds the sources of {package} {old}. {text}\n\n"
         "Change the sources so that all of this holds. The version need not change, nor the\n"
         "changelog. Tests that are not in the repository will be run on what you make.\n"
     )

@@ -120,7 +120,7 @@ class _ReleaseImporter:
     def _make(
         self,
         wanted: RequestedReleases,
-        place: Path,
+        path: Path,
         made: dict[Path, tuple[RequestedReleases, PackageReleases]],
     ) -> None:
         told, pair = self._told, None
@@ -128,7 +128,7 @@ class _ReleaseImporter:
             pair = told.index.pair(wanted)
             self._refuse_present(pair)
             options = told.gate.options if told.gate is not None else None
-            made[write_release_task(pair, told.index, place, options)] = (wanted, pair)
+            made[write_release_task(pair, told.index, path, options)] = (wanted, pair)
         except InputError as error:
             self._note(
                 wanted, _imported_pair(wanted, pair, CandidateOutcome.REJECTED, error.faults)
@@ -139,9 +139,9 @@ class _ReleaseImporter:
             )
 
     def _refuse_present(self, pair: PackageReleases) -> None:
-        place = self._told.out / task_id_of(pair)
-        if os.path.lexists(place) and not self._told.replace:
-            raise InputError(f"{place}: already exists; give another --out, or --replace")
+        path = self._told.out / task_id_of(pair)
+        if os.path.lexists(path) and not self._told.replace:
+            raise InputError(f"{path}: already exists; give another --out, or --replace")
 
     def _settle(
         self, wanted: RequestedReleases, pair: PackageReleases, proven: ValidationResult
@@ -157,19 +157,19 @@ class _ReleaseImporter:
     def _keep(
         self, wanted: RequestedReleases, pair: PackageReleases, folder: Path, *, fail_to_pass: int
     ) -> None:
-        kept = self._told.out / folder.name
-        if os.path.lexists(kept):
-            shutil.rmtree(kept)
-        folder.rename(kept)
+        path = self._told.out / folder.name
+        if os.path.lexists(path):
+            shutil.rmtree(path)
+        folder.rename(path)
         entry = _imported_pair(wanted, pair, CandidateOutcome.KEPT, ())
-        found = {"task": str(kept), "fail_to_pass": fail_to_pass, "run": True}
+        found = {"task": str(path), "fail_to_pass": fail_to_pass, "run": True}
         self._note(wanted, entry.model_copy(update=found))
 
     def _note(self, wanted: RequestedReleases, entry: ImportedPair) -> None:
         self.entries[wanted] = entry
         append_pair(self._told.out, entry)
-        said = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
-        self._told.say(f"{entry.pair}: {entry.fate.value}{said}")
+        message = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
+        self._told.say(f"{entry.pair}: {entry.fate.value}{message}")
 
 
 def _imported_pair(

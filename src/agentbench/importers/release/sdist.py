@@ -93,8 +93,8 @@ def _archive_errors(archive: Path) -> Iterator[None]:
         FileExistsError,
         NotADirectoryError,
     ) as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"{archive.name}: cannot be unpacked: {said}") from None
+        text = " ".join(str(error).split())
+        raise InputError(f"{archive.name}: cannot be unpacked: {text}") from None
 
 
 _MAX_SETTINGS_BYTES = 1 << 20

@@ -49,8 +49,8 @@ class InstanceEnvironmentFinder:
         except (GitCloneError, PatchDoesNotApplyError) as error:
             raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
         except InputError as error:
-            said = "; ".join(error.faults)
-            raise UnknownEnvironmentError(f"no set-up that was tried holds: {said}") from None
+            text = "; ".join(error.faults)
+            raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
         hidden = apply_patch_to_commit((instance.test_patch or "").encode(), mirror).files

@@ -151,8 +151,8 @@ def _selected_rows(
         imported.seen.add(name)
         task_id = task_id_of(name)
         if name and task_id in taken:
-            said = f"an instance of that id is at {taken[task_id]} already; each needs its own"
-            yield Rejection(where=row.where, instance=name, field="instance_id", what=said)
+            message = f"an instance of that id is at {taken[task_id]} already; each needs its own"
+            yield Rejection(where=row.where, instance=name, field="instance_id", what=message)
             continue
         taken[task_id] = row.where
         yield row
@@ -182,10 +182,10 @@ class _InstanceImporter:
             if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
                 what = f"{name[:80]!r} is not a pytest test, and agentbench judges with pytest"
                 raise _RejectedError("FAIL_TO_PASS", what)
-        place = self._choice.out / task_id_of(instance.instance_id)
-        if os.path.lexists(place) and not self._choice.replace:
-            said = f"{place} already exists; give another --out, or --replace"
-            raise _RejectedError("instance_id", said)
+        path = self._choice.out / task_id_of(instance.instance_id)
+        if os.path.lexists(path) and not self._choice.replace:
+            message = f"{path} already exists; give another --out, or --replace"
+            raise _RejectedError("instance_id", message)
         try:
             surroundings = environment_of(instance, self._choice.sources)
         except UnknownEnvironmentError as error:

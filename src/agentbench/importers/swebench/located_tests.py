@@ -127,8 +127,8 @@ def _why_not_located(located: LocatedTests, records: Sequence[AttemptRecord]) ->
     names = ", ".join(repr(name) for name in located.lost[:3])
     more = f" and {len(located.lost) - 3} more" if len(located.lost) > 3 else ""
     details = sorted({record.detail for record in records if record.detail})
-    said = f" ({'; '.join(details)})" if details else ""
-    return f"no test that the patch mends bears the name {names}{more}{said}"
+    message = f" ({'; '.join(details)})" if details else ""
+    return f"no test that the patch mends bears the name {names}{more}{message}"
 
 
 def _write(folder: Path, origin: SwebenchOrigin, located: LocatedTests) -> None:

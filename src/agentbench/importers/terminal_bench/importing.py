@@ -99,11 +99,13 @@ def _read_task_yaml(folder: Path, found: _FolderContents) -> None:
         return
     found.form = form
     if form.parser_name != "pytest":
-        said = f"is {form.parser_name[:40]!r}; of its parsers pytest's alone is known here"
-        found.faults.append(Rejection(where=str(where), field="parser_name", what=said))
+        message = f"is {form.parser_name[:40]!r}; of its parsers pytest's alone is known here"
+        found.faults.append(Rejection(where=str(where), field="parser_name", what=message))
     if form.run_tests_in_same_shell:
-        said = "asks for the agent's own shell; the tests run in a container of their own"
-        found.faults.append(Rejection(where=str(where), field="run_tests_in_same_shell", what=said))
+        message = "asks for the agent's own shell; the tests run in a container of their own"
+        found.faults.append(
+            Rejection(where=str(where), field="run_tests_in_same_shell", what=message)
+        )
 
 
 def _read_container(folder: Path, found: _FolderContents) -> None:
@@ -168,8 +170,8 @@ def _convert(
 ) -> ConvertedTerminalBenchTask | list[Rejection]:
     name = folder.resolve().name.lower()
     if not is_task_id(name):
-        said = f"{name[:80]!r} is not an id of [a-z0-9._-]+; rename the folder"
-        return [Rejection(where=str(folder), what=said)]
+        message = f"{name[:80]!r} is not an id of [a-z0-9._-]+; rename the folder"
+        return [Rejection(where=str(folder), what=message)]
     task_id = TaskId(name)
     try:
         workdir = _workdir(folder, container)
@@ -264,9 +266,16 @@ def import_terminal_bench_folders(
     """
     imported = ImportResult()
     for folder in folders_with("task.yaml", sources):
-        made = read_terminal_bench_task(folder)
-        if isinstance(made, ConvertedTerminalBenchTask):
-            write_imported_task(made.new, made.notes, folder, out, imported, replace=replace)
+        terminal_bench_task = read_terminal_bench_task(folder)
+        if isinstance(terminal_bench_task, ConvertedTerminalBenchTask):
+            write_imported_task(
+                terminal_bench_task.new,
+                terminal_bench_task.notes,
+                folder,
+                out,
+                imported,
+                replace=replace,
+            )
         else:
-            imported.rejections += made
+            imported.rejections += terminal_bench_task
     return imported

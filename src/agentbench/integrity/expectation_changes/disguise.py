@@ -198,10 +198,14 @@ def without_comments(source: SourceText) -> str:
     Raises:
         InputError: the text cannot be tokenized.
     """
-    kept = _read_by_the_interpreter(source)
+    by_the_interpreter = _read_by_the_interpreter(source)
     return apply_edits(
         source.text,
-        [SourceEdit(span=span, text="#") for line, span in _comments(source) if line not in kept],
+        [
+            SourceEdit(span=span, text="#")
+            for line, span in _comments(source)
+            if line not in by_the_interpreter
+        ],
     )
 
 

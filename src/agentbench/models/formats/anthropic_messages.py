@@ -288,19 +288,19 @@ _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 class AnthropicMessagesClient:
     """Sends conversations to a model endpoint with the SDK, which is imported only here."""
 
-    def __init__(self, door: ModelEndpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         import anthropic
 
         from agentbench.models.sdk_client import BASE_URL, endpoint_http_client, library_errors
 
         self._errors = partial(library_errors, anthropic)
-        self._model = door.model
-        self._most = context_window(door.model).output
+        self._model = endpoint.model
+        self._most = context_window(endpoint.model).output
         self._client = anthropic.Anthropic(
-            api_key=door.token,
+            api_key=endpoint.token,
             base_url=BASE_URL,
             max_retries=0,
-            http_client=endpoint_http_client(door),
+            http_client=endpoint_http_client(endpoint),
         )
 
     def complete(

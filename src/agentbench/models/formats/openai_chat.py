@@ -206,19 +206,19 @@ _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 class OpenAIChatClient:
     """Sends conversations to a model endpoint with the SDK, which is imported only here."""
 
-    def __init__(self, door: ModelEndpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         import openai
 
         from agentbench.models.sdk_client import BASE_URL, endpoint_http_client, library_errors
 
         self._errors = partial(library_errors, openai)
-        self._model = door.model
+        self._model = endpoint.model
         self._ids = count(1)
         self._client = openai.OpenAI(
-            api_key=door.token,
+            api_key=endpoint.token,
             base_url=f"{BASE_URL}/v1",
             max_retries=0,
-            http_client=endpoint_http_client(door),
+            http_client=endpoint_http_client(endpoint),
         )
 
     def complete(

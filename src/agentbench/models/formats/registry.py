@@ -82,20 +82,20 @@ def likely_format(path: str) -> FormatAdapter:
 
 
 @contextmanager
-def open_client(door: ModelEndpoint) -> Iterator[ModelClient]:
+def open_client(endpoint: ModelEndpoint) -> Iterator[ModelClient]:
     """A client, closed at the end of the block; its library is imported only now.
 
     Raises:
         LLMError: there is no client for any format of the endpoint.
     """
-    client = _client(door)
+    client = _client(endpoint)
     try:
         yield client
     finally:
         client.close()
 
 
-def preferred_format(door: ModelEndpoint) -> ApiFormat:
+def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
     """The format to use: chat completions, except for models whose own format is messages.
 
     Servers with both (vLLM, llama.cpp, Ollama) have supported chat completions for longer. Claude's
@@ -104,22 +104,24 @@ def preferred_format(door: ModelEndpoint) -> ApiFormat:
     Raises:
         LLMError: neither is offered.
     """
-    offered = {ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES}.intersection(door.api_formats)
+    offered = {ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES}.intersection(
+        endpoint.api_formats
+    )
     if not offered:
-        found = ", ".join(sorted(door.api_formats)) or "nothing"
+        found = ", ".join(sorted(endpoint.api_formats)) or "nothing"
         expected = f"{ApiFormat.OPENAI_CHAT} or {ApiFormat.ANTHROPIC_MESSAGES}"
-        raise LLMError(f"the llm agent speaks {expected}; {door.model} is offered by {found}")
+        raise LLMError(f"the llm agent speaks {expected}; {endpoint.model} is offered by {found}")
     if len(offered) == 1:
         return next(iter(offered))
-    claude = "claude" in door.model.lower()
+    claude = "claude" in endpoint.model.lower()
     return ApiFormat.ANTHROPIC_MESSAGES if claude else ApiFormat.OPENAI_CHAT
 
 
-def _client(door: ModelEndpoint) -> ModelClient:
-    if preferred_format(door) is ApiFormat.ANTHROPIC_MESSAGES:
+def _client(endpoint: ModelEndpoint) -> ModelClient:
+    if preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES:
         from agentbench.models.formats.anthropic_messages import AnthropicMessagesClient
 
-        return AnthropicMessagesClient(door)
+        return AnthropicMessagesClient(endpoint)
     from agentbench.models.formats.openai_chat import OpenAIChatClient
 
-    return OpenAIChatClient(door)
+    return OpenAIChatClient(endpoint)

@@ -129,8 +129,8 @@ class Gateway:
         try:
             with self.open_endpoint_on(
                 unix_listener(path), budget_usd=budget_usd, log=log, lane=lane, path=path
-            ) as door:
-                yield door
+            ) as endpoint_on:
+                yield endpoint_on
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -146,7 +146,7 @@ class Gateway:
             free=self._options.replay is not None,
         )
         token = f"agentbench-{secrets.token_urlsafe(_TOKEN_BYTES)}"
-        door = GatewayEndpoint(
+        endpoint = GatewayEndpoint(
             model=self.model,
             api_formats=self._upstream.api_formats,
             token=token,
@@ -168,7 +168,7 @@ class Gateway:
                 finished=finished,
             )
             with self._listening(listener, application):
-                yield door
+                yield endpoint
 
     def close(self) -> None:
         """Free its resources."""

@@ -82,8 +82,8 @@ class Ledger:
         """Record a finding once, up to a limit."""
         with self._lock:
             if len(self._findings) < _MAX_FINDINGS:
-                made = Finding(rule=rule, severity=severity, where=where, what=what)
-                self._findings.setdefault((rule, where), made)
+                finding = Finding(rule=rule, severity=severity, where=where, what=what)
+                self._findings.setdefault((rule, where), finding)
 
     def facts(self) -> ModelTraffic:
         """The current state."""

@@ -42,12 +42,12 @@ _FREE_FORM_FIELDS = frozenset({"input", "args", "arguments", "response", "toolca
 
 
 def network_access_in(
-    wire: ApiFormat, model: str, request: JsonObject, *, run_model: str
+    api_format: ApiFormat, model: str, request: JsonObject, *, run_model: str
 ) -> str | None:
     """The first network access in a request; None if it has none.
 
     Args:
-        wire: The API format of the request.
+        api_format: The API format of the request.
         model: The requested model.
         request: Its body.
         run_model: The run's own model, which the user chose and which is always allowed.
@@ -59,7 +59,7 @@ def network_access_in(
             if name in _SEARCH_FIELDS and value:
                 return f"the field {name!r}, which has the provider search or call tools"
             for tool in _objects(value) if name == "tools" else ():
-                for kind in _provider_side_tools(wire, tool):
+                for kind in _provider_side_tools(api_format, tool):
                     return f"the tool {text(kind, _MAX_QUOTED)!r}, which the provider runs"
     for address in _addresses(request):
         return f"the address {text(address, _MAX_QUOTED)!r}, which the provider fetches"
@@ -77,13 +77,13 @@ def _tool_holders(request: JsonObject) -> Iterator[JsonObject]:
             yield from _objects(value)
 
 
-def _provider_side_tools(wire: ApiFormat, tool: JsonObject) -> Iterator[str]:
+def _provider_side_tools(api_format: ApiFormat, tool: JsonObject) -> Iterator[str]:
     """The kinds of a tool and of nested tools that are not known as run by the client."""
     waiting = [tool]
     while waiting:
         tool = waiting.pop()
         for name, value in _fields(tool):
-            if wire is ApiFormat.GEMINI_GENERATE:
+            if api_format is ApiFormat.GEMINI_GENERATE:
                 if name not in _GEMINI_CLIENT_SIDE:
                     yield name
             elif name == "tools":

@@ -61,13 +61,13 @@ async def _try_formats(
 
 
 async def _send_probe(
-    upstream: LiveUpstream, wire: ApiFormat, model: str, bounds: AnswerLimits
+    upstream: LiveUpstream, api_format: ApiFormat, model: str, bounds: AnswerLimits
 ) -> ModelFailure | None:
     """The error in an answer; for a success its head is enough."""
-    request = _probe_request(wire, model)
-    action = "streamGenerateContent" if wire is ApiFormat.GEMINI_GENERATE else ""
+    request = _probe_request(api_format, model)
+    action = "streamGenerateContent" if api_format is ApiFormat.GEMINI_GENERATE else ""
     call = ProviderRequest(
-        route=ApiRoute(api_format=wire, model=model, action=action),
+        route=ApiRoute(api_format=api_format, model=model, action=action),
         model=model,
         request=request,
         body=json.dumps(request).encode(),
@@ -87,8 +87,8 @@ async def _send_probe(
         return ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
 
 
-def _probe_request(wire: ApiFormat, model: str) -> JsonObject:
-    match wire:
+def _probe_request(api_format: ApiFormat, model: str) -> JsonObject:
+    match api_format:
         case ApiFormat.OPENAI_CHAT:
             return {
                 "model": model,

@@ -53,7 +53,7 @@ _READY_SECONDS = 20.0  # to start Python in a sandbox on a loaded machine
 
 
 @contextmanager
-def open_tunnel(stream: socket.socket, door: Path) -> Iterator[None]:
+def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
     """Connect the tunnel on a stream to an endpoint while the block runs.
 
     The agent controls the other end of the stream. Whatever it sends, the worst result is that the
@@ -61,7 +61,7 @@ def open_tunnel(stream: socket.socket, door: Path) -> Iterator[None]:
     """
     loop = LoopThread()
     try:
-        work = loop.run(_start_tunnel(stream, door))
+        work = loop.run(_start_tunnel(stream, path))
         try:
             yield
         finally:
@@ -70,12 +70,12 @@ def open_tunnel(stream: socket.socket, door: Path) -> Iterator[None]:
         loop.stop()
 
 
-async def _start_tunnel(stream: socket.socket, door: Path) -> "asyncio.Task[None]":
+async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None]":
     reader, writer = await asyncio.open_connection(sock=stream)
 
     async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the endpoint's socket."""
-        return await asyncio.open_unix_connection(str(door))
+        return await asyncio.open_unix_connection(str(path))
 
     writer.write(START_MARK)
     carrier = Multiplexer(reader, writer, connect)
@@ -116,16 +116,16 @@ exec python3 -I -S "$@"
 """.strip()
 
 
-def endpoint_mounts(door: ModelEndpoint) -> tuple[ReadOnlyMount, ...]:
+def endpoint_mounts(endpoint: ModelEndpoint) -> tuple[ReadOnlyMount, ...]:
     """The mounts that a sandbox needs for `relayed_command`."""
     return (
         ReadOnlyMount(name=RELAY_MOUNT, source=_MOUNTED_PROGRAMS / "relay.py"),
         ReadOnlyMount(name=TUNNEL_MOUNT, source=_MOUNTED_PROGRAMS / "tunnel.py"),
-        ReadOnlyMount(name=ENDPOINT_MOUNT, source=door.socket.parent, live=True),
+        ReadOnlyMount(name=ENDPOINT_MOUNT, source=endpoint.socket.parent, live=True),
     )
 
 
-def relayed_command(command: Command, sandbox: Sandbox, door: ModelEndpoint) -> Command:
+def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint) -> Command:
     """The command with its model endpoint at an address in the variables that clients read.
 
     It ends like the command itself. The command's own variables take precedence; in them
@@ -136,22 +136,22 @@ def relayed_command(command: Command, sandbox: Sandbox, door: ModelEndpoint) -> 
     """
     relay = sandbox.mounted(RELAY_MOUNT)
     try:
-        socket, beside = sandbox.mounted(ENDPOINT_MOUNT) / door.socket.name, None
+        socket, beside = sandbox.mounted(ENDPOINT_MOUNT) / endpoint.socket.name, None
     except KeyError:  # its engine cannot mount our sockets
-        socket, beside = _TUNNEL_SOCKET, _tunnel_process(sandbox, door)
+        socket, beside = _TUNNEL_SOCKET, _tunnel_process(sandbox, endpoint)
     return replace(
         command,
         argv=(*_program_argv(relay, socket), "--", *command.argv),
-        env={**model_environment(door), **command.env},
+        env={**model_environment(endpoint), **command.env},
         sidecar=beside,
     )
 
 
-def _tunnel_process(sandbox: Sandbox, door: ModelEndpoint) -> Sidecar:
+def _tunnel_process(sandbox: Sandbox, endpoint: ModelEndpoint) -> Sidecar:
     """The sidecar that leads to the endpoint over the engine's connection."""
     return Sidecar(
         argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
-        attend=lambda stream: open_tunnel(stream, door.socket),
+        attend=lambda stream: open_tunnel(stream, endpoint.socket),
     )
 
 
@@ -159,15 +159,15 @@ def _program_argv(path: PurePosixPath, socket: PurePosixPath) -> tuple[str, ...]
     return ("sh", "-c", _FIND_PYTHON, path.stem, str(path), str(socket))
 
 
-def model_environment(door: ModelEndpoint) -> Mapping[str, str]:
+def model_environment(endpoint: ModelEndpoint) -> Mapping[str, str]:
     """The variables that model clients read, with the values behind the relay."""
     return {
-        "AGENTBENCH_MODEL": door.model,
+        "AGENTBENCH_MODEL": endpoint.model,
         "OPENAI_BASE_URL": f"{ADDRESS_PLACEHOLDER}/v1",
         "OPENAI_API_BASE": f"{ADDRESS_PLACEHOLDER}/v1",
-        "OPENAI_API_KEY": door.token,
+        "OPENAI_API_KEY": endpoint.token,
         "ANTHROPIC_BASE_URL": ADDRESS_PLACEHOLDER,
-        "ANTHROPIC_API_KEY": door.token,
+        "ANTHROPIC_API_KEY": endpoint.token,
         "GOOGLE_GEMINI_BASE_URL": ADDRESS_PLACEHOLDER,
-        "GEMINI_API_KEY": door.token,
+        "GEMINI_API_KEY": endpoint.token,
     }

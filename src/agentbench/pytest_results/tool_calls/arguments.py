@@ -183,8 +183,8 @@ def escaped_name(name: str) -> str:
 
 
 def _location(loc: tuple[int | str, ...]) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else _location_part(part) for part in loc)
-    return f"{place}: " if place else ""
+    text = "".join(f"[{part}]" if isinstance(part, int) else _location_part(part) for part in loc)
+    return f"{text}: " if text else ""
 
 
 def _location_part(part: str) -> str:

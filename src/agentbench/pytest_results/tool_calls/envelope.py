@@ -201,5 +201,5 @@ def _counts(result: PytestResult) -> str:
         "unfinished": summary.unfinished,
         "deselected": summary.deselected,
     }
-    told = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
-    return f"{told or 'no tests'} in {summary.duration:.2f} s"
+    text = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    return f"{text or 'no tests'} in {summary.duration:.2f} s"

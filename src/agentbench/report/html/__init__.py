@@ -1,1 +1,1 @@
-"""The HTML report: one page with pictures that needs no network and nothing beside it."""
+"""The HTML report: one self-contained page with pictures that needs no network."""

@@ -1,4 +1,4 @@
-"""What became of attempts, in bars of reasons, and when each attempt was running."""
+"""Plots of attempts: bars of reasons, and a time line."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 
 _ROW_HEIGHT = 34
-_BAR_THICKNESS = 0.72  # of a row, that its bar takes
-_LETTER_WIDTH = 7.2  # units that one takes
-_EDGE = 6  # that stay free beside a text
+_BAR_THICKNESS = 0.72  # of a bar, relative to its row
+_LETTER_WIDTH = 7.2  # units
+_EDGE = 6  # margin of a text
 _COLOURS = tuple(COLOUR_NAMES)
 
 OutcomeKind = tuple[Colour, str]
 
 
 class BarSegment(NamedTuple):
-    """Attempts of one run that ended alike."""
+    """Attempts of one run with the same outcome."""
 
     colour: Colour
     reason: str  # empty: resolved
@@ -71,7 +71,7 @@ def reason_plot(labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummar
 
 
 def _order(attempts: Sequence[Sequence[AttemptSummary]]) -> list[OutcomeKind]:
-    """The parts of every bar from left to right: by colour, the most frequent reason first."""
+    """The parts of every bar from left to right: by colour, then the most frequent reason first."""
     counts = Counter(_kind(attempt) for own in attempts for attempt in own)
     return sorted(counts, key=lambda kind: (_COLOURS.index(kind[0]), -counts[kind], kind[1]))
 
@@ -84,7 +84,7 @@ def _segments(attempts: Sequence[AttemptSummary], order: Sequence[OutcomeKind]) 
 
 
 def _note(order: Sequence[OutcomeKind]) -> str:
-    """Which reasons the parts of a colour are: only wide ones bear their names."""
+    """The reasons of a colour's parts, since only wide ones have labels."""
     said = "Each attempt is in its bar once, with its primary reason."
     faults = {
         colour.value: [reason for other, reason in order if other is colour]
@@ -105,7 +105,7 @@ def _kind(attempt: AttemptSummary) -> OutcomeKind:
 
 
 def outcome_colour(attempt: AttemptSummary) -> Colour:
-    """The colour of what an attempt came to."""
+    """The colour of an attempt's outcome."""
     return _kind(attempt)[0]
 
 
@@ -154,12 +154,12 @@ def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, ro
 
 
 def _text_background(colour: Colour) -> dict[str, object]:
-    """What keeps a hatch from running through a text."""
+    """The background of a text on a hatch."""
     return {"facecolor": colour.code, "edgecolor": "none", "pad": 1.5}
 
 
 def _segment_text(part: BarSegment, width: float) -> str:
-    """As much as there is room for."""
+    """A label, shortened to a width."""
     name = part.reason or "resolved"
     for text in (f"{name} {part.attempts}", str(part.attempts)):
         if len(text) * _LETTER_WIDTH + _EDGE < width:
@@ -170,16 +170,16 @@ def _segment_text(part: BarSegment, width: float) -> str:
 _MOST_BARS = 600
 _MOST_LANES = 40
 _LANE_HEIGHT = 9
-_LANE_THICKNESS = 0.88  # of a lane, that a bar takes
-_AREA_HEIGHT = 170  # the height of the picture where attempts are counted
-_STEPS = 240  # moments at which they are
+_LANE_THICKNESS = 0.88  # of a bar, relative to its lane
+_AREA_HEIGHT = 170  # the height of the picture of counts
+_STEPS = 240  # moments of the counts
 _UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 
 Span = tuple[float, float]
 
 
 def time_plot(name: str, label: str, run: TimedRun) -> Picture:
-    """The time line of one run: a bar for each attempt, or counts where these are too many."""
+    """The time line of one run: a bar for each attempt, or counts for many attempts."""
     spans = run.spans()
     lanes = list(_lanes(spans))
     single = len(spans) <= _MOST_BARS and max(lanes, default=0) < _MOST_LANES
@@ -213,7 +213,7 @@ def _table_row(run: TimedRun) -> tuple[str, ...]:
 
 
 def _lanes(spans: Sequence[Span]) -> Iterator[int]:
-    """For each span a lane that no other holds meanwhile, the lowest one there is."""
+    """The lowest free lane for each span."""
     chosen = [0] * len(spans)
     held: list[tuple[float, int]] = []
     free: list[int] = []
@@ -310,7 +310,7 @@ def _areas_drawing(name: str, run: TimedRun) -> str:
 
 
 def _counts(spans: Sequence[Span], moments: Sequence[float]) -> list[float]:
-    """How many spans hold on average the time between each moment and the next."""
+    """The mean number of spans between each moment and the next."""
     step = moments[1] - moments[0]
     filled = [0.0] * len(moments)
     for (at, number), (until, _) in zip(steps := concurrency(spans), steps[1:], strict=False):
@@ -322,7 +322,7 @@ def _counts(spans: Sequence[Span], moments: Sequence[float]) -> list[float]:
 
 
 def _time_axis(axes: "Axes", seconds: float) -> float:
-    """Scale the axis of time; how many seconds its unit has."""
+    """Scale the time axis; returns the seconds of its unit."""
     divisor, unit = next((each, word) for least, each, word in _UNITS if seconds >= least)
     axes.set_xlim(0, max(seconds, 1e-3) / divisor)
     axes.set_xlabel(f"{unit} since the run's first attempt began")

@@ -1,10 +1,9 @@
-"""Pictures as SVG that a strict page may hold, and their colours by what they mean.
+"""SVG pictures for a page with a strict policy, with colours by meaning.
 
-There is no inline style, and no reference but to the picture itself. matplotlib wants a colour, so
-that each meaning has one which nobody would choose. In the SVG that it writes they are exchanged
-for classes, and the reader's browser picks light or dark ones. Texts of agents are kept from
-matplotlib, which would measure them, warn of glyphs, and read some as formulas. It is given
-`label(n)` in their place, and they are put in when it is done.
+The pictures have no inline style and no external references. Each meaning has a distinct colour for
+matplotlib. In the SVG these colours are replaced by classes, for which the browser picks light or
+dark ones. matplotlib gets `label(n)` in place of agents' texts, which it would measure, warn about,
+or parse as formulas; the texts are inserted afterwards.
 """
 
 import io
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Colour(StrEnum):
-    """A colour's meaning, and the name of its class."""
+    """The meanings of colours, with the names of their classes."""
 
     INK = "ink"  # texts
     FAINT = "faint"  # axes and their texts
@@ -34,11 +33,11 @@ class Colour(StrEnum):
     TASK = "task"
     INFRASTRUCTURE = "infrastructure"
     JUDGED = "judged"  # the second rate
-    PAPER = "paper"  # what lies behind, and texts upon a colour
+    PAPER = "paper"  # the background, and texts on a colour
 
     @property
     def code(self) -> str:
-        """The colour that stands for it in matplotlib."""
+        """Its colour in matplotlib."""
         return f"#0000{list(Colour).index(self) + 1:02x}"
 
 
@@ -58,7 +57,7 @@ HATCHES = {
     Colour.TASK: "|||",
     Colour.INFRASTRUCTURE: "xxx",
 }
-"""How areas are told apart without their colour."""
+"""The hatches that distinguish areas without colour."""
 
 COLOUR_NAMES = {
     Colour.RESOLVED: "resolved",
@@ -66,15 +65,15 @@ COLOUR_NAMES = {
     Colour.TASK: "failed, fault of the task",
     Colour.INFRASTRUCTURE: "failed, fault of the infrastructure",
 }
-"""What legends say."""
+"""The texts of legends."""
 
 
 WIDTH = 720
-"""Of every picture, in its own units; texts are 11 of them high."""
+"""The width of every picture in its units; texts are 11 units high."""
 
 _TEXT = 11
 _INCH = 72
-_LETTER = 6.2  # the width of one, about
+_LETTER = 6.2  # the mean width of a letter
 _PAINTED = ("fill", "stroke")
 _ALLOWED_STYLES = frozenset({"text-anchor", "stroke-width", "stroke-dasharray", "stroke-linecap"})
 _SHAPES = frozenset({"d", "x", "y", "transform", "points"})
@@ -86,7 +85,7 @@ _LABEL = re.compile(r"label:(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Margins:
-    """Room around the axes, in a picture's units."""
+    """The margins around the axes, in a picture's units."""
 
     left: float = 60
     right: float = 20
@@ -95,18 +94,18 @@ class Margins:
 
 
 def label(number: int) -> str:
-    """What stands in a picture for the text of this number."""
+    """The placeholder of a text in a picture."""
     return f"label:{number}"
 
 
 def room_for(texts: Sequence[str]) -> float:
-    """How much of a picture's width the longest of some labels takes."""
+    """The width of the longest label, as a share of the picture's width."""
     return 16 + _LETTER * max(map(len, texts), default=0)
 
 
 @contextmanager
 def new_drawing(height: float, sides: Margins) -> "Iterator[tuple[Figure, Axes]]":
-    """An empty picture with axes, in our style whatever the user's own settings are."""
+    """An empty picture with axes, independent of the user's own settings."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -161,10 +160,10 @@ def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) ->
     """A picture as the element of a page.
 
     Args:
-        figure: It.
-        name: One that no other picture of the page has.
-        says: For those who do not see it.
-        texts: What `label(n)` stands for.
+        figure: The picture.
+        name: A unique name on the page.
+        says: A description for people who do not see it.
+        texts: The texts for `label(n)`.
     """
     target = io.StringIO()
     figure.savefig(target, format="svg", metadata={"Date": None})
@@ -194,7 +193,7 @@ def _referenced(root: ElementTree.Element) -> frozenset[str]:
 
 
 def _clean(element: ElementTree.Element, name: str, wanted: frozenset[str]) -> None:
-    """Exchange style for attributes and colours for classes, and give ids the picture's name."""
+    """Replace styles by attributes and colours by classes, and prefix ids with the name."""
     given = {_local(key): value for key, value in element.attrib.items()}
     given |= dict(_styled(given.pop("style", "")))
     classes = []
@@ -209,7 +208,7 @@ def _clean(element: ElementTree.Element, name: str, wanted: frozenset[str]) -> N
         given.pop("id", None)
     if given.get("href", "").startswith("#"):
         given["href"] = f"#{name}-{given['href'][1:]}"
-    for shape in _SHAPES & given.keys():  # a hundredth of a unit is too little to be seen
+    for shape in _SHAPES & given.keys():  # two decimals are enough
         given[shape] = _FRACTION.sub(lambda found: f"{float(found[0]):.2f}", given[shape])
     if classes:
         given["class"] = " ".join(classes)
@@ -221,7 +220,7 @@ def _clean(element: ElementTree.Element, name: str, wanted: frozenset[str]) -> N
 
 
 def _styled(style: str) -> Iterator[tuple[str, str]]:
-    """The declarations of a style that attributes can make as well; the page has its own font."""
+    """The declarations of a style as attributes, without fonts."""
     for declaration in filter(None, (each.strip() for each in style.split(";"))):
         key, value = (part.strip() for part in declaration.split(":", 1))
         size = _SIZE.search(value) if key in {"font", "font-size"} else None

@@ -1,7 +1,6 @@
 """Tasks against runs: how many attempts of each were resolved, the hardest tasks first.
 
-It is a table, each cell of which has its numbers and a colour: nothing of it is lost without
-colours, nor for those who do not see it.
+It is a table whose cells have numbers and a colour, so that it works without colours, too.
 """
 
 from collections import Counter
@@ -12,9 +11,9 @@ from math import ceil
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
 
-_ALL_SHOWN = 60  # tasks: up to here each has its row
+_ALL_SHOWN = 60  # tasks; up to here each has its own row
 _MOST_SHOWN = 200  # rows
-_LEVELS = 4  # colours above that of none
+_LEVELS = 4  # colours besides that of 0
 
 HeatMapCells = tuple["HeatMapCell | None", ...]
 
@@ -28,7 +27,7 @@ class HeatMapCell:
 
     @property
     def level(self) -> int:
-        """0 for none resolved, 4 for all."""
+        """0 (none resolved) to 4 (all resolved)."""
         if self.resolved == self.total:
             return _LEVELS
         return ceil(self.resolved / self.total * (_LEVELS - 1))
@@ -36,17 +35,17 @@ class HeatMapCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """Rows of tasks, and the tasks that have none since every run did alike."""
+    """The rows of tasks, and the tasks without a row, on which runs agree."""
 
     rows: Sequence[tuple[TaskId, HeatMapCells]]
     always: Sequence[TaskId]  # every attempt of every run resolved them
     never: Sequence[TaskId]  # no attempt of any did
-    beyond: Sequence[TaskId]  # too many to be shown: those on which runs differ least
+    beyond: Sequence[TaskId]  # omitted for their number: those on which runs differ least
     tasks: int
 
     @property
     def note(self) -> str:
-        """What is not shown one by one."""
+        """A note about tasks without a row."""
         if len(self.rows) == self.tasks:
             return "The hardest tasks come first."
         said = f"Of {self.tasks} tasks {len(self.rows)} are shown, the hardest first: those on "
@@ -54,7 +53,7 @@ class HeatMap:
 
 
 def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
-    """The map of some runs, each given by its attempts."""
+    """The heat map of some runs, each given by its attempts."""
     counts = [_counts(attempts) for attempts in runs]
     tasks = sorted(set().union(*counts))
     cells = {task: tuple(own.get(task) for own in counts) for task in tasks}
@@ -93,6 +92,6 @@ def _share(cells: HeatMapCells) -> float:
 
 
 def _spread(cells: HeatMapCells) -> float:
-    """How far apart runs are, and then how undecided their attempts."""
+    """The sort key of a task: how much runs differ, then how mixed their attempts are."""
     shares = [cell.resolved / cell.total for cell in cells if cell is not None]
     return max(shares) - min(shares) + 0.1 * (0.5 - abs(_share(cells) - 0.5))

@@ -1,4 +1,4 @@
-"""The page: what is on it, put into the template piece by piece, and what it may do."""
+"""Renders the page in chunks, with its content security policy."""
 
 import base64
 import hashlib
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 MAX_ATTEMPT_ROWS = 10_000
-"""Of the table; a browser holds so many at ease."""
+"""The most rows of the table, which browsers display smoothly."""
 
-_MAX_DETAIL = 400  # characters; `agentbench show` prints it whole
+_MAX_DETAIL = 400  # characters; `agentbench show` prints all of it
 _MAX_NAME = 80
 
 
@@ -48,7 +48,7 @@ class AttemptLine(NamedTuple):
 def attempt_lines(
     labels: Sequence[str], runs: Sequence[TimedRun], *, most: int
 ) -> Iterator[AttemptLine]:
-    """A row for each attempt, run by run, up to the most that a page is to hold."""
+    """A row for each attempt, run by run, up to a limit."""
     left = most
     for label, run in zip(labels, runs, strict=True):
         lines = zip(run.attempts[:left], run.starts, strict=False)
@@ -59,7 +59,7 @@ def attempt_lines(
 
 
 def _shortened(row: AttemptRow) -> AttemptRow:
-    """A row whose texts are no longer than a table can bear; what was cut ends in an ellipsis."""
+    """A row with shortened texts, which end in an ellipsis."""
     return row._replace(
         agent=printable(row.agent, limit=_MAX_NAME),
         model=printable(row.model, limit=_MAX_NAME),
@@ -69,12 +69,12 @@ def _shortened(row: AttemptRow) -> AttemptRow:
 
 _MAX_LABEL = 80  # characters of a run's label
 _MAX_TIME_PLOTS = 12
-_BUFFERED_CHUNKS = 64  # pieces of the template's own that are handed on as one
+_BUFFERED_CHUNKS = 64  # chunks of the template that are joined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RankedRuns:
-    """Runs in the order of the leaderboard, which is that of every table and picture."""
+    """Runs in the order of the leaderboard, which all tables and pictures use."""
 
     board: Leaderboard
     labels: Sequence[str]
@@ -82,11 +82,11 @@ class _RankedRuns:
 
 
 def html_chunks(runs: Sequence[TimedRun], *, most_rows: int = MAX_ATTEMPT_ROWS) -> Iterator[str]:
-    """The document of some runs, at least one.
+    """The HTML document of one or more runs.
 
     Args:
-        runs: In the order in which two of them are compared.
-        most_rows: Of the table of attempts.
+        runs: The runs, in the order of a comparison of two.
+        most_rows: The most rows of the table of attempts.
     """
     environment = _environment()
     style, script = _text("page.css"), _text("page.js")
@@ -130,7 +130,7 @@ def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
 
 
 def _content(placed: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
-    """What the template's names stand for."""
+    """The values of the template."""
     attempts = [run.attempts for run in placed.runs]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
     return {
@@ -160,7 +160,7 @@ class _PassTable:
 
 
 def _passes(placed: _RankedRuns) -> _PassTable:
-    """What k attempts are worth, for every k that some run has."""
+    """pass@k and pass^k for every k of some run."""
     told = [
         {rate.k: rate for rate in standing.summary.passes} for standing in placed.board.standings
     ]
@@ -182,11 +182,11 @@ def _times(placed: _RankedRuns) -> Iterator[Picture]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ComparisonSection:
-    """Two runs in the order that they were asked for."""
+    """The comparison of two runs in their given order."""
 
     labels: Sequence[str]
     made: Comparison | None
-    refusal: str  # why there is none
+    refusal: str  # why there is no comparison
     overall: Statement | None = None
     judged: Statement | None = None
 
@@ -210,7 +210,7 @@ class _ComparisonSection:
 def content_policy(*, style: str, script: str) -> str:
     """The policy that allows one inline style sheet and one inline script, by their digests.
 
-    No request leaves such a page, no other script of it runs, and no form or base is heeded.
+    Such a page sends no requests, runs no other scripts, and ignores forms and base URLs.
     """
     return "; ".join(
         (

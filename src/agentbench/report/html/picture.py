@@ -1,4 +1,4 @@
-"""A picture with what it says in words and numbers, and the template's number filters."""
+"""Pictures with a description and a table, and the template's number filters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from agentbench.report.summary import Rate
 from agentbench.scoring.statistics import Interval
 
 MAX_RUNS = 40
-"""Of runs in one picture: with more of them none could be read."""
+"""The most runs in one picture; more would be unreadable."""
 
 _MAX_LABEL = 34  # characters
 _MAX_DESCRIPTION = 600
@@ -26,12 +26,12 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """What a figure of the page is made of."""
+    """A figure of the page."""
 
     name: str
     title: str
-    svg: str  # empty where there is nothing to draw
-    note: str  # what is to be known for reading it
+    svg: str  # empty if there is nothing to draw
+    note: str  # explains how to read it
     header: Sequence[str]
     rows: Sequence[Sequence[str]]  # the same numbers
     keys: Sequence[LegendEntry] = ()
@@ -40,21 +40,21 @@ class Picture:
 OUTCOME_LEGEND = tuple(
     LegendEntry(colour=colour, says=says) for colour, says in COLOUR_NAMES.items()
 )
-"""The legend of what attempts come to."""
+"""The legend of outcomes."""
 
 
 def short(text: str) -> str:
-    """A label of a run that fits beside its row."""
+    """A run's label, shortened to fit next to its row."""
     return printable(text, limit=_MAX_LABEL)
 
 
 def brief(text: str) -> str:
-    """A description for those who do not see a picture; its table says more."""
+    """A description for people who do not see a picture; its table has the details."""
     return printable(text, limit=_MAX_DESCRIPTION)
 
 
 def omitted_runs_note(count: int, shown: int) -> str:
-    """Says so where not all of some rows are in a picture; else nothing."""
+    """A note if a picture omits some rows; else empty."""
     if count <= shown:
         return ""
     return f" The picture shows the first {shown} of {count} runs; the table has all."
@@ -64,7 +64,7 @@ _UNKNOWN = "\u2013"
 
 
 def percent(part: float) -> str:
-    """A share of 1."""
+    """A share in percent."""
     return f"{100 * part:.1f} %"
 
 
@@ -79,7 +79,7 @@ def interval(bounds: Interval) -> str:
 
 
 def usd(amount: float | None) -> str:
-    """Money; a dash where it is unknown."""
+    """Money; a dash if it is unknown."""
     return _UNKNOWN if amount is None else f"${amount:.4f}" if amount < 1 else f"${amount:.2f}"
 
 
@@ -94,4 +94,4 @@ def seconds(amount: float | None) -> str:
 
 
 TEMPLATE_FILTERS = (share, interval, usd, whole, seconds, p_value, percent)
-"""Under their own names."""
+"""The filters by their names."""

@@ -1,4 +1,4 @@
-"""Resolved rates with their intervals, and what runs cost against what they resolved."""
+"""Plots of resolved rates with their intervals, and of cost against resolved rate."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _ROW_HEIGHT = 40
-_NUMBERS_WIDTH = 118  # what the numbers at the right take
+_NUMBERS_WIDTH = 118  # of the numbers at the right
 
 
 def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
@@ -36,7 +36,7 @@ def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
         svg=_rate_drawing(shown, [short(label) for label in labels[:MAX_RUNS]]),
         note="Lines are 95 % intervals: how sure one can be of a rate from so many attempts."
         + omitted_runs_note(len(board.standings), len(shown)),
-        header=("run", "of all attempts", "95 %", "without lost ones", "95 %"),
+        header=("run", "of all attempts", "95 %", "excluding errors", "95 %"),
         rows=[
             (
                 label,
@@ -49,7 +49,7 @@ def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
             LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
             LegendEntry(
                 colour=Colour.JUDGED,
-                says="hollow: without attempts lost to the task or the infrastructure",
+                says="hollow: excluding task and infrastructure errors",
             ),
         ),
     )
@@ -107,16 +107,16 @@ def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
 
 
 _HEIGHT = 300
-_LOG_SCALE_FROM = 20  # times the least cost: from there on a logarithmic axis tells more
+_LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarithmic
 
 
 def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
-    """A point for each run whose cost is known, under its number on the leaderboard.
+    """A point for each run with a known cost, numbered as on the leaderboard.
 
     Args:
-        board: All runs.
-        labels: Of each standing.
-        metered: Of each standing, whether it used a model at all.
+        board: The leaderboard of all runs.
+        labels: The label of each entry.
+        metered: For each entry, whether it used a model.
     """
     placed = list(enumerate(board.standings, start=1))
     known = [
@@ -159,7 +159,7 @@ def _cost_note(
     lacking = len(placed) - len(known)
     numbers = "Numbers are those of the leaderboard."
     if not known:
-        return "No run's cost is known: none used a model whose price is."
+        return "No cost data: no run used a model with a known price."
     if not lacking:
         return numbers
     runs = "1 run is" if lacking == 1 else f"{lacking} runs are"

@@ -55,15 +55,15 @@ def requested_python(read: ReadText, *, supported: Sequence[str], default: str) 
     declared = _declaration(read)
     specifiers = _specifiers(declared.requires_python)
     admitted = _admitted(supported, specifiers)
-    said = " and ".join(filter(None, map(str, specifiers)))
+    text = " and ".join(filter(None, map(str, specifiers)))
     if not admitted:
-        raise UnsupportedPythonError(f"Requires-Python is {said}")
+        raise UnsupportedPythonError(f"Requires-Python is {text}")
     pinned = _PINNED.match((read(".python-version") or "").strip())
     if pinned and pinned[1] in admitted:
         return RequestedPython(version=pinned[1], why=".python-version")
-    if said:
+    if text:
         return RequestedPython(
-            version=_nearest(admitted, default), why=f"Requires-Python is {said}"
+            version=_nearest(admitted, default), why=f"Requires-Python is {text}"
         )
     if classified := [version for version in supported if version in declared.pythons]:
         return RequestedPython(version=_nearest(classified, default), why="its classifiers")

@@ -122,16 +122,18 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
             read.append(_ParsedFile.of(file))
         except InputError as error:
             unread.append(str(error))
-    made = _make_mutants({one: _rewrites_within(one.source, one.touched.changed) for one in read})
+    mutants = _make_mutants(
+        {one: _rewrites_within(one.source, one.touched.changed) for one in read}
+    )
     scope = MutationScope.LINES
-    if len(made.found) < FEW_MUTANTS:
+    if len(mutants.found) < FEW_MUTANTS:
         scope = MutationScope.FUNCTIONS
-        made = _make_mutants({one: _rewrites_within(one.source, one.wider) for one in read})
+        mutants = _make_mutants({one: _rewrites_within(one.source, one.wider) for one in read})
     halves = _make_mutants(_partial_fixes(read))
     return Mutants(
         scope=scope,
-        found=(*halves.found, *made.found),
-        equivalent=halves.equivalent + made.equivalent,
+        found=(*halves.found, *mutants.found),
+        equivalent=halves.equivalent + mutants.equivalent,
         unread=tuple(unread),
     )
 

@@ -113,8 +113,8 @@ def score_lines(strength: MutationScore) -> Iterator[str]:
 def killed_text(strength: MutationScore) -> str:
     """The killed and the counted mutants, and the share in percent."""
     percent = strength.percent
-    said = "" if percent is None else f" ({percent:.1f} %)"
-    return f"{strength.killed} of {strength.total}{said}"
+    message = "" if percent is None else f" ({percent:.1f} %)"
+    return f"{strength.killed} of {strength.total}{message}"
 
 
 def mutant_lines(word: str, one: MutantResult) -> Iterator[str]:

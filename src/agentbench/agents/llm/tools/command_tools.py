@@ -47,8 +47,8 @@ class RunArguments(ToolArguments):
     )
 
 
-def _run_command(desk: ToolContext, arguments: RunArguments) -> ToolReply:
-    result = desk.sandbox.run(
+def _run_command(context: ToolContext, arguments: RunArguments) -> ToolReply:
+    result = context.sandbox.run(
         Command(
             argv=("sh", "-c", _SHELL, "sh", arguments.command),
             timeout=timedelta(seconds=arguments.timeout_s),
@@ -107,12 +107,12 @@ class PatchArguments(ToolArguments):
     )
 
 
-def _apply_patch(desk: ToolContext, arguments: PatchArguments) -> ToolReply:
+def _apply_patch(context: ToolContext, arguments: PatchArguments) -> ToolReply:
     """Apply the whole patch or nothing; wrong line counts in hunks are tolerated."""
     text = arguments.patch if arguments.patch.endswith("\n") else f"{arguments.patch}\n"
     tried: list[CommandResult] = []
     for options in _apply_options(text):
-        tried.append(_git_apply(desk, text, options))
+        tried.append(_git_apply(context, text, options))
         if tried[-1].ok:
             return ToolReply(text=f"applied; lines added and removed: {_changed_files(tried[-1])}")
     # The second way is only for patches that the first cannot parse: it reads hunks differently.
@@ -130,9 +130,9 @@ def _apply_options(patch: str) -> Iterator[tuple[str, ...]]:
     yield (*strip, "--recount")
 
 
-def _git_apply(desk: ToolContext, patch: str, options: tuple[str, ...]) -> CommandResult:
+def _git_apply(context: ToolContext, patch: str, options: tuple[str, ...]) -> CommandResult:
     argv = ("git", "apply", "--whitespace=nowarn", "--apply", "--numstat", *options, "-")
-    return desk.sandbox.run(Command(argv=argv, timeout=_PATCH_TIMEOUT, stdin=patch.encode()))
+    return context.sandbox.run(Command(argv=argv, timeout=_PATCH_TIMEOUT, stdin=patch.encode()))
 
 
 def _changed_files(result: CommandResult) -> str:
@@ -153,8 +153,8 @@ _FAILED_CALLS = ("invalid_arguments", "path_outside_root", "spawn")
 """The outcomes of calls that could not be run; failing tests are not among them."""
 
 
-def _call_tests(desk: ToolContext, arguments: ExecuteArguments | DiscoverArguments) -> ToolReply:
-    answer = call_tests(desk.project, arguments, CallControl(cancel=Event()))
+def _call_tests(context: ToolContext, arguments: ExecuteArguments | DiscoverArguments) -> ToolReply:
+    answer = call_tests(context.project, arguments, CallControl(cancel=Event()))
     return ToolReply(text=as_text(answer), failed=answer["outcome"] in _FAILED_CALLS)
 
 

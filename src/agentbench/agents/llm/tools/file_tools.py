@@ -41,7 +41,7 @@ class _InSandboxReply(Schema):
     error: str | None = None
 
 
-def run_in_sandbox(desk: ToolContext, task: str, arguments: ToolArguments) -> ToolReply:
+def run_in_sandbox(context: ToolContext, task: str, arguments: ToolArguments) -> ToolReply:
     """Run a task in the sandbox, which refuses paths that leave the workspace.
 
     Raises:
@@ -50,10 +50,10 @@ def run_in_sandbox(desk: ToolContext, task: str, arguments: ToolArguments) -> To
     call = {
         "modules": [(f"{PACKAGE}.{name}", source_of(name)) for name in MODULES],
         "task": task,
-        "root": str(desk.sandbox.workspace),
+        "root": str(context.sandbox.workspace),
         "given": arguments.model_dump(mode="json"),
     }
-    result = desk.sandbox.run(
+    result = context.sandbox.run(
         Command(
             argv=("python", "-I", "-S", "-B", "-c", _LOADER),
             timeout=CALL_TIMEOUT,
@@ -128,22 +128,22 @@ class EditArguments(ToolArguments):
     replace_all: bool = Field(default=False, description="Replace every occurrence.")
 
 
-def _list_files(desk: ToolContext, arguments: ListArguments) -> ToolReply:
-    return run_in_sandbox(desk, "list_files", arguments)
+def _list_files(context: ToolContext, arguments: ListArguments) -> ToolReply:
+    return run_in_sandbox(context, "list_files", arguments)
 
 
-def _read_file(desk: ToolContext, arguments: ReadArguments) -> ToolReply:
+def _read_file(context: ToolContext, arguments: ReadArguments) -> ToolReply:
     if arguments.end_line is not None and arguments.end_line < arguments.start_line:
         return ToolReply(text="end_line is before start_line", failed=True)
-    return run_in_sandbox(desk, "read_file", arguments)
+    return run_in_sandbox(context, "read_file", arguments)
 
 
-def _search(desk: ToolContext, arguments: SearchArguments) -> ToolReply:
-    return run_in_sandbox(desk, "search", arguments)
+def _search(context: ToolContext, arguments: SearchArguments) -> ToolReply:
+    return run_in_sandbox(context, "search", arguments)
 
 
-def _edit(desk: ToolContext, arguments: EditArguments) -> ToolReply:
-    return run_in_sandbox(desk, "edit", arguments)
+def _edit(context: ToolContext, arguments: EditArguments) -> ToolReply:
+    return run_in_sandbox(context, "edit", arguments)
 
 
 LIST_FILES = Tool(

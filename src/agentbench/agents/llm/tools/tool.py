@@ -77,14 +77,14 @@ class Tool(Generic[ToolArgumentsT]):
     act: Callable[[ToolContext, ToolArgumentsT], ToolReply]
     effect: ToolEffect = ToolEffect.LOOKS
 
-    def use(self, desk: ToolContext, given: JsonObject) -> ToolReply:
+    def use(self, context: ToolContext, given: JsonObject) -> ToolReply:
         """Check the arguments and run the tool.
 
         Raises:
             InvalidArgumentsError: the arguments are invalid.
             SandboxError: the sandbox is lost.
         """
-        return self.act(desk, read_arguments(self.arguments, given))
+        return self.act(context, read_arguments(self.arguments, given))
 
     @property
     def spec(self) -> ToolSpec:

@@ -28,8 +28,8 @@ class SubmitArguments(ToolArguments):
     )
 
 
-def _submit(desk: ToolContext, arguments: SubmitArguments) -> ToolReply:
-    del desk, arguments
+def _submit(context: ToolContext, arguments: SubmitArguments) -> ToolReply:
+    del context, arguments
     return ToolReply(text="submitted")
 
 
@@ -62,7 +62,7 @@ def tool_specs() -> tuple[ToolSpec, ...]:
     return tuple(tool.spec for tool in _TOOLS)
 
 
-def use_tool(desk: ToolContext, call: ModelToolCall) -> ToolReply:
+def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
     """Run a call; a malformed one gets an error reply.
 
     Raises:
@@ -72,7 +72,7 @@ def use_tool(desk: ToolContext, call: ModelToolCall) -> ToolReply:
     for tool in _TOOLS:
         if tool.name == call.name:
             try:
-                return tool.use(desk, _parse_arguments(call.arguments))
+                return tool.use(context, _parse_arguments(call.arguments))
             except InvalidArgumentsError as error:
                 told = escape_control("; ".join(error.faults))
                 return ToolReply(text=f"invalid arguments: {told}", failed=True)
@@ -87,8 +87,8 @@ def _parse_arguments(arguments: str) -> JsonObject:
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as error:
-        said = f"{error}; found {arguments[:_MAX_QUOTED]!a}"
-        raise InvalidArgumentsError([f"expected a JSON object: {said}"]) from None
+        message = f"{error}; found {arguments[:_MAX_QUOTED]!a}"
+        raise InvalidArgumentsError([f"expected a JSON object: {message}"]) from None
     if not isinstance(value, dict):
         raise InvalidArgumentsError([f"expected a JSON object, found {arguments[:_MAX_QUOTED]!a}"])
     return value
