@@ -21,7 +21,7 @@ from agentbench.symbolic.comparison import (
 )
 from tests.patience import with_growing_limit
 
-PROGRAM = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted/agentbench_compare.py"
+PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted"
 PAIRS = Path(__file__).parent / "pairs"
 ONLY_BY_PATHS = {"different_far_away"}
 """What no input near the code's own literals shows."""
@@ -43,7 +43,7 @@ BY_CONTRACT = {"exceptions": ("equal_quotient", "different_refuses", "different_
 
 def answers(question: ComparisonRequest) -> list[ComparisonResult]:
     done = subprocess.run(
-        [sys.executable, "-I", str(PROGRAM), ""],
+        [sys.executable, "-I", str(PROGRAMS), "compare", ""],
         input=question.model_dump_json().encode(),
         stdout=subprocess.PIPE,
         timeout=3600,

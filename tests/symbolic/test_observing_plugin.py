@@ -55,7 +55,15 @@ def seen(tmp_path):
     (tmp_path / "test_shop.py").write_text(TESTS)
     observed = tmp_path / "observed.jsonl"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "agentbench_observing", "-q", "test_shop.py"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "agentbench_mounted.pytest_observer",
+            "-q",
+            "test_shop.py",
+        ],
         cwd=tmp_path,
         env={
             **os.environ,

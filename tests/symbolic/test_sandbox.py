@@ -33,7 +33,7 @@ def test_one_that_is_called_off_ends(laboratory):
     with laboratory.bench("", cancel=cancel) as bench:
         cancel.set()
         with pytest.raises(RunCancelled):
-            bench.run("agentbench_analysis.py", "{}", seconds=60)
+            bench.run("analysis", "{}", seconds=60)
 
 
 def test_it_connects_when_it_is_first_asked_and_once(cache_dir, provider):

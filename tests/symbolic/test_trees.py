@@ -24,7 +24,7 @@ PROGRAMS = Path(__file__).parents[2] / "src/agentbench/symbolic/mounted"
 
 def told(program: str, question: str) -> bytes:
     done = subprocess.run(
-        [sys.executable, "-I", str(PROGRAMS / program), ""],
+        [sys.executable, "-I", str(PROGRAMS), program, ""],
         input=question.encode(),
         stdout=subprocess.PIPE,
         timeout=900,
@@ -56,14 +56,12 @@ class Trees:
             {"pairs": (pair,), "symbolic": False, **time, **asked}
         )
         return ComparisonResult.model_validate(
-            json.loads(told("agentbench_compare.py", question.model_dump_json()))
+            json.loads(told("compare", question.model_dump_json()))
         )
 
     def replay(self, at: int, *program: str) -> ReplayResult:
         asked = ReplayRequest(paths=(str(self.folders[at]),), program=program)
-        return ReplayResult.model_validate(
-            json.loads(told("agentbench_replay.py", asked.model_dump_json()))
-        )
+        return ReplayResult.model_validate(json.loads(told("replay", asked.model_dump_json())))
 
 
 BOX = """

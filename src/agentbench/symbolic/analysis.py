@@ -2,7 +2,7 @@
 
 In a fresh sandbox, and what comes back is read strictly.
 
-`mounted/agentbench_analysis.py` does the work in a sandbox. The code may forge its answer, and
+`agentbench_mounted.analysis` does the work in a sandbox. The code may forge its answer, and
 fools only those who handed it in: what comes back is read strictly, and bounded.
 """
 
@@ -39,7 +39,7 @@ IDLE_PATHS = 40
 GRACE_SECONDS = 5.0
 """What a search gets beyond its time, to say what it has; then its processes are killed."""
 
-_ANALYSIS_PROGRAM = "agentbench_analysis.py"
+_ANALYSIS_PROGRAM = "analysis"
 _MOST_LINE = 1 << 19  # characters of an answer
 
 Text = Annotated[str, Field(max_length=2000)]
@@ -216,7 +216,7 @@ def _parse_line(line: str) -> _ProgramLine | None:
 EXAMPLES = 300
 """Inputs that are made, beside those that the paths give."""
 
-_COMPARE_PROGRAM = "agentbench_compare.py"
+_COMPARE_PROGRAM = "compare"
 _LEAST_SECONDS = 0.5
 
 

@@ -2,7 +2,7 @@
 
 Schemas only.
 
-`mounted/agentbench_compare.py LIBRARY` reads one `ComparisonRequest` as JSON from its stdin, and
+`agentbench_mounted.compare` reads one `ComparisonRequest` as JSON from its stdin, and
 writes one `ComparisonResult` as JSON for each of its pairs, a line each and in their order, to its
 stdout. What it lacks of LIBRARY (a folder with hypothesis, and crosshair where paths are searched)
 is said in `why`.
@@ -87,7 +87,7 @@ class ComparisonResult(Schema):
 class ReplayRequest(Schema):
     """A program to run in one tree alone, to confirm what was found.
 
-    `mounted/agentbench_replay.py` reads it as JSON from stdin and writes a `ReplayResult`.
+    `agentbench_mounted.replay` reads it as JSON from stdin and writes a `ReplayResult`.
     """
 
     paths: tuple[str, ...]

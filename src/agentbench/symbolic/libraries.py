@@ -62,6 +62,12 @@ def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMou
     )
 
 
+def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
+    """The command that starts one of our programs, isolated from the code under test."""
+    programs, library = sandbox.mounted(PROGRAMS_MOUNT), sandbox.mounted(LIBRARY_MOUNT)
+    return ("python", "-I", "-B", str(programs), program, str(library))
+
+
 def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
     """The folder of libraries for a Python, made the first time.
 

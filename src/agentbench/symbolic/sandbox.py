@@ -5,8 +5,6 @@ A fresh sandbox for each question, with our programs and their libraries.
 No network, no privileges, limits on all it may use, and a deadline that no code can move.
 """
 
-import io
-import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,12 +13,12 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Event
 
+from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import CommandResult
 from agentbench.symbolic.libraries import (
-    LIBRARY_MOUNT,
-    PROGRAMS_MOUNT,
     PythonVersion,
+    program_argv,
     python_of,
     symbolic_mounts,
 )
@@ -47,17 +45,15 @@ class AnalysisSandbox:
         return f"{self.sandbox.workspace}/{SUBMITTED_MODULE}.py"
 
     def run(self, program: str, question: str, *, seconds: float) -> CommandResult:
-        """Put a question to one of our programs.
+        """Ask one of the mounted programs.
 
         Raises:
             SandboxError: the sandbox is lost.
             RunCancelled: it was called off; its processes are dead.
         """
-        place = self.sandbox.mounted(PROGRAMS_MOUNT) / program
-        library = self.sandbox.mounted(LIBRARY_MOUNT)
         return self.sandbox.run(
             Command(
-                argv=("python", "-I", "-B", str(place), str(library)),
+                argv=program_argv(self.sandbox, program),
                 timeout=timedelta(seconds=seconds),
                 stdin=question.encode(),
                 output_cap=_OUTPUT_CAP,
@@ -101,7 +97,8 @@ class AnalysisSandboxes:
         with self.provider().open(
             image, limits=ANALYSIS_LIMITS, network=False, mounts=lent, cancel=cancel
         ) as sandbox:
-            sandbox.write_tree(sandbox.workspace, _tar_of(code))
+            submitted = tar_of_file(f"{SUBMITTED_MODULE}.py", code.encode())
+            sandbox.write_tree(sandbox.workspace, submitted)
             yield AnalysisSandbox(sandbox=sandbox)
 
     def _ready(self) -> tuple[ImageId, PythonVersion]:
@@ -112,13 +109,3 @@ class AnalysisSandboxes:
                 with provider.open(image, limits=ANALYSIS_LIMITS, network=False) as sandbox:
                     self._base = image, python_of(sandbox)
             return self._base
-
-
-def _tar_of(code: str) -> bytes:
-    content = code.encode()
-    member = tarfile.TarInfo(f"{SUBMITTED_MODULE}.py")
-    member.size, member.mode = len(content), 0o644
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        tar.addfile(member, io.BytesIO(content))
-    return packed.getvalue()

@@ -53,7 +53,7 @@ def test_a_sandbox_has_the_programs_and_their_libraries_and_no_network(bench):
     with bench.opened() as sandbox:
         programs = read(sandbox, "ls", str(sandbox.mounted(PROGRAMS_MOUNT)))
         assert programs is not None
-        assert "agentbench_compare.py" in programs
+        assert "agentbench_mounted" in programs
         assert read(sandbox, "ls", f"{sandbox.mounted(LIBRARY_MOUNT)}/hypothesis") is not None
 
 

@@ -211,7 +211,7 @@ class _ChangedTestRuns:
 
 
 _OPTIONS = (
-    *("-p", "agentbench_observing", "-p", "no:cacheprovider"),
+    *("-p", "agentbench_mounted.pytest_observer", "-p", "no:cacheprovider"),
     *("-q", "--tb=no", "--continue-on-collection-errors", "--assert=plain"),
 )
 

@@ -34,7 +34,7 @@ from agentbench.symbolic.comparison import (
 )
 from agentbench.symbolic.comparison import ComparisonEnding as Came
 
-_COMPARE_PROGRAM = "agentbench_compare.py"
+_COMPARE_PROGRAM = "compare"
 _MAX_PAIRS = 20  # pairs of an attempt
 _LEAST_SECONDS = 2.0  # for a pair
 _ALONG_PATHS = 3  # pairs whose paths are searched, too: that takes long
@@ -176,7 +176,7 @@ def _effort(answers: Sequence[ComparisonResult], number: int) -> str:
     )
 
 
-_REPLAY_PROGRAM = "agentbench_replay.py"
+_REPLAY_PROGRAM = "replay"
 _REPLAY_SECONDS = 60.0  # for one program
 _REPLAY_TIMES = 3
 

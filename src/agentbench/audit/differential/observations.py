@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from agentbench.symbolic.mounted.agentbench_outcome import CONTRACT, differ, says_something, words
-
-Observation = dict[str, Any]
-"""One observation, as the plug-in wrote it: looked at by keys, since an agent's code could write
-there too."""
+from agentbench.symbolic.mounted.agentbench_mounted.messages import Observation
+from agentbench.symbolic.mounted.agentbench_mounted.outcomes import (
+    CONTRACT,
+    differ,
+    says_something,
+    words,
+)
 
 Observations = dict[str, list[Observation]]
 """Observations by the test's node id, in their order."""
@@ -29,7 +31,7 @@ class ObservedDifference:
 
 
 def read_observations(text: str) -> Observations:
-    """Read the plug-in's file; lines that are none of its are passed over."""
+    """Read the plugin's file without malformed lines: an agent's code could write to it."""
     found: Observations = {}
     for line in text.splitlines():
         step = _parse_observation(line)
@@ -109,10 +111,12 @@ def _parse_observation(line: str) -> Observation | None:
         step = json.loads(line)
     except ValueError:
         return None
-    return step if isinstance(step, dict) and _is_well_formed(step) else None
+    if isinstance(step, dict) and _is_well_formed(step):
+        return cast("Observation", step)
+    return None
 
 
-def _is_well_formed(step: Observation) -> bool:
+def _is_well_formed(step: dict[str, Any]) -> bool:
     if step.get("kind") not in _KINDS or not isinstance(step.get("test"), str):
         return False
     if not isinstance(step.get("at"), int) or not isinstance(step.get("seconds"), int | float):

@@ -16,7 +16,7 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, SnapshotId
 from agentbench.scoring.evidence import CommandResult
-from agentbench.symbolic.libraries import LIBRARY_MOUNT, PROGRAMS_MOUNT, python_of, symbolic_mounts
+from agentbench.symbolic.libraries import program_argv, python_of, symbolic_mounts
 from agentbench.tasks.task import Task
 
 _WRITE_TIMEOUT = timedelta(minutes=5)
@@ -50,11 +50,9 @@ class ComparisonSandboxes:
         Raises:
             SandboxError: the sandbox is lost.
         """
-        path = sandbox.mounted(PROGRAMS_MOUNT) / program
-        argv = ("python", "-I", str(path), str(sandbox.mounted(LIBRARY_MOUNT)))
         return sandbox.run(
             Command(
-                argv=argv,
+                argv=program_argv(sandbox, program),
                 timeout=timedelta(seconds=seconds),
                 env=self.task.environment.env,
                 stdin=question.encode(),

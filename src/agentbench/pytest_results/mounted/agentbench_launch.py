@@ -18,6 +18,10 @@ import os
 import sys
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 EXIT_SPAWN = 96
 """There is no pytest to run; a `spawn` record says why."""
@@ -103,7 +107,7 @@ def main() -> int:
         format=1,
         pytest=pytest.__version__,
         python="{}.{}.{}".format(*sys.version_info[:3]),
-        in_project=_in_project(pytest.__file__),
+        in_project=_in_project(str(pytest.__file__)),
         root=str(Path.cwd()),
     )
     _restore_paths(pytest, as_module=options.as_module)
@@ -158,7 +162,7 @@ def _restart_with_interpreter_settings() -> None:
         os.execve(sys.executable, [sys.executable, "-s", "-B", *sys.argv], env)
 
 
-def _import_pytest() -> object:
+def _import_pytest() -> ModuleType:
     """Import pytest and its plugins from the environment, from the project only if it is pytest."""
     path = list(sys.path)
     sys.path[:] = [entry for entry in path if not _in_project(entry)]
@@ -182,22 +186,25 @@ def _in_project(path: str) -> bool:
     return project in lineage and Path(sys.prefix).resolve() not in lineage
 
 
-def _load(name: str, path: Path) -> object:
+def _load(name: str, path: Path) -> ModuleType:
     """Import a file or package from exactly this place."""
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-def _restore_paths(pytest: object, *, as_module: bool) -> None:
+def _restore_paths(pytest: ModuleType, *, as_module: bool) -> None:
     """Give `sys.path` and `sys.argv[0]` the values of `python -m pytest` or of `pytest`."""
     scripts = Path(sysconfig.get_path("scripts"))
     given = os.environ.get("PYTHONPATH", "")
     extra = [str(Path.cwd() / entry) for entry in given.split(os.pathsep)] if given else []
     sys.path[:0] = [str(Path.cwd() if as_module else scripts), *extra]
-    program = Path(pytest.__file__).with_name("__main__.py") if as_module else scripts / "pytest"
+    main = Path(str(pytest.__file__)).with_name("__main__.py")
+    program = main if as_module else scripts / "pytest"
     sys.argv[0] = str(program)
 
 

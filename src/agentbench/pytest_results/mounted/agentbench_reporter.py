@@ -11,8 +11,16 @@ import importlib
 import os
 import time
 from traceback import format_exception
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import ModuleType
+    from typing import Any
+
+    from agentbench.pytest_results.mounted.agentbench_launch import RecordStream
 
 _TEXT_LIMIT = 40000
 _IDS_A_LINE = 2000
@@ -53,7 +61,7 @@ _WATCHED_FUNCTIONS = (
 class WatchedFunction:
     """One function of pytest: the class it belongs to, the attribute, and its code."""
 
-    def __init__(self, module: object, dotted: str) -> None:
+    def __init__(self, module: ModuleType, dotted: str) -> None:
         self.label = f"{module.__name__}.{dotted}"
         self._module = vars(module)
         self._owner_name, _, self._name = dotted.rpartition(".")
@@ -98,7 +106,9 @@ def watched_functions() -> list[WatchedFunction]:
 class Reporter:
     """Hooks of one session; registers pytest-json-report beside itself."""
 
-    def __init__(self, stream: object, json_report: object, json_report_file: str) -> None:
+    def __init__(
+        self, stream: RecordStream, json_report: ModuleType, json_report_file: str
+    ) -> None:
         self._put = stream.put
         self._json_report = json_report
         self._json_report_file = json_report_file
@@ -107,31 +117,31 @@ class Reporter:
         self._watched = watched_functions()
         self._deselected = 0
 
-    def pytest_plugin_registered(self, plugin: object, manager: object) -> None:
+    def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
         """Register pytest-json-report under its entry point's name, so that no second one loads."""
         if plugin is self:
             manager.register(self._json_report, "pytest_jsonreport")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self, config: object) -> None:
+    def pytest_configure(self, config: pytest.Config) -> None:
         """Ask for the JSON report here: workers of xdist, without the plugin, get all arguments."""
         config.option.json_report = True
         config.option.json_report_file = self._json_report_file
         config.option.json_report_verbosity = -1  # keeps its path out of the text
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self) -> object:
+    def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
         """Record a conftest that cannot be imported: pytest exits 4 and reports no collector."""
         outcome = yield
-        kind, error = (outcome.excinfo or (None, None))[:2]
-        if kind is not None and kind.__name__ == "ConftestImportFailure":
+        error: Any = outcome.excinfo[1] if outcome.excinfo else None
+        if type(error).__name__ == "ConftestImportFailure":
             cause = getattr(error, "cause", None) or error.excinfo[1]
             message = f"{type(cause).__name__}: {cause}"
             file = os.path.relpath(str(error.path))
             text = "".join(format_exception(type(cause), cause, cause.__traceback__))
             self._put("collect_error", file=file, message=_cut(message), traceback=_cut(text))
 
-    def pytest_collectreport(self, report: object) -> None:
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Record collectors that failed or were skipped as a whole."""
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
@@ -140,16 +150,16 @@ class Reporter:
         elif report.skipped:
             self._put("collect_skip", file=report.nodeid, **_texts(report))
 
-    def pytest_deselected(self, items: object) -> None:
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Count what -k, -m or a plugin took out."""
         self._deselected += len(items)
 
-    def pytest_collection_finish(self, session: object) -> None:
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Record what will run."""
         self._collected([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: object) -> None:
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         """Record what will run; every worker collects the same."""
         self._collected(list(ids))
 
@@ -163,7 +173,7 @@ class Reporter:
         self._put("begin", id=str(nodeid))
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: object) -> None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record a phase of a test, or a subtest of it."""
         if report.when == "call":  # a fixture's patch is in place then, and once a test is enough
             self._look_for_changes()
@@ -184,12 +194,12 @@ class Reporter:
         self._look_for_changes()
         self._put("internal_error", message=_cut(str(excrepr)))
 
-    def pytest_keyboard_interrupt(self, excinfo: object) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Record KeyboardInterrupt and pytest.exit."""
         self._put("interrupt", message=_cut(excinfo.exconly()))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session: object) -> object:
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         """Record the end of the session, after every other plugin had its say on the exit code."""
         yield
         self._look_for_changes()
@@ -203,7 +213,7 @@ class Reporter:
             self._watched = [function for function in self._watched if function not in changed]
 
 
-def _texts(report: object) -> dict[str, str]:
+def _texts(report: pytest.CollectReport | pytest.TestReport) -> dict[str, str]:
     """Message and traceback of a report: its crash line, or the reason of its skip."""
     longrepr = report.longrepr
     if isinstance(longrepr, tuple) and len(longrepr) == 3:

@@ -1,4 +1,1 @@
-"""Programs that run in sandboxes by their file names.
-
-Standard library and the mounted libraries only.
-"""
+"""The folder that is mounted into sandboxes: a start script and `agentbench_mounted`."""

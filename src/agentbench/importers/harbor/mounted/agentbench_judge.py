@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 _BAD = ("failed", "error")
 _outcomes: dict[str, str] = {}
 
 
-def pytest_runtest_logreport(report: Any) -> None:  # noqa: ANN401 - of whatever pytest is there
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Remember the worst that became of a test."""
-    outcome = report.outcome
+    outcome: str = report.outcome
     if hasattr(report, "wasxfail"):
         outcome = "xfailed"
     elif outcome == "failed" and report.when != "call":

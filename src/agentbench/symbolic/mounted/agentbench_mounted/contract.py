@@ -1,4 +1,4 @@
-"""What a function is held to, and what a call of it comes to."""
+"""The contract of a function, and the behaviour of a call under it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ import builtins
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
+from typing import TYPE_CHECKING
 
-from crosshair.condition_parser import ConditionExpr, condition_parser
+from crosshair.condition_parser import condition_parser, parse_sphinx_raises
 from crosshair.fnutil import FunctionInfo
 from crosshair.options import AnalysisKind
 from crosshair.util import AttributeHolder, NotDeterministic
 from z3 import Z3Exception
+
+from .foreign_code import call_foreign, traceback_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from crosshair.condition_parser import ConditionExpr, Conditions
+
+    from .submitted_code import FoundFunction
 
 _KINDS = (AnalysisKind.PEP316, AnalysisKind.icontract, AnalysisKind.deal, AnalysisKind.asserts)
 # An entry of a section "Raises:" as Google has it, and one of Numpy's.
@@ -24,17 +32,16 @@ _ENTRY = re.compile(r"^\s+([A-Za-z_][\w.]*)\s*:", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Guard:
-    """An assertion at the top of a function: what fails it is no input that the function is for."""
+class Precondition:
+    """An assertion at the top of a function, which excludes inputs that fail it."""
 
-    first: int  # line
-    last: int
+    lines: range
     words: str
 
 
 @dataclass(frozen=True)
 class Contract:
-    """A function with what must hold of it. With no conditions, it must only raise as declared."""
+    """A function and its conditions. Without conditions, it must only raise declared exceptions."""
 
     call: Callable[..., object]
     signature: inspect.Signature
@@ -42,28 +49,41 @@ class Contract:
     after: tuple[ConditionExpr, ...] = ()
     declared: tuple[type[BaseException], ...] = ()
     changeable: frozenset[str] | None = None  # None: any argument may be changed
-    guards: tuple[Guard, ...] = ()
+    asserted: tuple[Precondition, ...] = ()
     checked: str = ""  # in words
 
 
-def contract_of(holder: object, name: str, found: object) -> Contract | None:
-    """The contract of a function; None where its signature cannot be told."""
-    info = FunctionInfo(holder, name, found)
+def contract_of(found: FoundFunction) -> Contract | None:
+    """The contract of a function; None if its signature is unknown.
+
+    Raises:
+        ValueError: the contract is malformed.
+    """
+    info = FunctionInfo(found.holder, found.name, found.attribute)  # type: ignore[arg-type] # it takes any attribute
     pair = info.get_callable()
     if pair is None:
         return None
-    with condition_parser(_KINDS) as parser:
-        conditions = _conditions(parser, info)
-    declared = _declared(pair[0])
+    call, signature = pair
+    conditions = _conditions(info)
+    declared = _declared(call)
     if conditions is None or not conditions.has_any():
         words = ", ".join(each.__name__ for each in declared) or "none"
         checked = f"that it raises only what it declares ({words}), since it has no contract"
-        return Contract(pair[0], pair[1], declared=declared, checked=checked)
+        return Contract(call, signature, declared=declared, checked=checked)
     faults = [fault.message for fault in conditions.syntax_messages()]
     if faults:
         raise ValueError(f"its contract cannot be read: {faults[0]}")
-    if conditions.fn is not pair[0]:  # CrossHair's own way with assertions hides that one failed
-        return _asserting(pair[0], pair[1], declared)
+    if conditions.fn is not call:  # CrossHair's own handling hides that an assertion failed
+        asserted = _preconditions(call)
+        given = " and ".join(one.words for one in asserted)
+        before = f"given {given} (asserted at its top), " if asserted else ""
+        return Contract(
+            call,
+            signature,
+            declared=declared,
+            asserted=asserted,
+            checked=f"{before}that its assertions hold, and that it raises nothing undeclared",
+        )
     return Contract(
         call=conditions.fn,
         signature=conditions.sig,
@@ -75,40 +95,30 @@ def contract_of(holder: object, name: str, found: object) -> Contract | None:
     )
 
 
-def _conditions(parser: object, info: FunctionInfo) -> object:
-    if not isinstance(info.context, type):
-        return parser.get_fn_conditions(info)
-    return parser.get_class_conditions(info.context).methods.get(info.name)
+def _conditions(info: FunctionInfo) -> Conditions | None:
+    with condition_parser(_KINDS) as parser:
+        if not isinstance(info.context, type):
+            return parser.get_fn_conditions(info)
+        return parser.get_class_conditions(info.context).methods.get(info.name)
 
 
-def _asserting(
-    function: Callable[..., object],
-    signature: inspect.Signature,
-    declared: tuple[type[BaseException], ...],
-) -> Contract:
-    """A function whose first statements are assertions: they say what it is for."""
-    guards = _guards(function)
-    given = " and ".join(guard.words for guard in guards)
-    before = f"given {given} (asserted at its top), " if guards else ""
-    checked = f"{before}that its assertions hold, and that it raises nothing undeclared"
-    return Contract(function, signature, declared=declared, guards=guards, checked=checked)
-
-
-def _guards(function: Callable[..., object]) -> tuple[Guard, ...]:
+def _preconditions(function: Callable[..., object]) -> tuple[Precondition, ...]:
+    """The assertions with which a function begins."""
     lines, start = inspect.getsourcelines(inspect.unwrap(function))
     (found,) = ast.parse(textwrap.dedent("".join(lines))).body
+    assert isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef))
     body = found.body[1:] if ast.get_docstring(found) is not None else found.body
-    guards = []
+    asserted = []
     for one in body:
         if not isinstance(one, ast.Assert):
             break
-        first, last = (start - 1 + line for line in (one.lineno, one.end_lineno or one.lineno))
-        guards.append(Guard(first, last, ast.unparse(one.test)))
-    # Where nothing follows them, the last one is what the others are for.
-    return tuple(guards[:-1] if len(guards) == len(body) else guards)
+        first, last = start - 1 + one.lineno, start - 1 + (one.end_lineno or one.lineno)
+        asserted.append(Precondition(range(first, last + 1), ast.unparse(one.test)))
+    # If the function has nothing else, its last assertion is what it must fulfil.
+    return tuple(asserted[:-1] if len(asserted) == len(body) else asserted)
 
 
-def _words(conditions: object) -> str:
+def _words(conditions: Conditions) -> str:
     before = [each.expr_source for each in conditions.pre if each.expr_source]
     after = [each.expr_source for each in conditions.post if each.expr_source]
     parts = []
@@ -120,9 +130,7 @@ def _words(conditions: object) -> str:
 
 
 def _declared(function: Callable[..., object]) -> tuple[type[BaseException], ...]:
-    """The exceptions that a docstring names, as Sphinx or Google have it."""
-    from crosshair.condition_parser import parse_sphinx_raises
-
+    """The exceptions that a docstring in the style of Sphinx or Google names."""
     text = inspect.getdoc(function) or ""
     names = [name for part in _GOOGLE.findall(text) for name in _ENTRY.findall(part)]
     known = {**vars(builtins), **getattr(function, "__globals__", {})}
@@ -132,7 +140,7 @@ def _declared(function: Callable[..., object]) -> tuple[type[BaseException], ...
 
 
 def exception_named(name: str, known: Mapping[str, object]) -> type[BaseException] | None:
-    """The exception of a name, dotted or not, as the code would say it."""
+    """The exception of a dotted name, as the code would write it."""
     first, *rest = name.split(".")
     found = known.get(first, vars(builtins).get(first))
     for part in rest:
@@ -142,10 +150,10 @@ def exception_named(name: str, known: Mapping[str, object]) -> type[BaseExceptio
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a call came to: `returned`, `outside`, `declared`, `raised`, `broken` or `changed`."""
+    """The behaviour of a call: `returned`, `outside`, `declared`, `raised`, `broken`, `changed`."""
 
     ending: str
-    what: str = ""  # the condition that is broken, the argument that was changed
+    what: str = ""  # the broken condition, or the changed argument
     value: object = None
     fault: BaseException | None = None
 
@@ -153,55 +161,50 @@ class Behaviour:
 def behave(
     contract: Contract, given: inspect.BoundArguments, old: Mapping[str, object]
 ) -> Behaviour:
-    """Call the function, and hold it to its contract; `old` are its arguments once more.
+    """Call the function and check its contract; `old` is a copy of its arguments.
 
     Raises:
-        Exception: what the function raises and has not declared.
+        Exception: an undeclared exception of the function.
     """
-    outside = _outside(contract, {"__old__": AttributeHolder(old), **given.arguments})
+    outside = _failed_condition(contract, {"__old__": AttributeHolder(old), **given.arguments})
     if outside is not None:
         return outside
     try:
         value = contract.call(*given.args, **given.kwargs)
-        return _kept(contract, given, old, value)
+        return _checked_return(contract, given, old, value)
     except contract.declared as fault:
         return Behaviour("declared", fault=fault)
     except AssertionError as fault:
-        guard = _failed_guard(contract, fault)
-        if guard is None:
+        failed = _failed_precondition(contract, fault)
+        if failed is None:
             raise
-        return Behaviour("outside", guard.words, fault=fault)
+        return Behaviour("outside", failed.words, fault=fault)
 
 
-def _failed_guard(contract: Contract, fault: AssertionError) -> Guard | None:
-    """The guard that raised it: in the function itself, and in no other that it calls."""
+def _failed_precondition(contract: Contract, fault: AssertionError) -> Precondition | None:
+    """The precondition that raised an error, in the function itself and not in one it calls."""
     code = getattr(inspect.unwrap(contract.call), "__code__", None)
-    frames: list[TracebackType] = []
-    trace = fault.__traceback__
-    while trace is not None:
-        frames.append(trace)
-        trace = trace.tb_next
-    within = [one.tb_lineno for one in frames if one.tb_frame.f_code is code]
-    if not within or frames[-1].tb_frame.f_code is not code:
+    entries = traceback_entries(fault)
+    lines = [entry.tb_lineno for entry in entries if entry.tb_frame.f_code is code]
+    if not lines or entries[-1].tb_frame.f_code is not code:
         return None
-    line = within[0]  # of the call that was made, not of one within it
-    return next((one for one in contract.guards if one.first <= line <= one.last), None)
+    line = lines[0]  # of the outermost call, if the function calls itself
+    return next((one for one in contract.asserted if line in one.lines), None)
 
 
-def _outside(contract: Contract, names: Mapping[str, object]) -> Behaviour | None:
+def _failed_condition(contract: Contract, names: Mapping[str, object]) -> Behaviour | None:
+    """The first precondition of the contract that fails or raises."""
     for condition in contract.before:
-        try:
-            holds = condition.evaluate is None or bool(condition.evaluate(names))
-        except (NotDeterministic, Z3Exception):
-            raise  # of the search
-        except Exception as fault:  # noqa: BLE001 - it does not hold
-            return Behaviour("outside", condition.expr_source, fault=fault)
-        if not holds:
-            return Behaviour("outside", condition.expr_source)
+        result = call_foreign(
+            lambda: condition.evaluate is None or bool(condition.evaluate(names)),  # noqa: B023 - called at once
+            let_through=(NotDeterministic, Z3Exception),  # errors of the search
+        )
+        if not result.value:
+            return Behaviour("outside", condition.expr_source, fault=result.error)
     return None
 
 
-def _kept(
+def _checked_return(
     contract: Contract, given: inspect.BoundArguments, old: Mapping[str, object], value: object
 ) -> Behaviour:
     names = {**given.arguments, "__return__": value, "_": value, "__old__": AttributeHolder(old)}
@@ -210,6 +213,6 @@ def _kept(
             if name not in contract.changeable and given.arguments[name] != before:
                 return Behaviour("changed", name, value)
     for condition in contract.after:
-        if not condition.evaluate(names):
+        if condition.evaluate is not None and not condition.evaluate(names):
             return Behaviour("broken", condition.expr_source, value)
     return Behaviour("returned", value=value)

@@ -1,4 +1,4 @@
-"""What inputs a callable takes, as JSON: from its annotations, its defaults, its class."""
+"""The inputs that a callable takes, as JSON: from its annotations, its defaults and its class."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ import sys
 import textwrap
 import types
 import typing
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .foreign_code import call_foreign
+
+if TYPE_CHECKING:
+    from .messages import Description, Method, Parameter, TypeDescription
 
 _DEEPEST = 4
 _METHODS = 12
-_SIMPLE: dict[Any, str] = {
+_SIMPLE: dict[object, str] = {
     int: "int",
     float: "float",
     str: "str",
@@ -44,27 +50,29 @@ _SETS = (set, abc.Set, abc.MutableSet)
 _MAPS = (dict, abc.Mapping, abc.MutableMapping)
 _ITERATORS = (abc.Iterator, abc.Generator)
 
-Described = dict  # of JSON
 
-
-def describe(owner: Any, method: str | None) -> Described:
-    """A function, a class, or a method of a class."""
+def describe(owner: object, method: str | None) -> Description:
+    """Describe a function, a class, or a method of a class."""
     if not isinstance(owner, type):
         return {"kind": "function", "params": params_of(owner), "sources": _sources(owner)}
-    found = _described_class(owner, 0)
-    found["kind"] = "class" if method in (None, "__init__", "__post_init__") else "method"
-    if found["kind"] == "method":
+    found: Description = {
+        "kind": "class",
+        "init": params_of(owner),
+        "makers": _makers(owner, 0),
+        "sources": _sources(owner),
+        "others": _others(owner),
+    }
+    if method not in (None, "__init__", "__post_init__"):
+        found["kind"] = "method"
         found["method"] = _method(owner, method)
-        found["name_of_method"] = method  # where it is a property, all that there is of it
-    found["sources"] = _sources(owner)
-    found["others"] = _others(owner)
+        found["name_of_method"] = method  # the only fact about a property
     return found
 
 
-def params_of(callable_: Any, *, bound: bool = False, depth: int = 0) -> list[Described]:
-    """Its parameters."""
+def params_of(callable_: object, *, bound: bool = False, depth: int = 0) -> list[Parameter]:
+    """Describe a callable's parameters."""
     try:
-        signature = inspect.signature(callable_)
+        signature = inspect.signature(callable_)  # type: ignore[arg-type] # it raises TypeError
     except (ValueError, TypeError):
         return [{"name": "?", "type": {"t": "unknown", "name": "no signature"}, "how": "position"}]
     hints = _hints(callable_)
@@ -73,7 +81,7 @@ def params_of(callable_: Any, *, bound: bool = False, depth: int = 0) -> list[De
 
 
 def constants_of(sources: list[str]) -> list[str]:
-    """The literals of some code, as source."""
+    """The literals in source code, as source."""
     found: dict[str, None] = {}
     for source in sources:
         try:
@@ -87,7 +95,7 @@ def constants_of(sources: list[str]) -> list[str]:
 
 
 def has_sets(source: str) -> bool:
-    """Whether some code makes sets, as far as its text tells."""
+    """Whether source code names or writes a set."""
     try:
         tree = _parsed(source)
     except (SyntaxError, ValueError):
@@ -98,15 +106,17 @@ def has_sets(source: str) -> bool:
     )
 
 
-def _param(one: inspect.Parameter, hints: dict[str, Any], depth: int) -> Described:
+def _param(one: inspect.Parameter, hints: dict[str, object], depth: int) -> Parameter:
     hint = hints.get(one.name, one.annotation)
-    found: Described = {"name": one.name, "type": type_of(hint, depth), "how": _how(one)}
+    found: Parameter = {"name": one.name, "type": type_of(hint, depth), "how": _how(one)}
     if one.default is not one.empty:
         found["optional"] = True
         if hint is one.empty:
-            found["type"] = _of_value(one.default)
+            kind = "missing" if one.default is None else _SIMPLE.get(type(one.default), "missing")
+            found["type"] = {"t": kind}
     if one.kind is one.VAR_KEYWORD and found["type"]["t"] == "missing":
-        found |= {"type": {"t": "union", "of": [{"t": "int"}, {"t": "str"}]}, "guessed": True}
+        found["type"] = {"t": "union", "of": [{"t": "int"}, {"t": "str"}]}
+        found["guessed"] = True
     return found
 
 
@@ -118,32 +128,26 @@ def _how(one: inspect.Parameter) -> str:
     return "many" if one.kind is one.VAR_POSITIONAL else "position"
 
 
-def _of_value(value: Any) -> Described:
-    if value is None:
-        return {"t": "missing"}
-    return {"t": _SIMPLE.get(type(value), "missing")}
-
-
-def _hints(callable_: Any) -> dict[str, Any]:
-    plain = inspect.unwrap(callable_) if callable(callable_) else callable_
+def _hints(callable_: object) -> dict[str, object]:
+    plain: object = inspect.unwrap(callable_) if callable(callable_) else callable_
     plain = getattr(plain, "__func__", plain)
-    if isinstance(plain, type):
-        plain = plain.__init__
-    try:
-        return typing.get_type_hints(plain)
-    except Exception:  # noqa: BLE001 - a name that is for type checkers alone, or anything
-        return {}
+    return _evaluated_hints(getattr(plain, "__init__") if isinstance(plain, type) else plain)  # noqa: B009 - mypy
 
 
-def type_of(hint: Any, depth: int = 0) -> Described:  # noqa: PLR0911 - one case a kind
+def _evaluated_hints(thing: object) -> dict[str, object]:
+    """The annotations of a function or class; none if a name exists for type checkers only."""
+    return call_foreign(lambda: typing.get_type_hints(thing)).value or {}
+
+
+def type_of(hint: object, depth: int = 0) -> TypeDescription:  # noqa: PLR0911 - one case a kind
     """The description of an annotation."""
-    if hint is inspect.Parameter.empty or hint in (Any, object):
+    if hint is inspect.Parameter.empty or hint in (typing.Any, object):
         return {"t": "missing"}
     if isinstance(hint, (str, typing.ForwardRef)):
         return _of_text(hint if isinstance(hint, str) else hint.__forward_arg__)
     if hint in (None, type(None)):
         return {"t": "none"}
-    if isinstance(hint, abc.Hashable) and hint in _SIMPLE:
+    if isinstance(hint, abc.Hashable) and hint in _SIMPLE:  # type: ignore[redundant-expr] # it can be a list
         return {"t": _SIMPLE[hint]}
     if isinstance(hint, typing.TypeVar):
         choices = hint.__constraints__ or ((hint.__bound__,) if hint.__bound__ else (int,))
@@ -160,16 +164,16 @@ def type_of(hint: Any, depth: int = 0) -> Described:  # noqa: PLR0911 - one case
     return _container(origin or hint, arguments, depth)
 
 
-def _of_text(name: str) -> Described:
-    try:
-        found = eval(name, {**vars(typing), **vars(builtins)})  # an annotation's text
-    except Exception:  # noqa: BLE001 - whatever it names is not known here
+def _of_text(name: str) -> TypeDescription:
+    """The description of an annotation's text, which may name anything."""
+    result = call_foreign(lambda: eval(name, {**vars(typing), **vars(builtins)}))
+    if result.error is not None or isinstance(result.value, str):
         return {"t": "unknown", "name": name}
-    return {"t": "unknown", "name": name} if isinstance(found, str) else type_of(found)
+    return type_of(result.value)
 
 
-def _container(kind: Any, arguments: tuple[Any, ...], depth: int) -> Described:  # noqa: C901, PLR0911 - one case a kind
-    def of(at: int) -> Described:
+def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:  # noqa: C901, PLR0911 - one case a kind
+    def of(at: int) -> TypeDescription:
         return type_of(arguments[at], depth + 1) if at < len(arguments) else {"t": "missing"}
 
     if kind in _LISTS:
@@ -187,64 +191,55 @@ def _container(kind: Any, arguments: tuple[Any, ...], depth: int) -> Described: 
             each = of(0)
             return {"t": "tuple", "of": each} if len(arguments) > 1 else {"t": "row", "of": [each]}
         return {"t": "row", "of": [of(at) for at in range(len(arguments))]}
-    if kind is abc.Callable:
+    if kind is Callable:
         return {"t": "callable", "of": of(1)}
     if kind is type:
         return {"t": "unknown", "name": "a class"}
     return _class(kind, depth)
 
 
-def _class(kind: Any, depth: int) -> Described:
+def _class(kind: object, depth: int) -> TypeDescription:
     name = getattr(kind, "__qualname__", str(kind))
     if not isinstance(kind, type) or depth >= _DEEPEST or "<locals>" in name:
         return {"t": "unknown", "name": name}
     full = f"{kind.__module__}.{name}"
     if issubclass(kind, enum.Enum):
         members = [f"{full}.{one}" for one in kind.__members__]
-        return {"t": "choice", "of": members, "import": kind.__module__}
+        return {"t": "choice", "of": members, "module": kind.__module__}
     if typing.is_typeddict(kind):
-        fields = {key: type_of(hint, depth + 1) for key, hint in _hints_of_class(kind).items()}
+        fields = {key: type_of(hint, depth + 1) for key, hint in _evaluated_hints(kind).items()}
         return {"t": "record", "fields": fields}
     if issubclass(kind, pathlib.PurePath):
         return {"t": "path"}
-    if _is_foreign(kind) or inspect.isabstract(kind) or _is_protocol(kind):
+    # Sockets, processes and files of the standard library cannot be made from values.
+    is_standard = kind.__module__.partition(".")[0] in sys.stdlib_module_names
+    if is_standard or inspect.isabstract(kind) or getattr(kind, "_is_protocol", False):
         return {"t": "unknown", "name": name}
-    found = _described_class(kind, depth + 1)
-    return {"t": "made", "name": full, "import": kind.__module__, **found}
+    return {
+        "t": "made",
+        "name": full,
+        "module": kind.__module__,
+        "init": params_of(kind, depth=depth + 1),
+        "makers": _makers(kind, depth + 1),
+    }
 
 
-def _is_foreign(kind: type) -> bool:
-    """Whether it is the standard library's: sockets, processes, files are nothing to make."""
-    return kind.__module__.partition(".")[0] in sys.stdlib_module_names
-
-
-def _hints_of_class(kind: type) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(kind)
-    except Exception:  # noqa: BLE001 - a name that is for type checkers alone, or anything
-        return {}
-
-
-def _is_protocol(kind: type) -> bool:
-    return bool(getattr(kind, "_is_protocol", False))
-
-
-def _described_class(kind: type, depth: int) -> Described:
-    """How objects of a class are made: by calling it, or by class methods that return one."""
-    makers = []
+def _makers(kind: type, depth: int) -> list[Method]:
+    """The public class methods that return an object of the class."""
+    makers: list[Method] = []
     for name, found in inspect.getmembers(kind, inspect.ismethod):
         if not name.startswith("_") and found.__self__ is kind and _returns_own(kind, found):
             makers.append({"name": name, "params": params_of(found, depth=depth)})
-    return {"init": params_of(kind, depth=depth), "makers": makers[:_METHODS]}
+    return makers[:_METHODS]
 
 
-def _returns_own(kind: type, method: Any) -> bool:
+def _returns_own(kind: type, method: object) -> bool:
     hint = _hints(method).get("return", getattr(method, "__annotations__", {}).get("return"))
     return hint is kind or hint == kind.__name__ or str(hint).endswith((".Self", "Self"))
 
 
-def _method(kind: type, name: str) -> Described | None:
-    """A method's parameters; None for a property."""
+def _method(kind: type, name: str) -> Method | None:
+    """A method with its parameters; None for a property."""
     found = inspect.getattr_static(kind, name)
     if isinstance(found, (staticmethod, classmethod)):
         return {"name": name, "static": True, "params": params_of(getattr(kind, name))}
@@ -253,9 +248,9 @@ def _method(kind: type, name: str) -> Described | None:
     return {"name": name, "static": False, "params": params_of(found, bound=True)}
 
 
-def _others(kind: type) -> list[Described]:
+def _others(kind: type) -> list[Method]:
     """The public methods and properties, for programs of several steps."""
-    found: list[Described] = []
+    found: list[Method] = []
     for name in dir(kind):
         if name.startswith("_") or len(found) >= _METHODS:
             continue
@@ -267,7 +262,7 @@ def _others(kind: type) -> list[Described]:
     return found
 
 
-def _sources(thing: Any) -> list[str]:
+def _sources(thing: object) -> list[str]:
     """The source of something, and of the variables of its module that it names."""
     own = _source(thing)
     try:
@@ -288,8 +283,8 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(textwrap.dedent(source))
 
 
-def _source(thing: Any) -> str:
+def _source(thing: object) -> str:
     try:
-        return inspect.getsource(thing)
+        return inspect.getsource(thing)  # type: ignore[arg-type] # it raises TypeError
     except (OSError, TypeError):
         return ""

@@ -1,0 +1,326 @@
+"""Searches a function's paths for the answer to one question, in a sandbox.
+
+Reads a question as JSON from stdin and writes JSON lines to stdout: its progress, and at the end
+its findings. Output of the function is discarded. Python 3.11 or newer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import crosshair.core_and_libs  # noqa: F401 - registers CrossHair's models
+
+from .branches import MARK, complexity, dead_by_form, lines_of, mark_branches
+from .contract import Contract, contract_of, exception_named
+from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .path_search import Explored, SearchBounds, SearchedFunction, explore
+from .path_visitors import BranchVisitor, ContractVisitor, ExceptionVisitor
+from .real_calls import Caller, ForkServer
+from .sample_arguments import assumed, is_enumerable, open_parameters, samples
+from .side_effects import BlockedError, ProcessGuard
+from .submitted_code import (
+    RefusalError,
+    cut,
+    error_line,
+    find,
+    load,
+    node_of,
+    parse,
+    refuse_unsearchable,
+)
+
+if TYPE_CHECKING:
+    import ast
+    from inspect import Signature
+
+    from .branches import Branch
+    from .messages import Json
+    from .submitted_code import FoundFunction
+
+_CALL_SECONDS = 2.0
+_PROGRESS_SECONDS = 0.3
+_AGAIN = 0.25  # seconds: the code may have swallowed the first ring of the alarm
+_PLAIN_SECONDS = 1.0  # for plain inputs, if the search has used all of its time
+_MOST_ENDLESS = 2  # plain inputs on which the function does not end
+_MOST_EXAMPLE = 200  # characters of the example of a branch
+_VARIANTS = 2  # of assumed types that are searched
+
+
+class Channel:
+    """The output, kept from before the code ran; output of the code is discarded."""
+
+    def __init__(self) -> None:
+        self._out = os.dup(1)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nowhere, descriptor)
+        self._reported = 0.0
+
+    def put(self, what: Json) -> None:
+        """Write a line."""
+        line = json.dumps(what).encode() + b"\n"
+        while line:
+            line = line[os.write(self._out, line) :]
+
+    def progress(self, explored: Explored) -> None:
+        """Report the progress from time to time."""
+        now = time.monotonic()
+        if now - self._reported >= _PROGRESS_SECONDS:
+            self._reported = now
+            self.put({"progress": _counts(explored)})
+
+
+class Analysis:
+    """The analysis of one question."""
+
+    def __init__(self, question: Json, channel: Channel, guard: ProcessGuard) -> None:
+        self.question = question
+        self.tool, self.name = str(question["tool"]), str(question["function"])
+        self.path = Path(str(question["path"]))
+        self.channel, self.guard, self.alarm = channel, guard, Alarm(repeat=_AGAIN)
+        self.until = time.monotonic() + float(question["seconds"])
+        self.taken: set[int] = set()
+        self.branches: list[Branch] = []
+        self.found: Json = {}
+
+    def run(self) -> Json:
+        """The findings.
+
+        Raises:
+            RefusalError: there is nothing to search.
+            OutOfTimeError: the time was over before the search began.
+            BlockedError: the code tried to leave its process.
+        """
+        tree = parse(self.path)
+        if self.tool == "find":
+            module = load(tree, self.path, {})
+            for name in self.name.split(","):
+                find(module, name, self.path)
+            return {}
+        if self.tool == "branches":
+            self._mark_branches(tree)
+        module = load(tree, self.path, {MARK: self.taken.add})
+        function = find(module, self.name, self.path)
+        refuse_unsearchable(function.function, self.name)
+        kind = self._exception(vars(module))
+        contract = self._contract(function)
+        caller = Caller(
+            module=module,
+            path=self.path,
+            contract=contract,
+            kind=kind,
+            seconds=_CALL_SECONDS,
+            taken=self.taken,
+        )
+        with self.guard.suspended():
+            server = ForkServer(lambda asked: self._run_guarded(caller, asked), _CALL_SECONDS)
+        visitor = self._visitor(contract, server, kind)
+        visitor.is_class_method = function.is_class_method
+        self._search(visitor, server, function, tree)
+        if isinstance(visitor, BranchVisitor):
+            self._report_branches(visitor)
+        return self.found
+
+    def _mark_branches(self, tree: ast.Module) -> None:
+        function = node_of(tree, self.name)
+        if function is not None:
+            self.found["complexity"] = complexity(function)
+            self.found["dead"] = sorted(dead_by_form(function))
+            self.found["lines"] = sorted(lines_of(function))
+            self.branches = mark_branches(tree, function)
+            self.found["branches"] = [
+                _branch_facts(branch, reachable=None, example="") for branch in self.branches
+            ]
+
+    def _exception(self, known: Json) -> type[BaseException]:
+        name = self.question.get("exception")
+        if name is None:
+            return BaseException
+        kind = exception_named(str(name), known)
+        if kind is None:
+            raise RefusalError("ValueError", f"'{name}' is no exception that the code knows")
+        return kind
+
+    def _contract(self, function: FoundFunction) -> Contract:
+        result = call_foreign(lambda: contract_of(function))  # it evaluates annotations of the code
+        if result.error is not None:
+            raise RefusalError("ValueError", f"'{self.name}': {error_line(result.error)}")
+        contract = result.value
+        if contract is None:
+            raise RefusalError("ValueError", f"'{self.name}': its signature cannot be told")
+        if self.tool != "check":
+            return Contract(call=function.plain, signature=contract.signature)
+        self.found["checked"] = cut(contract.checked)
+        return contract
+
+    def _run_guarded(self, caller: Caller, asked: Json) -> Json:
+        self.guard.activate()
+        return caller.run(asked)
+
+    def _visitor(
+        self, contract: Contract, server: ForkServer, kind: type[BaseException]
+    ) -> ContractVisitor:
+        if self.tool == "branches":
+            return BranchVisitor(self.name, contract, server.ask, taken=self.taken)
+        if self.tool == "raises":
+            return ExceptionVisitor(self.name, contract, server.ask, kind=kind)
+        return ContractVisitor(self.name, contract, server.ask)
+
+    def _search(
+        self,
+        visitor: ContractVisitor,
+        server: ForkServer,
+        function: FoundFunction,
+        tree: ast.Module,
+    ) -> None:
+        """Follow paths with the annotated types, or with types that sample calls let assume."""
+        contract = visitor.contract
+        total, variants = Explored(), self._variants(contract.signature, server)
+        share = (self.until - time.monotonic()) / max(1, len(variants))
+        for signature, assumptions in variants:
+            bounds = SearchBounds(
+                paths=int(self.question["paths"]),
+                idle_paths=int(self.question["idle_paths"]),
+                until=min(self.until, time.monotonic() + share),
+                alarm=self.alarm,
+            )
+            visitor.contract = replace(contract, signature=signature)
+            searched = SearchedFunction(signature, function.function)
+            self.alarm.set(self.until - time.monotonic())
+            explored = explore(visitor, searched, bounds, self.channel.progress)
+            self.alarm.off()  # the rest has limits of its own
+            total = _sum(total, explored)
+            if assumptions:
+                self.found.setdefault("assumed", []).append(assumptions)
+            self._try_plain(visitor, samples(signature, tree))
+            if visitor.findings:
+                break
+        kinds = [each.annotation for each in contract.signature.parameters.values()]
+        total.exhausted &= all(map(is_enumerable, kinds))
+        self.found |= _counts(total)
+        self.found |= {"findings": visitor.findings, "hits": visitor.hits}
+        self.found |= {"unconfirmed": visitor.unconfirmed[:5]}
+
+    def _variants(
+        self, signature: Signature, server: ForkServer
+    ) -> list[tuple[Signature, dict[str, str]]]:
+        untyped = open_parameters(signature)
+        if not untyped:
+            return [(signature, {})]
+
+        def works(calls: list[str]) -> bool:
+            return bool(calls and server.ask({"probe": calls}).get("fits"))
+
+        variants = list(islice(assumed(signature, works), _VARIANTS))
+        if not variants:
+            names = ", ".join(untyped)
+            raise RefusalError(
+                "ValueError", f"'{self.name}': cannot tell the type of {names}; annotate it"
+            )
+        return variants
+
+    def _try_plain(self, visitor: ContractVisitor, arguments: list[str]) -> None:
+        """Really call the function with plain inputs, if the search has found nothing."""
+        if isinstance(visitor, BranchVisitor):
+            return
+        endless, until = 0, max(self.until, time.monotonic() + _PLAIN_SECONDS)
+        for text in arguments:
+            if visitor.findings or endless == _MOST_ENDLESS or time.monotonic() >= until:
+                break
+            endless += not visitor.try_plain(text)
+            self.found["tried"] = self.found.get("tried", 0) + 1
+
+    def _report_branches(self, visitor: BranchVisitor) -> None:
+        is_proven = self.found["exhausted"] and not visitor.unconfirmed
+        self.found["branches"] = [
+            _branch_facts(
+                branch,
+                reachable=True if number in visitor.examples else False if is_proven else None,
+                example=visitor.examples.get(number, ""),
+            )
+            for number, branch in enumerate(self.branches)
+        ]
+        if is_proven and "lines" in self.found:
+            self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
+
+
+def _branch_facts(branch: Branch, *, reachable: bool | None, example: str) -> Json:
+    return {
+        "line": branch.line,
+        "kind": branch.kind,
+        "condition": branch.condition,
+        "taken": branch.taken,
+        "reachable": reachable,
+        "example": cut(example, _MOST_EXAMPLE),
+    }
+
+
+def _sum(one: Explored, other: Explored) -> Explored:
+    return Explored(
+        paths=one.paths + other.paths,
+        verified=one.verified + other.verified,
+        given_up=one.given_up + other.given_up,
+        exhausted=other.exhausted,
+        over=one.over or other.over,
+        coverage=max(one.coverage, other.coverage),
+    )
+
+
+def _counts(explored: Explored) -> Json:
+    return {
+        "paths": explored.paths,
+        "verified": explored.verified,
+        "given_up": dict(explored.given_up),
+        "exhausted": explored.exhausted,
+        "over": explored.over,
+        "coverage": round(explored.coverage, 4),
+    }
+
+
+def _answer(analysis: Analysis) -> Json:
+    result = call_foreign(analysis.run, catch=BaseException)  # errors of the code or of CrossHair
+    analysis.alarm.off()
+    found = analysis.found if result.value is None else result.value
+    found = {**found, **_error_facts(result.error)}
+    blocked = analysis.guard.blocked
+    if blocked is not None:
+        message = f"Blocked operation: {blocked}"
+        found = {**found, "error_type": "ValidationError", "message": message}
+    return found
+
+
+def _error_facts(error: BaseException | None) -> Json:
+    if error is None or isinstance(error, BlockedError):
+        return {}
+    if isinstance(error, OutOfTimeError):
+        return {"over": True}
+    if isinstance(error, RefusalError):
+        return {"error_type": error.error_type, "message": str(error)}
+    message = f"the search cannot follow this code: {error_line(error)}"
+    if isinstance(error, MemoryError):
+        message = "the search ran out of memory"
+    return {"error_type": "RuntimeError", "message": message}
+
+
+def main() -> None:
+    """Answer the one question on stdin."""
+    question = json.load(sys.stdin)
+    channel, guard = Channel(), ProcessGuard()
+    channel.put({"progress": {}})
+    analysis = Analysis(question, channel, guard)
+    guard.install()
+    try:
+        analysis.alarm.set(float(question["seconds"]))
+        found = _answer(analysis)
+    except OutOfTimeError:  # just after the search had ended
+        found = {**analysis.found, "over": True}
+    with guard.suspended():
+        channel.put({"found": found})
+    os._exit(0)  # without the exit handlers of the code

@@ -1,0 +1,190 @@
+"""Searches by hypothesis: for a program that matters, a smaller one, and types that fit."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import time
+import warnings
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from .foreign_code import call_foreign
+from .inputs import NoInputsError, programs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hypothesis import strategies as st
+
+    from .literals import KnownLiterals
+    from .messages import Description, Parameter, Request, TypeDescription
+
+    Program = list[str]
+    Check = Callable[[Program], bool]
+
+_MOST_STEPS = 150  # of making smaller
+_HUGE = 1e300
+_SHRINKING = 6.0  # seconds at most, in which hypothesis makes an example smaller
+_COMBINATIONS = 60  # of types
+_SAMPLES = 6  # inputs for a combination of types
+_GUESSES: tuple[TypeDescription, ...] = (
+    {"t": "int"},
+    {"t": "str"},
+    {"t": "list", "of": {"t": "int"}},
+    {"t": "float"},
+    {"t": "list", "of": {"t": "str"}},
+    {"t": "dict", "keys": {"t": "str"}, "values": {"t": "int"}},
+    {"t": "bool"},
+)
+
+
+class _DifferentError(Exception):
+    """Tells hypothesis to go on with smaller examples."""
+
+
+def search(
+    strategy: st.SearchStrategy[Program], differs: Check, until: float, request: Request
+) -> Program | None:
+    """The smallest program found on which two callables differ."""
+    found: list[Program] = []
+    limit = until
+
+    def check(program: Program) -> None:
+        nonlocal limit
+        if time.monotonic() > limit or not differs(program):
+            return
+        if not found:
+            limit = time.monotonic() + _SHRINKING
+        found.append(program)
+        raise _DifferentError
+
+    def run() -> None:
+        _run_examples(
+            strategy, check, examples=request.get("examples", 500), first=request.get("seed", 0)
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # Hypothesis wraps the error and takes the end of the time for flakiness.
+        error = call_foreign(run, catch=BaseException, let_through=(KeyboardInterrupt,)).error
+    if error is not None and not found:
+        raise error
+    return min(found, key=_size) if found else None
+
+
+def _run_examples(
+    strategy: st.SearchStrategy[Program],
+    check: Callable[[Program], None],
+    *,
+    examples: int,
+    first: int,
+) -> None:
+    """Run a check on examples of a strategy; on smaller ones if it raises."""
+    options = settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+    )
+
+    @seed(first)
+    @options
+    @given(strategy)
+    def attempt(program: Program) -> None:
+        check(program)
+
+    attempt()
+
+
+def smaller(program: Program, differs: Check) -> Program:
+    """Leave out steps and bring literals closer to zero, as long as the callables differ."""
+    steps = _MOST_STEPS
+    again = True
+    while again:
+        again = False
+        for candidate in _candidates(program):
+            if steps <= 0:
+                return program
+            steps -= 1
+            if differs(candidate):
+                program, again = candidate, True
+                break
+    return program
+
+
+def _size(program: Program) -> tuple[int, int]:
+    return len(program), sum(map(len, program))
+
+
+def _candidates(program: Program) -> Iterator[Program]:
+    for at, statement in enumerate(program[:-1]):
+        if statement.startswith(("it.", "import ")):
+            yield program[:at] + program[at + 1 :]
+    for at, statement in enumerate(program):
+        if not statement.isascii() or "\n" in statement:
+            continue  # columns count bytes
+        for node in ast.walk(ast.parse(statement)):
+            if isinstance(node, ast.Constant):
+                for other in _simpler(node.value):
+                    end = statement[node.end_col_offset or 0 :]
+                    changed = statement[: node.col_offset] + repr(other) + end
+                    yield [*program[:at], changed, *program[at + 1 :]]
+
+
+def _simpler(value: object) -> list[object]:
+    if isinstance(value, str) and value:
+        return [value[: len(value) // 2], value[len(value) // 2 :], value[1:], value[:-1]]
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _HUGE:
+        return []
+    return [near for near in (0, 1, 2, int(value / 2), int(value)) if _is_simpler(near, value)]
+
+
+def _is_simpler(near: int, value: float) -> bool:
+    return abs(near) < abs(value) or (near == value and len(repr(near)) < len(repr(value)))
+
+
+def guess_types(
+    parameters: list[Parameter], described: Description, known: KnownLiterals, works: Check
+) -> None:
+    """Give parameters the types that work best, or several that work equally well.
+
+    Args:
+        parameters: Those without a type, as parts of the description.
+        described: The callable.
+        known: The literals of the code.
+        works: Whether the reference takes an input, as far as its types go.
+    """
+    combinations = sorted(
+        itertools.islice(itertools.product(_GUESSES, repeat=len(parameters)), 20_000),
+        key=lambda types: len({one["t"] for one in types}),  # the most uniform first
+    )
+    rated = []
+    for types in combinations[:_COMBINATIONS]:
+        for parameter, guess in zip(parameters, types, strict=True):
+            parameter["type"] = guess
+        rated.append((_share_that_works(described, known, works), types))
+    best = max(rate for rate, _types in rated)
+    chosen = [types for rate, types in rated if rate == best][:3]
+    for at, parameter in enumerate(parameters):
+        alternatives: list[TypeDescription] = []
+        for types in chosen:
+            if types[at] not in alternatives:
+                alternatives.append(types[at])
+        parameter["type"] = {"t": "union", "of": alternatives}
+
+
+def _share_that_works(described: Description, known: KnownLiterals, works: Check) -> float:
+    """The share of inputs on which the reference does not fail because of their types."""
+    worked: list[bool] = []
+    try:
+        strategy = programs(described, known)
+    except NoInputsError:
+        return 0.0
+    _run_examples(
+        strategy, lambda program: worked.append(works(program)), examples=_SAMPLES, first=0
+    )
+    return sum(worked) / len(worked) if worked else 0.0

@@ -1,0 +1,211 @@
+"""Real calls of a function, each in a fork of a process that no search has touched."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import itertools
+import json
+import os
+import re
+import resource
+import select
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .contract import Behaviour, behave
+from .foreign_code import Alarm, OutOfTimeError, call_foreign
+from .side_effects import BlockedError
+from .submitted_code import cut, error_line, line_of
+
+if TYPE_CHECKING:
+    import inspect
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import FrameType, ModuleType
+
+    from _typeshed import TraceFunction
+
+    from .contract import Contract
+    from .messages import Json
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_MOST_MEMORY = 800 << 20  # bytes: a MemoryError here, before the sandbox kills all processes
+_MOST_INPUTS = 50  # arguments of a call that are shown
+_WRONG_TYPE = (TypeError, AttributeError)
+_AGAIN = 0.2  # seconds: the code may have swallowed the first ring of the alarm
+_MOST_BYTES = 1 << 20  # of an answer
+_GRACE = 1.0  # seconds
+_DIED: Json = {"ending": "died"}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Makes calls of one function from the text of their arguments."""
+
+    module: ModuleType
+    path: Path
+    contract: Contract
+    kind: type[BaseException]  # the exception that is looked for
+    seconds: float  # for each call
+    taken: set[int]  # the marked branches that were taken
+
+    def run(self, question: Json) -> Json:
+        """Make the call in question, or several to test types."""
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+        if "probe" in question:
+            return {"fits": all(map(self._fits, question["probe"]))}
+        bound = call_foreign(lambda: self._bind(question["arguments"], question["references"]))
+        given = bound.value
+        if given is None:  # the text may name a thing that cannot be made
+            assert bound.error is not None
+            return {"ending": "unmade", "said": error_line(bound.error)}
+        first = itertools.islice(given.arguments.items(), _MOST_INPUTS)
+        inputs = {cut(name): _shown(value) for name, value in first}
+        seconds = min(self.seconds, question.get("seconds", 60))
+        with _record_lines(self.path) as lines:
+            behaviour = self._behaviour(given, seconds)
+        return {
+            **self._answer(behaviour),
+            "inputs": inputs,
+            "lines": sorted(lines),
+            "went": sorted(self.taken),
+        }
+
+    def _fits(self, text: str) -> bool:
+        given = call_foreign(lambda: self._bind(text, [])).value
+        if given is None:
+            return False
+        return not isinstance(self._behaviour(given, self.seconds).fault, _WRONG_TYPE)
+
+    def _bind(self, text: str, references: list[list[str]]) -> inspect.BoundArguments:
+        """The arguments of a call, whose text a search has made."""
+        names = {**vars(self.module), "__given__": lambda *args, **named: (args, named)}
+        for module, name in references:
+            top = name.partition(".")[0]
+            if module != self.module.__name__:
+                names[top] = getattr(importlib.import_module(module), top)
+        args, named = eval(f"__given__({text})", names)
+        return self.contract.signature.bind(*args, **named)
+
+    def _behaviour(self, given: inspect.BoundArguments, seconds: float) -> Behaviour:
+        def call() -> Behaviour:
+            old = copy.deepcopy(given.arguments)
+            with Alarm(repeat=_AGAIN).within(seconds):
+                return behave(self.contract, given, old)
+
+        result = call_foreign(call, catch=BaseException)
+        if isinstance(result.error, OutOfTimeError):
+            return Behaviour("hung")
+        if isinstance(result.error, BlockedError):
+            return Behaviour("blocked", str(result.error))
+        return result.value or Behaviour("raised", fault=result.error)
+
+    def _answer(self, behaviour: Behaviour) -> Json:
+        fault = behaviour.fault
+        answer: Json = {"ending": behaviour.ending, "what": cut(behaviour.what)}
+        if fault is not None:
+            answer["type"] = cut(type(fault).__qualname__)
+            answer["matches"] = isinstance(fault, self.kind)
+            answer["line"] = line_of(fault, self.path)
+            answer["said"] = f"raises {error_line(fault)}"
+        elif behaviour.ending in ("returned", "broken", "changed"):
+            answer["said"] = f"returns {_shown(behaviour.value)}"
+        return answer
+
+
+def _shown(value: object) -> str:
+    result = call_foreign(lambda: cut(_ADDRESS.sub("", repr(value))), catch=BaseException)
+    return f"<no repr: {type(result.error).__name__}>" if result.value is None else result.value
+
+
+@contextmanager
+def _record_lines(path: Path) -> Iterator[set[int]]:
+    """Collect the lines of the code that run in the block."""
+    name, lines = str(path), set[int]()
+
+    def trace(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
+        if frame.f_code.co_filename != name:
+            return None
+        if event == "line":
+            lines.add(frame.f_lineno)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield lines
+    finally:
+        sys.settrace(None)
+
+
+class ForkServer:
+    """A process, forked after the code was loaded, that forks itself for each call."""
+
+    def __init__(self, run: Callable[[Json], Json], call_seconds: float) -> None:
+        self._call_seconds, self._asked = call_seconds, 0
+        questions, self._ask = os.pipe()
+        self._answers, answer = os.pipe()
+        if os.fork() == 0:
+            os.close(self._ask)
+            os.close(self._answers)
+            try:
+                _serve(run, questions, answer, call_seconds)
+            finally:
+                os._exit(0)
+        os.close(questions)
+        os.close(answer)
+
+    def ask(self, question: Json) -> Json:
+        """The answer of a call; its `ending` is `died` if there is none."""
+        self._asked += 1
+        line = json.dumps({**question, "number": self._asked})
+        try:
+            os.write(self._ask, line.encode() + b"\n")
+        except OSError:
+            return _DIED
+        while True:
+            found = _read_line(self._answers, self._call_seconds + 2 * _GRACE)
+            if found is None:
+                return _DIED
+            if found.get("number") == self._asked:  # not the late answer of an earlier call
+                return found
+
+
+def _serve(run: Callable[[Json], Json], questions: int, answer: int, seconds: float) -> None:
+    for line in os.fdopen(questions):
+        inner, outer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(inner)
+            try:
+                os.write(outer, json.dumps(run(json.loads(line))).encode() + b"\n")
+            finally:
+                os._exit(0)
+        os.close(outer)
+        found = _read_line(inner, seconds + _GRACE) or _DIED
+        os.close(inner)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        numbered = {**found, "number": json.loads(line)["number"]}
+        os.write(answer, json.dumps(numbered).encode() + b"\n")
+
+
+def _read_line(descriptor: int, seconds: float) -> Json | None:
+    """A JSON object, if a whole line comes in time."""
+    deadline = time.monotonic() + seconds
+    held = b""
+    while not held.endswith(b"\n"):
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+        chunk = os.read(descriptor, 1 << 16) if ready else b""
+        held += chunk
+        if not chunk or len(held) > _MOST_BYTES:
+            return None
+    try:
+        found = json.loads(held)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,133 @@
+"""A worker in a process of its own: asked by lines, killed when it does not answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .messages import Description, Location, ProgramResult
+
+START = str(Path(__file__).parents[1])
+"""The folder that Python runs to start a program of this package."""
+
+_GRACE = 1.5  # seconds beyond a call's own deadline, before the process is killed
+_LOADING = 30.0  # seconds
+_STEPS = 20
+
+
+class LostError(Exception):
+    """The worker ended, could not load its tree, or gave a malformed answer."""
+
+
+class WorkerProcess:
+    """Speaks with one worker, which is started when it is needed, and again after it was lost."""
+
+    def __init__(self, location: Location, *, hash_seed: int = 0) -> None:
+        """Take the location of the callable; the seed determines the order in sets."""
+        self._location = location
+        self._hash_seed = str(hash_seed)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+
+    def __enter__(self) -> WorkerProcess:
+        """The worker starts with the first question."""
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        """End the worker."""
+        self.end()
+
+    def end(self) -> None:
+        """End the worker and all that it started; the next question starts another."""
+        process, self._process, self._rest = self._process, None, b""
+        if process is not None:
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            kill_group(process)
+
+    def describe(self) -> Description:
+        """The worker's description of its callable."""
+        return cast("Description", self._ask({"do": "describe"}, _LOADING))
+
+    def run(self, program: list[str], seconds: float) -> ProgramResult:
+        """The outcome of a program. A worker that dies of it is an outcome, too."""
+        limit = seconds * min(len(program), _STEPS) + _GRACE
+        answer = self._ask({"do": "run", "program": program, "seconds": seconds}, limit)
+        return cast("ProgramResult", answer)
+
+    def _ask(self, question: dict[str, object], seconds: float) -> dict[str, object]:
+        process = self._process
+        if process is None:
+            process = self._process = subprocess.Popen(
+                [sys.executable, "-s", "-W", "ignore", START, "worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={**_environment(), "PYTHONHASHSEED": self._hash_seed},
+            )
+            self._exchange(process, dict(self._location), _LOADING)
+        return self._exchange(process, question, seconds)
+
+    def _exchange(
+        self, process: subprocess.Popen[bytes], question: dict[str, object], seconds: float
+    ) -> dict[str, object]:
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.flush()
+            answer = json.loads(self._line(process, seconds))
+        except (OSError, ValueError) as error:
+            self.end()
+            raise LostError(f"its process ended or gave no answer ({error})") from None
+        if not isinstance(answer, dict):
+            self.end()
+            raise LostError("its answer is malformed")
+        if "error" in answer:
+            self.end()
+            raise LostError(answer["error"])
+        return answer
+
+    def _line(self, process: subprocess.Popen[bytes], seconds: float) -> bytes:
+        assert process.stdout is not None
+        until = time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+                raise TimeoutError("out of time")
+            chunk = os.read(process.stdout.fileno(), 1 << 16)
+            if not chunk:
+                raise OSError("closed")
+            self._rest += chunk
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its group, and wait for it."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment without variables that change the interpreter."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
