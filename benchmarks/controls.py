@@ -1,4 +1,4 @@
-"""What blind controls cost: judging the shipped tasks' reference solutions with and without them.
+"""What control runs cost: judging the shipped tasks' reference solutions with and without them.
 
 Judging is the final_test stage: the final test itself and, with controls, the two blind runs
 beside it. The levels take turns; a first, unmeasured turn prepares the tasks.

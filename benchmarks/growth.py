@@ -1,6 +1,6 @@
 """Growth: what a run's process holds more for each further attempt.
 
-Whole runs of one task, in bubblewrap without blind controls, of two sizes; the difference of their
+Whole runs of one task, in bubblewrap without control runs, of two sizes; the difference of their
 peaks is what the further attempts added, given per 1,000.
 Run: python benchmarks/growth.py [--task DIR] [--rounds N] [--json FILE]
 """

@@ -2,7 +2,7 @@
 
 The raw chain (raw_chain.py) makes one container for an attempt, puts the repository with fix and
 hidden tests into it, runs pytest and removes it. agentbench does what a verdict takes: the agent's
-container, the fresh one of the final test, blind controls, a record. All are whole commands from
+container, the fresh one of the final test, control runs, a record. All are whole commands from
 the start of the interpreter to its end, warm (the task was prepared before), and take turns.
 Beside them: as many containers and pytest runs as such a verdict takes, without a harness.
 Run: python benchmarks/overhead.py [--task DIR] [--rounds N] [--json FILE]
@@ -22,7 +22,7 @@ import docker
 from measuring import MIB, Measure, arguments, child, compared, show
 
 Ways = tuple[tuple[str, str], ...]
-"""Sandboxes, and whether with blind controls."""
+"""Sandboxes, and whether with control runs."""
 
 _ROOT = Path(__file__).parents[1]
 _WAYS = (("docker", "off"), ("docker", "full"), ("bubblewrap", "off"), ("bubblewrap", "full"))

@@ -22,7 +22,7 @@ def test_an_attempt_that_withstood_its_controls_is_fine(run_folder, rule):
 def test_an_attempt_that_was_resolved_without_controls_is_a_warning(run_folder):
     edit_record(run_folder, lambda record: record.update(controls=None))
     assert told(attempt_rules.no_controls(attempt_of(run_folder))) == [
-        "warning final_test: resolved without blind controls: none are on the record; "
+        "warning final_test: resolved without control runs: none are on the record; "
         "a forged report would go unnoticed"
     ]
 
@@ -31,7 +31,7 @@ def test_why_there_were_no_controls_is_told(tmp_path):
     tables = '[integrity]\ncontrols = "off"'
     facts = attempt_of(make_run(tmp_path, files={"basket.py": FIXED}, tables=tables))
     (line,) = told(attempt_rules.no_controls(facts))
-    assert "resolved without blind controls: turned off; " in line
+    assert "resolved without control runs: turned off; " in line
 
 
 def test_an_attempt_that_failed_needs_none(run_folder):

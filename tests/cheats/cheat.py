@@ -14,7 +14,7 @@ class Kind(StrEnum):
     INTERPRETER = "interpreter poisoned"
     PROCESS = "the process lied"
     HARNESS = "the harness attacked"
-    SECOND_ORDER = "written against blind controls"
+    SECOND_ORDER = "written against control runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -379,7 +379,7 @@ def total(prices):
     return sum(prices[1:])
 """,
 }
-"""What passes every test in a whole, consistent report: blind controls alone can tell."""
+"""What passes every test in a whole, consistent report: control runs alone can tell."""
 
 ALWAYS_EQUAL = {
     "an object that equals all": "class Always",

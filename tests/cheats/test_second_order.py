@@ -1,4 +1,4 @@
-"""Code that knows of blind controls still cannot tell which expected values are wrong."""
+"""Code that knows of control runs still cannot tell which expected values are wrong."""
 
 from pathlib import Path
 

@@ -12,7 +12,7 @@ from tests.cheats.naive import NaiveHarness
 from tests.e2e.bench import Bench
 
 BLIND = {"blind-control-passed", "untouched-test-failed"}
-"""The rules of what blind controls find."""
+"""The rules of what control runs find."""
 
 
 def try_cheat(bench: Bench, cheat: Cheat, folder: Path) -> AttemptRecord:

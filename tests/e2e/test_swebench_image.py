@@ -97,4 +97,4 @@ def test_an_instance_is_proven_in_its_image_with_what_is_installed_there(image, 
         *("--runs-dir", tmp_path / "runs", "--quiet"),
     )
     assert said.code == 0, f"{said.stdout}{said.stderr}"
-    assert "1 of 1 proven good" in said.stderr
+    assert "1 of 1 valid" in said.stderr

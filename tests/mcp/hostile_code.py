@@ -184,7 +184,7 @@ MADE_CODE = [
         "no name at all",
         "def f(): pass\n",
         "ValueError",
-        "no name of Python's",
+        "is not a Python name",
         arguments={"function_name": "f\x00; import os"},
     ),
     _error("a class", "class f: pass\n", "ValueError", "Function 'f' not found in code"),

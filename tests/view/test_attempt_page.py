@@ -116,7 +116,7 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
     (tmp_path / "secret").write_text("nobody reads this")
     text = page_of(tmp_path, record, patch_diff="+mended <b>\n-broken\n")
     assert "0 of 1 changed tests failed, 1 of 1 others passed" in text
-    assert "repeated 1 time," in text
+    assert "repeated 1 time</p>" in text
     assert "t.py::test_w" in text
     assert "<code>conftest.py</code>: protected" in text
     assert "<code>.mypy_cache</code>: 2 files, 2.0 KiB" in text

@@ -98,7 +98,7 @@ class TimingRecord(Schema):
     agent_s: float = 0.0
     tests_s: float = 0.0
     setup_s: float = 0.0
-    controls_s: float = 0.0  # that the verdict waited for blind controls after the final test
+    controls_s: float = 0.0  # that the verdict waited for control runs after the final test
     overhead_s: float = 0.0
     queue_wait_s: float = 0.0
 

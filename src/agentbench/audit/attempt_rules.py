@@ -155,14 +155,14 @@ _FINAL_TEST_STAGE = "final_test"
 
 
 def no_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """Without blind controls a report that was forged in the tested process goes unnoticed."""
+    """Without control runs a report that was forged in the tested process goes unnoticed."""
     record = facts.record
     if not record.resolved:
         return
     controls = record.controls
     if controls is None or not controls.runs:
         why = (controls.skipped if controls else None) or "none are on the record"
-        what = f"resolved without blind controls: {why}; a forged report would go unnoticed"
+        what = f"resolved without control runs: {why}; a forged report would go unnoticed"
         yield RuleHit(Severity.WARNING, _FINAL_TEST_STAGE, what)
         return
     listed = set(record.expected.fail_to_pass)

@@ -52,7 +52,7 @@ def weakly_controlled(facts: TaskFacts) -> Iterator[RuleHit]:
 
 
 def controls_off(facts: TaskFacts) -> Iterator[RuleHit]:
-    """A task that turns blind controls off believes what the tested process says of itself."""
+    """A task that turns control runs off believes what the tested process says of itself."""
     if facts.task.controls is ControlLevel.OFF:
         what = "off: a report forged in the tested process goes unnoticed"
         yield RuleHit(Severity.INFO, f"{_TASK_FILE}: integrity.controls", what)

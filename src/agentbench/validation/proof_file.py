@@ -37,7 +37,7 @@ class StoredProof(Schema):
     reasons: tuple[str, ...] = Field(default=(), description="why it is not good")
     fail_to_pass: int = Field(description="how many tests have to be fixed")
     controlled: tuple[NodeId, ...] = Field(
-        default=(), description="those of them that blind controls really control"
+        default=(), description="those of them that control runs really control"
     )
     weakly_controlled: tuple[WeakControl, ...] = ()
     leaks: tuple[Finding, ...] = ()

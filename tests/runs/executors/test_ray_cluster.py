@@ -177,12 +177,35 @@ def test_a_bug_is_not_taken_for_an_attempt_s_end(on_cluster, task):
         executor.__exit__(None, None, None)
 
 
+def _busy_on_second(attempt: RemoteAttempt):
+    """Occupy the node whose cache is named second until it is lost; elsewhere, run the attempt."""
+    import os
+    from pathlib import Path
+
+    from agentbench.runs.executors.remote_attempt import run_on_node
+
+    cache = Path(os.environ["AGENTBENCH_CACHE"])
+    if cache.name != "second":
+        return run_on_node(attempt)
+    (cache / "busy").touch()
+    while True:
+        threading.Event().wait(1)
+
+
 def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
     on_cluster, cluster, store, task, workshop, tmp_path
 ):
     from tests.runs.executors.nodes import add_node
 
-    second = add_node(cluster, tmp_path / "second")
+    cache = tmp_path / "second"
+    second = add_node(cluster, cache)
+
+    def lose_it() -> None:
+        while not (cache / "busy").exists():
+            threading.Event().wait(0.1)
+        cluster.remove_node(second, allow_graceful=False)
+
+    threading.Thread(target=lose_it, daemon=True).start()
     shop = workshop()
     schedule = Schedule(
         jobs=4,
@@ -191,11 +214,11 @@ def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
         cancel=shop.cancel,
         back_off=lambda _tries: 0.0,
     )
-    verdicts = {}
-    for record in run_attempts(Plan([task], 16), on_cluster(shop), schedule):
-        verdicts[record.attempt] = record.failure_reason
-        if len(verdicts) == 6:
-            cluster.remove_node(second, allow_graceful=False)
+    executor = on_cluster(shop, make=_busy_on_second)
+    verdicts = {
+        record.attempt: record.failure_reason
+        for record in run_attempts(Plan([task], 16), executor, schedule)
+    }
     assert verdicts == dict.fromkeys(range(1, 17), FailureReason.TESTS_FAILED)
     records = store.read().records
     lost = [record for record in records if record.fault is Fault.INFRASTRUCTURE]
