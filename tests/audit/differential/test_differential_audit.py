@@ -143,8 +143,8 @@ def test_the_reference_itself_is_said_to_be_so_and_nothing_is_run(tmp_path_facto
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(CHANGING, ("does not do the same each time", "hangs on something else")),
-     (SLY, ("was not seen again", "hangs on something else"))],
+    [(CHANGING, ("does not do the same each time", "depends on something else")),
+     (SLY, ("was not seen again", "depends on something else"))],
     ids=["chance", "beside-the-reference"],
 )  # fmt: skip
 def test_a_difference_that_is_not_seen_again_alone_accuses_nobody(tmp_path_factory, text, why):
