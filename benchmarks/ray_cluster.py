@@ -31,7 +31,6 @@ from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, T
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.runs.capacity import Capacity
-from agentbench.runs.executors.attempt_archive import pack
 from agentbench.runs.executors.interface import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.executors.remote_attempt import (
@@ -39,6 +38,7 @@ from agentbench.runs.executors.remote_attempt import (
     RemoteResult,
     WorkerConfig,
     WorkerModel,
+    pack,
 )
 from agentbench.runs.plan import Plan, PlannedAttempt
 from agentbench.runs.scheduler import Schedule, run_attempts

@@ -178,9 +178,8 @@ if __name__ == "__main__":
         from agentbench.runs.scheduler import Schedule, run_attempts
         from agentbench.runs.store.store import RunStore
         from agentbench.scoring.expectation import ExpectedTests
-        from agentbench.tasks.answer_key import AnswerKey
         from agentbench.tasks.problem import Problem, TaskId
-        from agentbench.tasks.task import RepoSource, Task, TaskEnvironment
+        from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 
         took = _turn(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))
         Path(sys.argv[5]).write_text(f"{took}")

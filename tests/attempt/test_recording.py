@@ -5,7 +5,7 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.outputs import AgentRunOutput, AttemptOutputs
+from agentbench.attempt.context import AgentRunOutput, AttemptOutputs
 from agentbench.attempt.record import rescore
 from agentbench.attempt.recording import AttemptIdentity, make_record
 from agentbench.attempt.stages.judged_tests import expected_tests

@@ -1,6 +1,6 @@
 import os
 
-from agentbench.cli.cache_eviction import allocated_bytes_below
+from agentbench.cli.cache_entries import allocated_bytes_below
 
 
 def test_a_file_with_two_names_is_counted_once(tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.cli.doctor import check_base_image, diagnose
-from agentbench.core.owned_folder import OWNER
+from agentbench.core.files import OWNER
 from agentbench.sandbox.registry import BACK_ENDS
 
 KEY = "sk-very-secret"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.cli.cache_eviction import CacheEntry, plan_eviction
+from agentbench.cli.cache_entries import CacheEntry, plan_eviction
 
 MIB = 2**20
 

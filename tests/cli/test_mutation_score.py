@@ -9,8 +9,7 @@ import typer
 from agentbench.cli.mutation_score import measure_valid_tasks
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.problem import TaskId
-from agentbench.validation.proof_file import read_proof
-from agentbench.validation.task_validation import ValidationResult
+from agentbench.validation.task_validation import ValidationResult, read_proof
 from tests.e2e.small_task import BUGGY, SmallTask, patch_of
 from tests.fakes.staging import local_provider
 from tests.validation.mutation_score.test_measurement import SUMMED, WEAK, Faulty

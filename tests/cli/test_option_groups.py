@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from agentbench.cli.option_groups import expand_groups
+from agentbench.cli.options import expand_groups
 
 
 @dataclass(frozen=True, kw_only=True)

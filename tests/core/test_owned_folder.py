@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.owned_folder import has_owner_file, is_owned, owned_folder
+from agentbench.core.files import has_owner_file, is_owned, owned_folder
 
 HOLD = """
 import sys
 from pathlib import Path
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder
 with owned_folder("agentbench-x-", Path(sys.argv[1])) as folder:
     print(folder, flush=True)
     sys.stdin.read()

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.core.redaction import Redactor, secrets_in
+from agentbench.core.display_text import Redactor, secrets_in
 from tests.models.gateway.test_gateway import CANARY, dressed, undressed
 
 TEXTS = dressed(CANARY)

@@ -9,8 +9,7 @@ from uuid import uuid4
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent
-from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext
-from agentbench.attempt.outputs import CloneOutput
+from agentbench.attempt.context import CloneOutput, HiddenTests, PreparedContext, StageContext
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run

@@ -6,7 +6,7 @@ from agentbench.agents.command import CommandAgent
 from agentbench.agents.reference import NoopAgent
 from agentbench.errors import InputError, UnavailableError, UsageError
 from agentbench.models.interface import ApiFormat
-from agentbench.runs.model_settings import ModelSettings
+from agentbench.runs.options import ModelSettings
 from tests.fakes.scripted_model import Fail, Hang, Say, ScriptedModel, for_ever
 
 ANY = CommandAgent("true")

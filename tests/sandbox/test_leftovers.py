@@ -85,7 +85,7 @@ def test_a_harness_that_is_killed_takes_its_commands_along(
 HOLD = """
 import sys
 from pathlib import Path
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder
 with owned_folder(sys.argv[2], Path(sys.argv[1])) as folder:
     (folder / "file").write_text("x")
     print(folder, flush=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, multinomial
 
-from agentbench.scoring.power import detectable_difference, mcnemar_power
+from agentbench.scoring.paired_comparison import detectable_difference, mcnemar_power
 
 
 def power_by_enumeration(difference, tasks, flipped):

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.task import AnswerKey
 
 
 def test_passing_tests_are_ids_or_the_baselines():

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.core.redaction import without_credentials
+from agentbench.core.display_text import without_credentials
 from agentbench.errors import RunCancelled
 from agentbench.tasks.host_git import GitResult, git
 from tests.patience import with_growing_limit

@@ -1,8 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import AgentLimits, Problem, TaskId
+from agentbench.tasks.task import AnswerKey
 
 
 @pytest.fixture

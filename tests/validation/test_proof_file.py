@@ -5,7 +5,7 @@ import pytest
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.taxonomy import StageName
 from agentbench.tasks.loading import load_task
-from agentbench.validation.proof_file import StoredProof, read_proof, write_proof
+from agentbench.validation.task_validation import StoredProof, read_proof, write_proof
 from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import mirrors
 from tests.validation.mutation_score.test_results import strength_of

@@ -4,8 +4,7 @@ import tomllib
 import pytest
 
 from agentbench.runs.options import RunOptions
-from agentbench.validation.proof_file import read_proof
-from agentbench.validation.task_validation import ValidationSettings, validate_folders
+from agentbench.validation.task_validation import ValidationSettings, read_proof, validate_folders
 from tests.e2e.small_task import BUGGY, HIDDEN, LISTED, SmallTask
 from tests.fakes.staging import local_provider
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
-from agentbench.models.interface import ApiFormat
-from agentbench.models.interface import ModelEndpoint as ModelEndpoint
-from agentbench.models.interface import ModelUsage as ModelUsage
+from agentbench.models.interface import ApiFormat, ModelEndpoint, ModelUsage
 from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem

@@ -150,9 +150,7 @@ def _built_in(
         case "command":
             if command is None or not command.strip():
                 raise UsageError("--agent command needs --agent-command '…'")
-            from agentbench.agents.command import (
-                CommandAgent,  # imports the tunnel to the model
-            )
+            from agentbench.agents.command import CommandAgent
 
             return CommandAgent(command)
         case _:

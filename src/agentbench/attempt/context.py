@@ -1,22 +1,83 @@
-"""The inputs of the stages of one attempt. They are immutable: a stage returns what it makes."""
+"""The inputs and the outputs of the stages of one attempt. Both are immutable."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import PurePosixPath
 from threading import Event, Semaphore
+from typing import TYPE_CHECKING
 
+from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
-from agentbench.errors import GitCheckoutError
+from agentbench.errors import GitCheckoutError, RunCancelled
 from agentbench.integrity.control_plan import ControlMemory
-from agentbench.sandbox.interface import ImageId, Limits, OutputSink, SandboxProvider
+from agentbench.models.interface import ModelTraffic
+from agentbench.sandbox.interface import ImageId, Limits, OutputSink, Sandbox, SandboxProvider
+from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
-from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import Task
+
+if TYPE_CHECKING:
+    from agentbench.integrity.protection import JudgedChange
+    from agentbench.integrity.records import Controls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutput:
+    """The output of a stage that hands nothing on."""
+
+    evidence: Evidence
+    error: Exception | RunCancelled | None = None
+    """The error that ended the stage, if the output contains a part of its work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneOutput(StageOutput):
+    """The sandbox of git_clone, which git_checkout and setup go on in."""
+
+    sandbox: Sandbox
+    mirror: Mirror | None  # None: the task has no repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupOutput(StageOutput):
+    """The state that the task's set-up ended in."""
+
+    prepared: PreparedTask | None  # None: a command failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRunOutput(StageOutput):
+    """The agent's work; fields are None where the stage ended before."""
+
+    outcome: AgentOutcome | None = None  # None also if the agent raised an exception
+    traffic: ModelTraffic | None = None  # None also if the attempt has no model
+    change: "JudgedChange | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalTestOutput(StageOutput):
+    """The control runs beside the final test."""
+
+    controls: "Controls"
+    controls_seconds: float = 0.0  # that the verdict waited for them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptOutputs:
+    """The outputs and results of the stages of one attempt; None where it ended before."""
+
+    results: tuple[StageResult, ...] = ()
+    image: ImageId | None = None
+    prepared: PreparedTask | None = None
+    agent_run: AgentRunOutput | None = None
+    final_test: FinalTestOutput | None = None
+
 
 _CONTROL_RUNS = 2  # at a time, of an attempt that shares no slots with others
 

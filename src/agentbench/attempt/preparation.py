@@ -22,7 +22,7 @@ from agentbench.attempt.stage_runner import StageRunner
 from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
 from agentbench.attempt.task_image import with_image
 from agentbench.core.file_locks import FileLock, LockHeldError
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, RunCancelled, SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.sandbox.interface import ImageId, OutputSink, Sandbox, Stream

@@ -21,8 +21,7 @@ from pydantic import ValidationError
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.file_locks import SharedLock, removal_lock, users_file
-from agentbench.core.files import read_or_create_identity, write_atomically
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder, read_or_create_identity, write_atomically
 from agentbench.errors import SandboxError
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.trees import EntryKind, WorkspaceTree, read_tree

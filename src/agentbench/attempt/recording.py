@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome
-from agentbench.attempt.context import limits_of
-from agentbench.attempt.outputs import AttemptOutputs
+from agentbench.attempt.context import AttemptOutputs, limits_of
 from agentbench.attempt.pipeline import stage_timeout
 from agentbench.attempt.record import (
     AgentRecord,

@@ -15,8 +15,8 @@ from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.shared_preparations import SharedPreparations
 from agentbench.attempt.task_image import resolve_image
 from agentbench.core.background_tasks import BackgroundTasks
+from agentbench.core.display_text import secrets_in
 from agentbench.core.host import available_cpus
-from agentbench.core.redaction import secrets_in
 from agentbench.models.interface import ModelGateway
 from agentbench.sandbox.interface import ImageId, SandboxProvider
 from agentbench.scoring.taxonomy import StageName

@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent
-from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.context import AttemptOutputs, FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.logs import EXCHANGE_LOG, write_trajectory
-from agentbench.attempt.outputs import AttemptOutputs, FinalTestOutput, StageOutput
 from agentbench.attempt.preparation import TaskPreparation
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import AttemptIdentity, make_record

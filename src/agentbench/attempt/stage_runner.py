@@ -5,9 +5,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from agentbench.attempt.context import StageOutput
 from agentbench.attempt.logs import EventLog, StageLog
 from agentbench.attempt.outages import storage_errors
-from agentbench.attempt.outputs import StageOutput
 from agentbench.attempt.pipeline import AttemptDeadline
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.errors import AttemptTimeoutError, RunCancelled, StorageError

@@ -9,7 +9,7 @@ import typer
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from agentbench.cli.cache_eviction import EvictionDecision
+    from agentbench.cli.cache_entries import EvictionDecision
 
 
 def clean(
@@ -44,8 +44,12 @@ def clean(
 
 
 def _evict(keep: str | None, older_than: str | None, *, dry_run: bool) -> None:
-    from agentbench.cli.cache_entries import CacheContents, find_all_orphans, remove_dead_orphans
-    from agentbench.cli.cache_eviction import plan_eviction
+    from agentbench.cli.cache_entries import (
+        CacheContents,
+        find_all_orphans,
+        plan_eviction,
+        remove_dead_orphans,
+    )
     from agentbench.runs.environment import default_cache_dir
 
     keep_bytes = None if keep is None else parse_size(keep)

@@ -14,7 +14,7 @@ from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.presets.preset import Preset
 from agentbench.agents.presets.preset_agent import PresetAgent
 from agentbench.attempt.record import AttemptRecord
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder
 from agentbench.errors import UnavailableError
 from agentbench.models.interface import ApiFormat, ModelEndpoint
 from agentbench.runs.api import run_attempt

@@ -80,7 +80,7 @@ def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
     Raises:
         OSError: a task's folder cannot be written.
     """
-    from agentbench.validation.proof_file import read_proof, write_proof
+    from agentbench.validation.task_validation import read_proof, write_proof
 
     for folder, strength in strengths.items():
         proof = read_proof(folder)

@@ -1,7 +1,14 @@
-"""Text from an agent or its tests, made safe to show at a terminal or on a page."""
+"""Text that is safe to show: no control characters, no credentials."""
 
+import base64
+import codecs
+import json
 import re
 import unicodedata
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from urllib.parse import quote
 
 # A terminal command without an end counts as text: it would hide the rest otherwise.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)?")
@@ -27,3 +34,89 @@ def printable(text: str, *, limit: int | None = None, newlines: bool = False) ->
 def _is_control(char: str) -> bool:
     # Cc: control; Cf: format (bidirectional overrides); Cs: lone surrogates; Zl, Zp: line ends.
     return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+REMOVED = b"[removed]"
+
+_MIN_LENGTH = 8  # characters; a key such as `none` of a local server is no secret
+_PACKED = re.compile(rb"H4sI[A-Za-z0-9+/_-]{12,}={0,2}")  # gzip, in base64
+_UNPACKED_LIMIT = 1 << 20  # bytes
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)S?$", re.IGNORECASE)
+
+
+def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
+    """The values of the variables whose names say that they hold secrets."""
+    return frozenset(
+        value for name, value in environ.items() if value and _SECRET_VARIABLE.search(name)
+    )
+
+
+class Redactor:
+    """Removes some secrets from data. Safe to use from several threads."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = {secret for secret in secrets if len(secret) >= _MIN_LENGTH}
+        encoded = {form for secret in known for form in _encodings(secret)}
+        self._encoded = tuple(sorted(encoded, key=len, reverse=True))
+
+    def data(self, data: bytes) -> bytes:
+        """The bytes without the secrets."""
+        for form in self._encoded:
+            if form in data:
+                data = data.replace(form, REMOVED)
+        if self._encoded and b"H4sI" in data:
+            data = _PACKED.sub(self._redact_packed, data)
+        return data
+
+    def text(self, text: str) -> str:
+        """The text without the secrets."""
+        return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
+
+    def _redact_packed(self, found: re.Match[bytes]) -> bytes:
+        inside = _unpacked(found.group())
+        return REMOVED if any(form in inside for form in self._encoded) else found.group()
+
+
+def _encodings(secret: str) -> Iterator[bytes]:
+    for text in (secret, secret[::-1], codecs.encode(secret, "rot13")):
+        data = text.encode()
+        yield data
+        yield from _escaped(text)
+        yield from (data.hex().encode(), data.hex().upper().encode())
+    data = secret.encode()
+    for before in range(3):
+        coded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
+        start = -(-before * 4 // 3)  # these characters depend on the bytes before
+        end = len(coded) if (before + len(data)) % 3 == 0 else len(coded) - 1
+        inner = coded[start:end]
+        yield from (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
+    yield base64.b32encode(data).rstrip(b"=")
+    yield from (base64.b85encode(data), base64.a85encode(data))
+
+
+def _escaped(text: str) -> Iterator[bytes]:
+    """A text as it is written in URLs, in JSON by several writers, and in HTML."""
+    for url in (quote(text, safe=""), quote(text), quote(text, safe="").replace("%20", "+")):
+        yield from (url.encode(), re.sub(r"%..", lambda f: f.group().lower(), url).encode())
+    plain = json.dumps(text)[1:-1]
+    no_html = "".join(f"\\u{ord(c):04x}" if c in "<>&" else c for c in plain)
+    for each in (plain, plain.replace("/", "\\/"), no_html):
+        yield from (each.encode(), json.dumps(each)[1:-1].encode())
+    yield text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").encode()
+
+
+def _unpacked(packed: bytes) -> bytes:
+    data = packed.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    data = data[: len(data) - len(data) % 4] if len(data) % 4 == 1 else data
+    with suppress(ValueError, zlib.error):
+        raw = base64.b64decode(data + b"=" * (-len(data) % 4))
+        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(raw, _UNPACKED_LIMIT)
+    return b""
+
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+
+
+def without_credentials(text: str) -> str:
+    """A text without the user names and passwords in its URLs."""
+    return _CREDENTIALS.sub("", text)

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import ErrorDetails
 
-from agentbench.core.redaction import without_credentials
+from agentbench.core.display_text import without_credentials
 
 JsonObject = dict[str, object]
 """A JSON object from an untrusted source."""

@@ -18,7 +18,7 @@ from agentbench.runs.capacity import Capacity, trimming_memory
 from agentbench.runs.executors.interface import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.executors.remote_attempt import WorkerConfig, WorkerModel
-from agentbench.runs.model_settings import ModelSettings
+from agentbench.runs.options import ModelSettings
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
 from agentbench.runs.scheduler import Schedule, run_attempts
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding

@@ -31,8 +31,7 @@ from agentbench.runs.components import (
 )
 from agentbench.runs.environment import catalogue_state
 from agentbench.runs.executors.local import slots_elsewhere
-from agentbench.runs.model_settings import ModelSettings
-from agentbench.runs.options import RunOptions
+from agentbench.runs.options import ModelSettings, RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.store import RunStore, new_run_id

@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentbench.core.files import UNFINISHED
-from agentbench.core.owned_folder import OWNER, has_owner_file, is_owned
+from agentbench.core.files import OWNER, UNFINISHED, has_owner_file, is_owned
 from agentbench.sandbox.bubblewrap.cgroups import find_hierarchy, remove_group
 from agentbench.sandbox.ownership import CGROUP_PREFIX, is_group_owner_alive
 from agentbench.sandbox.trees import remove_tree, size_of

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from threading import Condition, Event, get_ident
 from typing import Protocol
 
-from agentbench.core.owned_folder import is_owned, own_folder
+from agentbench.core.files import is_owned, own_folder
 from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.sandbox.archives import UNPACK, tar_stream
 from agentbench.sandbox.disk_usage import DiskWatch, out_of_disk

@@ -16,12 +16,7 @@ from threading import Event
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, ImageId, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import CommandResult
-from agentbench.symbolic.libraries import (
-    PythonVersion,
-    program_argv,
-    python_of,
-    symbolic_mounts,
-)
+from agentbench.symbolic.libraries import PythonVersion, program_argv, python_of, symbolic_mounts
 
 SUBMITTED_MODULE = "submitted"
 """What the code is called as a module, in the folder of the workspace."""

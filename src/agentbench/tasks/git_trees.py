@@ -11,8 +11,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from agentbench.core.files import FileContent
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import InputError
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO, cast
 
-from agentbench.core.redaction import without_credentials
+from agentbench.core.display_text import without_credentials
 from agentbench.errors import RunCancelled, UnavailableError
 
 _ACCEPTED_FSCK_FAULTS = (

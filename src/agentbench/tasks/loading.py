@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from agentbench.errors import GitCloneError, InputError
-from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors, tree_digest
 from agentbench.tasks.problem import AgentLimits, Problem, TaskId
 from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, SolutionScript, Verifier
-from agentbench.tasks.task import RepoSource, Task, TaskEnvironment, TaskSetup
+from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment, TaskSetup
 from agentbench.tasks.task_file import TaskFile, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")

@@ -18,10 +18,9 @@ from threading import Event
 from pydantic import ValidationError
 
 from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
+from agentbench.core.display_text import without_credentials
 from agentbench.core.file_locks import LockHeldError, SharedLock, creation_lock
-from agentbench.core.files import write_atomically
-from agentbench.core.owned_folder import owned_folder
-from agentbench.core.redaction import without_credentials
+from agentbench.core.files import owned_folder, write_atomically
 from agentbench.errors import GitCloneError, GitCloneTimeoutError
 from agentbench.tasks.host_git import GitResult, git
 from agentbench.tasks.task import RepoSource

@@ -1,14 +1,28 @@
-"""A task as the harness knows it: problem, answer key, repository and environment."""
+"""The model of a task: problem, answer key, repository and environment."""
 
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from pydantic import Field
 
 from agentbench.core.choices import ControlLevel
 from agentbench.core.schema import Schema
-from agentbench.tasks.answer_key import AnswerKey
+from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.problem import Problem, TaskId
-from agentbench.tasks.scripts import SOLUTION_FOLDER, ScriptedSolution
+from agentbench.tasks.scripts import SOLUTION_FOLDER, ScriptedSolution, SolutionScript, Verifier
+
+
+class AnswerKey(Schema):
+    """The hidden tests, the reference solution, and the tests that must pass."""
+
+    tests_patch: bytes = b""
+    solution_patch: bytes = b""
+    fail_to_pass: tuple[NodeId, ...] = ()
+    pass_to_pass: tuple[NodeId, ...] | Literal["baseline"] = ()
+    protected: tuple[str, ...] = ()
+    quarantined: tuple[NodeId, ...] = ()
+    verifier: Verifier | None = None  # judges in place of pytest
+    solution: SolutionScript | None = None  # in place of the patch
 
 
 class RepoSource(Schema):

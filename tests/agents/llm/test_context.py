@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.agents.llm.context import (
+from agentbench.agents.llm.agent import (
     ConversationMemory,
     fit_to_window,
     tokens_of,

@@ -10,7 +10,7 @@ from agentbench.attempt.stages.judged_tests import (
     listed_only,
 )
 from agentbench.scoring.evidence import Evidence
-from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.task import AnswerKey
 from tests.fakes.staging import small_task, staged
 from tests.scoring.strategies import case, command, report
 

@@ -2,7 +2,7 @@ from threading import Event
 
 import pytest
 
-from agentbench.cli.serve.task_project import open_task_project
+from agentbench.cli.serve.mcp import open_task_project
 from agentbench.errors import InputError, UnavailableError
 from agentbench.mcp.pytest_tools import call_pytest_tool
 from agentbench.pytest_results.tool_calls.arguments import DiscoverArguments, ExecuteArguments

@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from agentbench.cli.option_groups import ValidationOptions
+from agentbench.cli.options import ValidationOptions
 from agentbench.cli.tasks.folder_formats import validate_and_report
 from agentbench.importers.harbor.importing import ImportResult
 from agentbench.tasks.dataset_rows import Rejection

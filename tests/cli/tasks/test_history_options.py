@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.cli.tasks.history_options import RepositoryForm, given_environment, repository_url
+from agentbench.cli.tasks.history import RepositoryForm, given_environment, repository_url
 from agentbench.errors import UsageError
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from agentbench.cli.option_groups import ValidationOptions
-from agentbench.cli.options import SandboxName
+from agentbench.cli.options import SandboxName, ValidationOptions
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import print_result, validate_new_tasks, validation_settings
 from agentbench.errors import UsageError

@@ -8,8 +8,7 @@ from agentbench.importers.history.mining import CandidateOutcome, MiningSettings
 from agentbench.runs.options import RunOptions
 from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import EnvironmentFinder
-from agentbench.validation.proof_file import read_proof
-from agentbench.validation.task_validation import ValidationSettings
+from agentbench.validation.task_validation import ValidationSettings, read_proof
 from tests.fakes.staging import local_provider, mirrors
 from tests.validation.test_task_validation import follow
 

@@ -3,8 +3,12 @@ from datetime import UTC, datetime
 
 from packaging.version import Version
 
-from agentbench.importers.release.changelog import ChangelogSection
-from agentbench.importers.release.instruction import MAX_CHANGELOG, instruction_of, without_code
+from agentbench.importers.release.instruction import (
+    MAX_CHANGELOG,
+    ChangelogSection,
+    instruction_of,
+    without_code,
+)
 from agentbench.tasks.fix_commit import FixCommit
 from agentbench.tasks.git_history import Commit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core.redaction import Redactor
+from agentbench.core.display_text import Redactor
 from agentbench.models.formats.registry import ApiRoute
 from agentbench.models.gateway import exchange_log
 from agentbench.models.gateway.exchange_log import (

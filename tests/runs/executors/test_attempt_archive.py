@@ -4,7 +4,7 @@ import tarfile
 
 import pytest
 
-from agentbench.runs.executors.attempt_archive import pack, unpack
+from agentbench.runs.executors.remote_attempt import pack, unpack
 
 
 def test_a_folder_arrives_as_it_was(tmp_path):

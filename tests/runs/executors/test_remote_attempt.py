@@ -8,12 +8,13 @@ from agentbench import __version__
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.settings import RunSettings
 from agentbench.errors import UnavailableError
-from agentbench.runs.executors.attempt_archive import pack_task, unpack
 from agentbench.runs.executors.remote_attempt import (
     RemoteAttempt,
     WorkerConfig,
     WorkerModel,
+    pack_task,
     run_on_node,
+    unpack,
 )
 from agentbench.runs.scheduler import was_interrupted
 from agentbench.scoring.evidence import AgentEnding

@@ -1,8 +1,8 @@
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.runs.executors import attempt_archive
-from agentbench.runs.executors.attempt_archive import FolderArchive, pack_task, unpack_task
+from agentbench.runs.executors import remote_attempt
+from agentbench.runs.executors.remote_attempt import FolderArchive, pack_task, unpack_task
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import RepoSource
 
@@ -48,7 +48,7 @@ def test_a_url_is_left_as_it_is(task, tmp_path):
 
 def test_a_task_that_is_too_large_says_what_to_do(task, monkeypatch):
     monkeypatch.setattr(
-        attempt_archive, "pack", lambda _: FolderArchive(content=b"", left_out=("repo/big",))
+        remote_attempt, "pack", lambda _: FolderArchive(content=b"", left_out=("repo/big",))
     )
     with pytest.raises(UsageError, match="give its repository as a URL"):
         pack_task(task)

@@ -3,7 +3,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.tasks.answer_key import AnswerKey
+from agentbench.tasks.task import AnswerKey
 from agentbench.validation.mutation_score.mutant_runner import (
     fixed_files,
     reference_change,

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
-from agentbench.core.redaction import Redactor
+from agentbench.core.display_text import Redactor
 from agentbench.models.interface import AGENTS_OWN_ERRORS, ModelFailure, ModelTraffic, ModelUsage
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact

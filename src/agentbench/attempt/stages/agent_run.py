@@ -11,8 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget, NeedsMounts
-from agentbench.attempt.context import PreparedContext
-from agentbench.attempt.outputs import AgentRunOutput
+from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.pipeline import stage_timeout
 from agentbench.attempt.stages.agent_outcome import checked_outcome, with_model
 from agentbench.attempt.stages.agent_sandbox import AgentSandbox
@@ -26,7 +25,7 @@ from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 if TYPE_CHECKING:
-    from agentbench.core.redaction import Redactor
+    from agentbench.core.display_text import Redactor
 
 _GRACE = timedelta(seconds=10)  # for an agent in Python to notice that its commands end
 _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a command
@@ -44,7 +43,7 @@ class AgentInputs:
 
     def redactor(self, endpoint: ModelEndpoint | None) -> "Redactor":
         """Removes the secrets and the attempt's token from texts."""
-        from agentbench.core.redaction import Redactor
+        from agentbench.core.display_text import Redactor
 
         return Redactor(self.secrets if endpoint is None else {*self.secrets, endpoint.token})
 

@@ -2,8 +2,7 @@
 
 import time
 
-from agentbench.attempt.context import PreparedContext
-from agentbench.attempt.outputs import FinalTestOutput, StageOutput
+from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
 from agentbench.attempt.stages.control_runner import ChangedFiles
 from agentbench.attempt.stages.control_runs import ControlRuns
 from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation

@@ -9,11 +9,10 @@ from datetime import timedelta
 
 from packaging.version import Version
 
-from agentbench.attempt.context import StageContext
-from agentbench.attempt.outputs import CloneOutput, SetupOutput, StageOutput
+from agentbench.attempt.context import CloneOutput, SetupOutput, StageContext, StageOutput
 from agentbench.attempt.pipeline import stage_timeout
 from agentbench.attempt.preparation_cache import PreparedTask
-from agentbench.core.redaction import without_credentials
+from agentbench.core.display_text import without_credentials
 from agentbench.errors import GitCheckoutError
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence

@@ -1,10 +1,12 @@
-"""The MCP server at work: opens what it serves, and closes it when told to stop.
+"""`agentbench mcp`: serves a project, or the project of a task, to agents.
 
 Code that clients hand in runs in a sandbox of its own.
 """
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,18 +15,64 @@ import anyio
 import typer
 
 from agentbench import __version__
+from agentbench.attempt.context import limits_of
+from agentbench.attempt.preparation import prepare_task
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.settings import RunSettings
+from agentbench.cli.options import select_tasks
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.core.extras import SYMBOLIC, is_installed
 from agentbench.core.gc_tuning import restore
-from agentbench.errors import SandboxError, UnavailableError
+from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
-from agentbench.pytest_results.tool_calls.project import PytestProject
+from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
 from agentbench.runs.environment import default_cache_dir, usable_cache_dir
-from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.sandbox.registry import select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
+from agentbench.tasks.problem import parse_pytest_command
+from agentbench.tasks.task import Task
+
+
+@contextmanager
+def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
+    """The project of the one task in a folder, in a sandbox, without its hidden tests.
+
+    Raises:
+        InputError: there is no such task, or there are several.
+        UnavailableError: the sandbox is not there, or the task cannot be prepared.
+        UsageError: there is no sandbox of that name, or no folder for what is kept.
+    """
+    cache_dir = usable_cache_dir()
+    tasks = select_tasks([folder], cache_dir=cache_dir)
+    if len(tasks) != 1:
+        raise InputError(f"--task: expected one task, found {len(tasks)} in {folder}")
+    chosen = select_back_end(sandbox, cache_dir=cache_dir)
+    for warning in chosen.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    with _open_prepared(tasks[0], chosen.provider, cache_dir) as project:
+        yield project
+
+
+@contextmanager
+def _open_prepared(
+    task: Task, provider: SandboxProvider, cache_dir: Path
+) -> Iterator[PytestProject]:
+    resources = RunResources.of(provider, RunSettings(), cache_dir=cache_dir)
+    prepared = prepare_task(task, resources).prepared
+    with provider.open(
+        prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
+    ) as sandbox:
+        yield sandbox_project(
+            sandbox,
+            parse_pytest_command(task.problem.test_command),
+            env=task.environment.env,
+            isolated=Promise.NO_NETWORK in provider.promises,
+        )
+
 
 _PREFERRED_BACK_ENDS = (
     "bubblewrap",
@@ -89,8 +137,6 @@ def serve_task(folder: Path, sandbox: str, listening: McpListenOptions) -> None:
         UnavailableError: the sandbox is not there, or the task cannot be prepared.
         UsageError: it cannot listen there.
     """
-    from agentbench.cli.serve.task_project import open_task_project
-
     with open_task_project(folder, sandbox) as project:
         _serve(project, listening, sandbox)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.option_groups import ValidationOptions, expand_groups
+from agentbench.cli.options import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line, say_nothing
 from agentbench.errors import UnavailableError, UsageError

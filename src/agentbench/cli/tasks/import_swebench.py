@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.option_groups import ValidationOptions, expand_groups
+from agentbench.cli.options import ValidationOptions, expand_groups
 
 if TYPE_CHECKING:
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources

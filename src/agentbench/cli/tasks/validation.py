@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.option_groups import ValidationOptions
+from agentbench.cli.options import ValidationOptions
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import follow_run, say_line
 from agentbench.tasks.dataset_rows import Rejection

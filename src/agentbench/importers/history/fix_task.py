@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentbench.attempt.stages.preparation_stages import version_settings
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder
 from agentbench.errors import UsageError
 from agentbench.tasks.fix_commit import FixCommit
 from agentbench.tasks.git_trees import write_commit_files

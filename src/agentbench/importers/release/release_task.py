@@ -9,10 +9,14 @@ from pathlib import Path, PurePosixPath
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder
 from agentbench.errors import InputError
-from agentbench.importers.release.changelog import ChangelogSection, sections_between
-from agentbench.importers.release.instruction import instruction_of, without_code
+from agentbench.importers.release.instruction import (
+    ChangelogSection,
+    instruction_of,
+    sections_between,
+    without_code,
+)
 from agentbench.importers.release.package_index import PackageIndex, PackageReleases, Release
 from agentbench.importers.release.sdist import (
     remove_generated,
@@ -26,9 +30,9 @@ from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.problem import TaskId
+from agentbench.tasks.project.declaration import read_project_file, strings_in, table_in, text_in
 from agentbench.tasks.project.pyproject import parse_toml
 from agentbench.tasks.project.setup_files import parse_python
-from agentbench.tasks.project.source_files import read_project_file, strings_in, table_in, text_in
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask, write_task
 from agentbench.validation.environment.found_tests import is_collected_by_default

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from agentbench.core.files import FileContent
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.environments import InstanceEnvironment, UnknownEnvironmentError
 from agentbench.importers.swebench.importing import clone_url

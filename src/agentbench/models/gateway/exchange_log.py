@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from agentbench.core.redaction import Redactor
+from agentbench.core.display_text import Redactor
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.core.untrusted_json import text
 from agentbench.models.formats.interface import FormatAdapter

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from agentbench.core.redaction import Redactor
+from agentbench.core.display_text import Redactor
 from agentbench.core.untrusted_json import json_object
 from agentbench.models.gateway.client_request import ClientRequest
 from agentbench.models.gateway.exchange_log import ModelExchange

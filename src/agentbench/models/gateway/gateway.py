@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 from socket import socket
 
-from agentbench.core.owned_folder import owned_folder
-from agentbench.core.redaction import Redactor
+from agentbench.core.display_text import Redactor
+from agentbench.core.files import owned_folder
 from agentbench.errors import StorageError, UsageError
 from agentbench.models.gateway.endpoint_app import EndpointApplication
 from agentbench.models.gateway.exchange_log import ExchangeLog, ModelExchange

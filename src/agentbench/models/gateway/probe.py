@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from agentbench.core.redaction import Redactor
+from agentbench.core.display_text import Redactor
 from agentbench.core.schema import JsonObject
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.formats.registry import ApiRoute

@@ -19,7 +19,7 @@ from threading import Lock
 
 from pydantic import Field, ValidationError
 
-from agentbench.core.redaction import Redactor
+from agentbench.core.display_text import Redactor
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.errors import InputError, StorageError
 from agentbench.models.gateway.upstream import (

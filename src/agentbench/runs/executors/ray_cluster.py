@@ -22,13 +22,14 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
 from agentbench.errors import AgentbenchError, RunCancelled, SandboxError, UnavailableError
-from agentbench.runs.executors.attempt_archive import pack_task, unpack
 from agentbench.runs.executors.interface import FinishedAttempt
 from agentbench.runs.executors.remote_attempt import (
     RemoteAttempt,
     RemoteResult,
     WorkerConfig,
+    pack_task,
     run_on_node,
+    unpack,
 )
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore

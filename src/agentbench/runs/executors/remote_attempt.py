@@ -1,4 +1,4 @@
-"""One attempt on a node of a cluster: the data sent there and back, and the work of the node.
+"""An attempt that another machine makes: its description, its files, and how a worker runs it.
 
 Each node opens its own gateway. The model's key is never sent, since everybody with access to the
 cluster's object store could read it.
@@ -6,7 +6,10 @@ cluster's object store could read it.
 
 import atexit
 import hashlib
+import io
 import platform
+import shutil
+import tarfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -21,21 +24,111 @@ from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.runner import run_pipeline
 from agentbench.attempt.settings import RunSettings
-from agentbench.core.files import write_atomically
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder, write_atomically
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.interface import ModelGateway
-from agentbench.runs.components import (
-    agent_of,
-    report_removed_orphans,
-    select_sandbox,
-)
+from agentbench.runs.components import agent_of, report_removed_orphans, select_sandbox
 from agentbench.runs.environment import usable_cache_dir
-from agentbench.runs.executors.attempt_archive import pack, unpack_task
-from agentbench.runs.model_settings import ModelSettings
-from agentbench.runs.options import RunOptions
+from agentbench.runs.options import ModelSettings, RunOptions
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task
+
+MOST_BYTES = 64 << 20
+"""Bytes of files that are sent with one attempt; its logs usually have some hundred KiB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderArchive:
+    """A folder as a tar, and the names of files that are too large for it."""
+
+    content: bytes
+    left_out: tuple[str, ...]
+
+
+def pack(folder: Path, *, limit: int = MOST_BYTES) -> FolderArchive:
+    """Pack the files of a folder, the small ones first, up to a limit."""
+    files = [path for path in folder.rglob("*") if path.is_file() or path.is_symlink()]
+    sizes = {path: path.lstat().st_size for path in files}
+    left, left_out, buffer = limit, [], io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
+        for path in sorted(files, key=lambda path: (sizes[path], path)):
+            name = path.relative_to(folder).as_posix()
+            left -= sizes[path]
+            if left < 0:
+                left_out.append(name)
+            else:
+                archive.add(path, name)
+    return FolderArchive(content=buffer.getvalue(), left_out=tuple(left_out))
+
+
+def unpack(content: bytes, folder: Path) -> None:
+    """Unpack an archive into a folder; nothing is written outside of it.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written.
+        tarfile.TarError: it was not packed by `pack`.
+    """
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
+        archive.extractall(folder, filter="data")
+
+
+_TASK_FOLDER, _REPO, _BUNDLE = "task", "repo", "repo.bundle"
+
+
+def pack_task(task: Task) -> bytes:
+    """The folder of a task, and its repository if that is on this machine.
+
+    Raises:
+        UsageError: they are too large to be sent with every attempt.
+    """
+    source = task.source
+    with owned_folder("agentbench-task-") as scratch:
+        shutil.copytree(task.folder, scratch / _TASK_FOLDER, symlinks=True)
+        if source.files is not None:
+            shutil.copytree(source.files, scratch / _REPO, symlinks=True)
+        elif (bundle := _bundle(task)) is not None:
+            shutil.copyfile(bundle, scratch / _BUNDLE)
+        packed = pack(scratch)
+    if packed.left_out:
+        raise UsageError(
+            f"{task.id}: is too large to be sent to a cluster's nodes ({packed.left_out[0]}); give "
+            "its repository as a URL that they can reach"
+        )
+    return packed.content
+
+
+def unpack_task(task: Task, content: bytes, cache_dir: Path) -> Task:
+    """The task with its files below a node's cache; its first attempt there writes them."""
+    folder = cache_dir / "tasks" / task.digest
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with owned_folder("task-", folder.parent) as scratch:
+            unpack(content, scratch / "whole")
+            try:
+                (scratch / "whole").rename(folder)
+            except OSError:
+                if not folder.is_dir():  # another attempt was not first
+                    raise
+    return _moved(task, folder)
+
+
+def _moved(task: Task, folder: Path) -> Task:
+    source, environment = task.source, task.environment
+    if source.files is not None:
+        source = source.model_copy(update={"files": folder / _REPO})
+    elif _bundle(task) is not None:
+        source = source.model_copy(update={"url": str(folder / _BUNDLE)})
+    if environment.dockerfile is not None:
+        dockerfile = folder / _TASK_FOLDER / environment.dockerfile.relative_to(task.folder)
+        environment = environment.model_copy(update={"dockerfile": dockerfile})
+    moved = {"folder": folder / _TASK_FOLDER, "source": source, "environment": environment}
+    return task.model_copy(update=moved)
+
+
+def _bundle(task: Task) -> str | None:
+    url = task.source.url
+    return url if url is not None and url.startswith("/") else None
+
 
 _open_gateways: dict["WorkerModel", ModelGateway | None] = {}
 _gateways_at_exit = ExitStack()

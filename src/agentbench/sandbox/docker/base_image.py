@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.base_images import stack_for
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine

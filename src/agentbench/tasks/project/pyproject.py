@@ -12,11 +12,14 @@ from agentbench.tasks.project.declaration import (
     ProjectDeclaration,
     RequirementGroup,
     RequirementPurpose,
+    TomlTable,
     named_requirements,
     purpose_of,
     pythons_of,
+    strings_in,
+    table_in,
+    text_in,
 )
-from agentbench.tasks.project.source_files import TomlTable, strings_in, table_in, text_in
 
 _COMPARED = re.compile(r"[<>=!]")
 

@@ -12,11 +12,12 @@ from agentbench.tasks.project.declaration import (
     ProjectDeclaration,
     RequirementGroup,
     RequirementPurpose,
+    ini_lines,
     named_requirements,
     purpose_of,
     pythons_of,
+    strings_in,
 )
-from agentbench.tasks.project.source_files import ini_lines, strings_in
 
 
 def parse_ini(text: str | None) -> ConfigParser:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from agentbench.tasks.fix_commit import has_tests
+from agentbench.tasks.project.declaration import python_files, read_project_file
 from agentbench.tasks.project.setup_files import parse_python
-from agentbench.tasks.project.source_files import python_files, read_project_file
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 _TEST_FILE_NAMES = frozenset({"conftest.py", "test.py", "tests.py"})

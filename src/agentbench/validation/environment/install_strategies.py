@@ -17,10 +17,10 @@ from agentbench.tasks.project.declaration import (
     RequirementPurpose,
     distribution_of,
     named_requirements,
+    read_project_file,
 )
 from agentbench.tasks.project.pyproject import parse_toml, read_pyproject
 from agentbench.tasks.project.setup_files import parse_ini, read_setup_cfg, read_setup_py
-from agentbench.tasks.project.source_files import read_project_file
 from agentbench.validation.environment.found_tests import FoundTests
 from agentbench.validation.environment.known_distributions import (
     DISTRIBUTION_OF_MODULE,

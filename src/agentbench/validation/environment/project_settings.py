@@ -14,16 +14,16 @@ from types import MappingProxyType
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from agentbench.tasks.problem import parse_pytest_command
-from agentbench.tasks.project.declaration import ProjectDeclaration
-from agentbench.tasks.project.pyproject import parse_toml
-from agentbench.tasks.project.setup_files import parse_ini
-from agentbench.tasks.project.source_files import (
+from agentbench.tasks.project.declaration import (
+    ProjectDeclaration,
     TomlTable,
     ini_lines,
     read_project_file,
     strings_in,
     table_in,
 )
+from agentbench.tasks.project.pyproject import parse_toml
+from agentbench.tasks.project.setup_files import parse_ini
 
 # First releases; https://devguide.python.org/versions/
 _RELEASE_DATES: Mapping[str, date] = MappingProxyType(

@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 
 from agentbench.sandbox.docker.images import REPOSITORY
+from agentbench.tasks.project.declaration import read_project_file
 from agentbench.tasks.project.setup_files import parse_ini
-from agentbench.tasks.project.source_files import read_project_file
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
 from agentbench.validation.environment.found_tests import FoundTests, find_tests
 from agentbench.validation.environment.install_strategies import (

@@ -9,11 +9,12 @@ from pathlib import Path, PurePosixPath
 from agentbench.tasks.project.declaration import (
     RequirementGroup,
     RequirementPurpose,
+    ini_lines,
     named_requirements,
     purpose_of,
+    read_project_file,
 )
 from agentbench.tasks.project.setup_files import parse_python
-from agentbench.tasks.project.source_files import ini_lines, read_project_file
 
 _PATTERNS = (
     "*requirements*.txt",

@@ -18,9 +18,8 @@ from agentbench.pytest_results.execution import execute_tests
 from agentbench.pytest_results.model import PytestResult
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
-from agentbench.tasks.answer_key import AnswerKey
 from agentbench.tasks.problem import Problem, TaskId, parse_pytest_command
-from agentbench.tasks.task import RepoSource, Task, TaskEnvironment, TaskSetup
+from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment, TaskSetup
 from agentbench.validation.environment.proposals import Proposal, propose
 
 _MOST_FAILING = 0.2

@@ -11,8 +11,7 @@ from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.core.files import FileContent
-from agentbench.core.owned_folder import owned_folder
+from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.capacity import fitting_jobs
