@@ -8,15 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
 
-from agentbench.agents.dry_run_answers import (
-    INPUT_TOKENS,
-    OUTPUT_TOKENS,
-    JsonMapping,
-    ScriptedAnswer,
-    answer_body,
-    answer_stream,
-    invalid_key_error,
-)
+from agentbench.agents import dry_run_answers
 from agentbench.agents.presets.preset import ScriptedReply
 from agentbench.models.interface import ApiFormat
 
@@ -101,14 +93,14 @@ class ScriptedModel:
     @property
     def input_tokens(self) -> int:
         """The input tokens that it reported."""
-        return self.answered * INPUT_TOKENS
+        return self.answered * dry_run_answers.INPUT_TOKENS
 
     @property
     def output_tokens(self) -> int:
         """The output tokens that it reported."""
-        return self.answered * OUTPUT_TOKENS
+        return self.answered * dry_run_answers.OUTPUT_TOKENS
 
-    def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
+    def answer(self, model: str, *, with_tools: bool) -> dry_run_answers.ScriptedAnswer:
         """The next line of the script; after the end, its last one.
 
         A request without tools, for a title or a summary, gets two letters.
@@ -119,7 +111,7 @@ class ScriptedModel:
             if with_tools or not self._uses_tools:
                 line = self._script[min(self._line, len(self._script) - 1)]
                 self._line += 1
-            return ScriptedAnswer(
+            return dry_run_answers.ScriptedAnswer(
                 number=self.answered,
                 model=model,
                 tool=line.tool,
@@ -128,7 +120,9 @@ class ScriptedModel:
             )
 
 
-def _fill_workspace(arguments: JsonMapping, workspace: str) -> JsonMapping:
+def _fill_workspace(
+    arguments: dry_run_answers.JsonMapping, workspace: str
+) -> dry_run_answers.JsonMapping:
     return {
         name: value.replace("{workspace}", workspace) if isinstance(value, str) else value
         for name, value in arguments.items()
@@ -165,25 +159,27 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
         if path.endswith("/count_tokens"):
-            self._send(200, {"input_tokens": INPUT_TOKENS})
+            self._send(200, {"input_tokens": dry_run_answers.INPUT_TOKENS})
             return
         wire = _format_of(path)
         if wire is None:
             self._send(404, {"error": {"message": f"no such path: {path}"}})
         elif self._prompter.refuses:
-            self._send(401, invalid_key_error(wire))
+            self._send(401, dry_run_answers.invalid_key_error(wire))
         else:
             self._say(wire, path, body)
 
-    def _say(self, api_format: ApiFormat, path: str, body: JsonMapping) -> None:
+    def _say(self, api_format: ApiFormat, path: str, body: dry_run_answers.JsonMapping) -> None:
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
         answer = self._prompter.answer(model, with_tools=bool(body.get("tools")))
         if body.get("stream") or ":stream" in path:
-            self._send_bytes(200, "text/event-stream", answer_stream(api_format, answer))
+            self._send_bytes(
+                200, "text/event-stream", dry_run_answers.answer_stream(api_format, answer)
+            )
         else:
-            self._send(200, answer_body(api_format, answer))
+            self._send(200, dry_run_answers.answer_body(api_format, answer))
 
-    def _send(self, status: int, body: JsonMapping) -> None:
+    def _send(self, status: int, body: dry_run_answers.JsonMapping) -> None:
         self._send_bytes(status, "application/json", json.dumps(body).encode())
 
     def _send_bytes(self, status: int, kind: str, content: bytes) -> None:

@@ -8,18 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome
+from agentbench.attempt import record
 from agentbench.attempt.context import AttemptOutputs, limits_of
 from agentbench.attempt.pipeline import stage_timeout
-from agentbench.attempt.record import (
-    AgentRecord,
-    AttemptRecord,
-    EnvironmentRecord,
-    PatchRecord,
-    RunId,
-    StageRecord,
-    TimingRecord,
-    UsageRecord,
-)
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.judged_tests import expected_tests
@@ -40,7 +31,7 @@ if TYPE_CHECKING:
 class AttemptIdentity:
     """Which attempt of which agent it is, and how long it took."""
 
-    run_id: RunId
+    run_id: record.RunId
     attempt: int
     retry_of: int | None
     agent: str
@@ -58,14 +49,14 @@ def make_record(
     outputs: AttemptOutputs,
     verdict: Verdict,
     folder: Path,
-) -> AttemptRecord:
+) -> record.AttemptRecord:
     """The record of an attempt."""
     results, work, final = outputs.results, outputs.agent_run, outputs.final_test
     outcome = work.outcome if work is not None else None
     traffic = work.traffic if work is not None else None
     change = work.change if work is not None else None
     controls_seconds = final.controls_seconds if final is not None else 0.0
-    return AttemptRecord(
+    return record.AttemptRecord(
         run_id=identity.run_id,
         task_id=task.id,
         attempt=identity.attempt,
@@ -89,7 +80,7 @@ def make_record(
         warnings=tuple(w for result in results for w in result.evidence.warnings),
         controls=final.controls if final is not None else None,
         patch=_patch_record(change, folder),
-        agent_run=AgentRecord.of(outcome) if outcome else None,
+        agent_run=record.AgentRecord.of(outcome) if outcome else None,
         usage=_usage_record(traffic, outcome),
         timing=_timing(identity, results, controls_seconds),
         environment=_environment(task, resources.provider, outputs),
@@ -104,10 +95,10 @@ def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
 
 def _stage_record(
     result: StageResult, task: Task, settings: RunSettings, folder: Path
-) -> StageRecord:
+) -> record.StageRecord:
     command = result.evidence.command
     log = f"stages/{result.stage}.log"
-    return StageRecord(
+    return record.StageRecord(
         name=result.stage,
         started_at=result.started_at,
         duration_s=result.duration.total_seconds(),
@@ -125,13 +116,13 @@ def _stage_record(
     )
 
 
-def _patch_record(change: "JudgedChange | None", folder: Path) -> PatchRecord | None:
+def _patch_record(change: "JudgedChange | None", folder: Path) -> record.PatchRecord | None:
     path = folder / "patch.diff"
     if change is None or not path.is_file():
         return None
     content = path.read_bytes()
     lines = content.splitlines()
-    return PatchRecord(
+    return record.PatchRecord(
         path="patch.diff",
         sha256=hashlib.sha256(content).hexdigest(),
         files=len(change.files),
@@ -146,15 +137,17 @@ def _count(lines: Iterable[bytes], sign: bytes, header: bytes) -> int:
     return sum(line.startswith(sign) and not line.startswith(header) for line in lines)
 
 
-def _usage_record(traffic: ModelTraffic | None, outcome: AgentOutcome | None) -> UsageRecord | None:
+def _usage_record(
+    traffic: ModelTraffic | None, outcome: AgentOutcome | None
+) -> record.UsageRecord | None:
     """The usage that the model endpoint counted; without one, what the agent reports of itself."""
     if traffic is not None:
         return _usage_of(traffic.usage, traffic)
     return _usage_of(outcome.usage, ModelTraffic()) if outcome and outcome.usage else None
 
 
-def _usage_of(usage: ModelUsage, facts: ModelTraffic) -> UsageRecord:
-    return UsageRecord(
+def _usage_of(usage: ModelUsage, facts: ModelTraffic) -> record.UsageRecord:
+    return record.UsageRecord(
         requests=usage.requests,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -166,13 +159,13 @@ def _usage_of(usage: ModelUsage, facts: ModelTraffic) -> UsageRecord:
 
 def _timing(
     identity: AttemptIdentity, results: Sequence[StageResult], controls_seconds: float
-) -> TimingRecord:
+) -> record.TimingRecord:
     own = {result.stage: result.evidence.own_seconds for result in results}
     agent = own.get(StageName.AGENT_RUN, 0.0)
     tests = own.get(StageName.BASELINE_RUN, 0.0) + own.get(StageName.FINAL_TEST, 0.0)
     setup = own.get(StageName.SETUP, 0.0)
     total = identity.total.total_seconds()
-    return TimingRecord(
+    return record.TimingRecord(
         total_s=total,
         agent_s=agent,
         tests_s=tests,
@@ -187,9 +180,9 @@ def _environment(
     task: Task,
     provider: SandboxProvider,
     outputs: AttemptOutputs,
-) -> EnvironmentRecord:
+) -> record.EnvironmentRecord:
     limits, image = limits_of(task), image_of(task, provider)
-    return EnvironmentRecord(
+    return record.EnvironmentRecord(
         sandbox=provider.name,
         facts=dict(provider.describe()),
         lacks=tuple(promise.value for promise in Promise if promise not in provider.promises),
@@ -220,7 +213,7 @@ def excluded_record(
     resources: RunResources,
     slot: AttemptSlot,
     error: BaseException,
-) -> AttemptRecord:
+) -> record.AttemptRecord:
     """The record of a try that another machine made and that did not come back.
 
     Args:

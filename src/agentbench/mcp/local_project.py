@@ -11,12 +11,8 @@ from pathlib import Path, PurePosixPath
 
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.pytest_results.command import reporter_mounts
+from agentbench.pytest_results.tool_calls import project
 from agentbench.pytest_results.tool_calls.path_masking import PathMask
-from agentbench.pytest_results.tool_calls.project import (
-    PytestInterpreter,
-    PytestProject,
-    resolve_on_host,
-)
 from agentbench.sandbox.process.in_place import open_in_place
 from agentbench.tasks.problem import PytestCommand
 
@@ -71,7 +67,9 @@ _SAME_ROOT = (
 )  # or pytest's ids would be relative to the common folder of a call's paths
 
 
-def local_project(root: Path, *, python: Path | None, environ: Mapping[str, str]) -> PytestProject:
+def local_project(
+    root: Path, *, python: Path | None, environ: Mapping[str, str]
+) -> project.PytestProject:
     """A project on this machine, tested in place.
 
     Args:
@@ -92,14 +90,14 @@ def local_project(root: Path, *, python: Path | None, environ: Mapping[str, str]
     if python is not None and not found[0].exists:
         raise UsageError(f"--python: there is no interpreter at {found[0].interpreter}")
     mounts = reporter_mounts()
-    return PytestProject(
+    return project.PytestProject(
         root=PurePosixPath(folder),
         open=lambda: open_in_place(folder, environ=environ, mounts=mounts),
         interpreters=lambda: [
             _interpreter(candidate)
             for candidate in interpreter_candidates(folder, explicit=python, environ=environ)
         ],
-        resolve=resolve_on_host,
+        resolve=project.resolve_on_host,
         mask=PathMask(PurePosixPath(folder), tops=os.listdir("/"), known=_private_folders(environ)),  # noqa: PTH208 - names alone
         runs_at_once=_RUNS_AT_ONCE,
         env={},
@@ -107,8 +105,8 @@ def local_project(root: Path, *, python: Path | None, environ: Mapping[str, str]
     )
 
 
-def _interpreter(candidate: InterpreterCandidate) -> PytestInterpreter:
-    return PytestInterpreter(
+def _interpreter(candidate: InterpreterCandidate) -> project.PytestInterpreter:
+    return project.PytestInterpreter(
         name=f"{candidate.name} ({candidate.interpreter})",
         command=PytestCommand(
             as_module=True, interpreter=str(candidate.interpreter), options=_SAME_ROOT

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
+from agentbench.pytest_results.tool_calls import envelope
 from agentbench.pytest_results.tool_calls.answers import answer_to_error, as_text, no_pytest
 from agentbench.pytest_results.tool_calls.arguments import (
     DiscoverArguments,
@@ -15,11 +16,6 @@ from agentbench.pytest_results.tool_calls.arguments import (
     ToolArguments,
 )
 from agentbench.pytest_results.tool_calls.calls import CallControl, call_tests
-from agentbench.pytest_results.tool_calls.envelope import (
-    INTERNAL_ERROR,
-    PytestAnswer,
-    PytestErrorType,
-)
 from agentbench.pytest_results.tool_calls.project import PytestProject
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason, StageName
@@ -62,13 +58,17 @@ def internal_error(incident: str) -> JsonObject:
     """The answer for a bug; its traceback is on stderr under the incident's name."""
     message = "Internal server error"
     return answer_to_error(
-        "internal_error", PytestErrorType.RUNTIME, message, code=INTERNAL_ERROR, incident=incident
+        "internal_error",
+        envelope.PytestErrorType.RUNTIME,
+        message,
+        code=envelope.INTERNAL_ERROR,
+        incident=incident,
     )
 
 
 def explanation_answer(text: str) -> JsonObject:
     """The answer of `explain_failure`."""
-    return PytestAnswer(
+    return envelope.PytestAnswer(
         status="success", outcome="explained", message=text.partition("\n")[0], explanation=text
     ).model_dump(mode="json")
 

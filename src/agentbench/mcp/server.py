@@ -23,16 +23,12 @@ from agentbench.mcp.tool_descriptions import (
     symbolic_tool_description,
 )
 from agentbench.pytest_results.report_files import RunProgress
+from agentbench.pytest_results.tool_calls import envelope
 from agentbench.pytest_results.tool_calls.answers import invalid_arguments
 from agentbench.pytest_results.tool_calls.arguments import (
     InvalidArgumentsError,
     escaped_name,
     read_arguments,
-)
-from agentbench.pytest_results.tool_calls.envelope import (
-    INVALID_PARAMS,
-    SERIALIZED_FIELDS,
-    ErrorObject,
 )
 from agentbench.pytest_results.tool_calls.project import PytestProject
 
@@ -117,7 +113,7 @@ class _Handlers:
         else:
             names = ", ".join((*PytestTool, *self._offered))
             message = f"there is no tool {escaped_name(params.name)}; there are {names}"
-            raise MCPError(INVALID_PARAMS, message)
+            raise MCPError(envelope.INVALID_PARAMS, message)
         if self._error_mode is ErrorMode.JSONRPC and pytest_tools.is_error(answer):
             raise _as_protocol_error(answer)
         return pytest_tools.call_result(answer)
@@ -152,7 +148,9 @@ def _as_protocol_error(answer: JsonObject) -> MCPError:
     """The error of an answer, with the results of finished tests."""
     if "error" not in answer:
         return symbolic_error(answer)
-    error = ErrorObject.model_validate(answer["error"])
-    told = {name: answer[name] for name in SERIALIZED_FIELDS if name not in _FIELDS_IN_ERROR}
+    error = envelope.ErrorObject.model_validate(answer["error"])
+    told = {
+        name: answer[name] for name in envelope.SERIALIZED_FIELDS if name not in _FIELDS_IN_ERROR
+    }
     data = error.data.model_dump(mode="json", exclude_defaults=True)
     return MCPError(error.code, error.message, {**data, "result": told})

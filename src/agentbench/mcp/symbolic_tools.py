@@ -11,13 +11,7 @@ from threading import Event
 from agentbench.core.extras import SYMBOLIC, install_command, is_installed
 from agentbench.core.schema import JsonObject
 from agentbench.errors import AgentbenchError, SandboxError, UnavailableError
-from agentbench.mcp.symbolic_answers import (
-    CallTime,
-    branches_answer,
-    check_answer,
-    compare_answer,
-    find_path_answer,
-)
+from agentbench.mcp import symbolic_answers
 from agentbench.mcp.symbolic_schemas import (
     BranchesAnswer,
     BranchesArguments,
@@ -158,7 +152,7 @@ class SymbolicTools:
                 name, given = arguments.function_name, arguments.timeout_seconds
                 request = AnalysisRequest(aim=AnalysisAim.CHECK, function=name, seconds=given)
                 found, spent = self._search(arguments.code, request, cancel)
-                return check_answer(name, found, spent)
+                return symbolic_answers.check_answer(name, found, spent)
             case FindPathArguments():
                 return self._find_path(arguments, cancel)
             case CompareArguments():
@@ -178,13 +172,13 @@ class SymbolicTools:
             aim=AnalysisAim.RAISES, function=name, seconds=seconds, exception=kind
         )
         found, spent = self._search(arguments.code, request, cancel)
-        return find_path_answer(name, kind, found, spent)
+        return symbolic_answers.find_path_answer(name, kind, found, spent)
 
     def _branches(self, arguments: BranchesArguments, cancel: Event) -> BranchesAnswer:
         name, given = arguments.function_name, arguments.timeout_seconds
         request = AnalysisRequest(aim=AnalysisAim.BRANCHES, function=name, seconds=given)
         found, spent = self._search(arguments.code, request, cancel)
-        return branches_answer(name, found, spent)
+        return symbolic_answers.branches_answer(name, found, spent)
 
     def _compare(self, arguments: CompareArguments, cancel: Event) -> CompareAnswer:
         names, given = (arguments.function_a, arguments.function_b), arguments.timeout_seconds
@@ -192,17 +186,19 @@ class SymbolicTools:
         likeness: FunctionComparison = compare_functions(
             self.laboratory, arguments.code, names, given, cancel
         )
-        return compare_answer(names, likeness, self._spent(given, started))
+        return symbolic_answers.compare_answer(names, likeness, self._spent(given, started))
 
     def _search(
         self, code: str, asked: AnalysisRequest, cancel: Event
-    ) -> tuple[AnalysisResult, CallTime]:
+    ) -> tuple[AnalysisResult, symbolic_answers.CallTime]:
         started = time.monotonic()
         found = analyse(self.laboratory, code, asked, cancel)
         return found, self._spent(asked.seconds, started)
 
-    def _spent(self, given: float, started: float) -> CallTime:
-        return CallTime(given=given, took=time.monotonic() - started, mask=self.mask)
+    def _spent(self, given: float, started: float) -> symbolic_answers.CallTime:
+        return symbolic_answers.CallTime(
+            given=given, took=time.monotonic() - started, mask=self.mask
+        )
 
 
 def error_answer(tool: SymbolicTool, error_type: SymbolicErrorType, message: str) -> JsonObject:

@@ -11,17 +11,7 @@ from pathlib import Path
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import json_object
-from agentbench.models.atif import (
-    FinalMetrics,
-    Metrics,
-    Observation,
-    ObservationResult,
-    Step,
-    StepSource,
-    ToolCall,
-    Trajectory,
-    TrajectoryAgent,
-)
+from agentbench.models import atif
 from agentbench.models.conversation import Message, Role, ToolResult
 from agentbench.models.formats import (
     anthropic_messages,
@@ -127,10 +117,10 @@ def _trajectory_exchange(logged: LoggedExchange) -> TrajectoryExchange:
 def build_trajectory(
     exchanges: Iterable[TrajectoryExchange],
     *,
-    agent: TrajectoryAgent,
+    agent: atif.TrajectoryAgent,
     session: str,
     usage: ModelUsage,
-) -> Trajectory | None:
+) -> atif.Trajectory | None:
     """The trajectory of an attempt; None if it is empty.
 
     Args:
@@ -145,11 +135,11 @@ def build_trajectory(
     if not teller.drafts:
         return None
     steps = tuple(draft.step(number) for number, draft in enumerate(teller.drafts, start=1))
-    return Trajectory(
+    return atif.Trajectory(
         session_id=session,
         agent=agent,
         steps=steps,
-        final_metrics=FinalMetrics(
+        final_metrics=atif.FinalMetrics(
             total_prompt_tokens=usage.input_tokens,
             total_completion_tokens=usage.output_tokens,
             total_cached_tokens=usage.cached_tokens,
@@ -163,11 +153,11 @@ def build_trajectory(
 class _StepDraft:
     """A step whose calls may still be answered."""
 
-    source: StepSource
+    source: atif.StepSource
     turn: Message
     time: str
     model: str | None = None
-    metrics: Metrics | None = None
+    metrics: atif.Metrics | None = None
     error: str | None = None
     results: list[ToolResult] = field(default_factory=list)
 
@@ -176,18 +166,18 @@ class _StepDraft:
         asked_for = sum(call.id == result.call_id for call in self.turn.calls)
         return asked_for > sum(known.call_id == result.call_id for known in self.results)
 
-    def step(self, number: int) -> Step:
+    def step(self, number: int) -> atif.Step:
         """The finished step."""
-        is_agent = self.source is StepSource.AGENT
+        is_agent = self.source is atif.StepSource.AGENT
         calls = tuple(
-            ToolCall(tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments))
+            atif.ToolCall(tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments))
             for c in self.turn.calls
         )
         results = tuple(
-            ObservationResult(source_call_id=r.call_id or None, content=r.text)
+            atif.ObservationResult(source_call_id=r.call_id or None, content=r.text)
             for r in self.results
         )
-        return Step(
+        return atif.Step(
             step_id=number,
             timestamp=self.time,
             source=self.source,
@@ -195,7 +185,7 @@ class _StepDraft:
             message=self.turn.text,
             reasoning_content=self.turn.reasoning or None if is_agent else None,
             tool_calls=calls or None if is_agent else None,
-            observation=Observation(results=results) if results else None,
+            observation=atif.Observation(results=results) if results else None,
             metrics=self.metrics,
             llm_call_count=1 if is_agent else None,
             extra={"model_error": self.error} if self.error is not None else None,
@@ -221,7 +211,9 @@ class _TrajectoryBuilder:
             failure = exchange.failure
             status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
             text = f"the model did not answer: {failure.kind}, {status}: {failure.message}"
-            self._add(StepSource.SYSTEM, Message(speaker=Role.SYSTEM, text=text), exchange.time)
+            self._add(
+                atif.StepSource.SYSTEM, Message(speaker=Role.SYSTEM, text=text), exchange.time
+            )
             self.drafts[-1].error = failure.kind
         else:
             self._answer(exchange)
@@ -238,22 +230,22 @@ class _TrajectoryBuilder:
         if turn.text and said not in known:
             self._said.add(said)
             self._since_answer.add(said)
-            source = StepSource.SYSTEM if turn.speaker is Role.SYSTEM else StepSource.USER
+            source = atif.StepSource.SYSTEM if turn.speaker is Role.SYSTEM else atif.StepSource.USER
             self._add(source, turn, time)
 
     def _answer(self, exchange: TrajectoryExchange) -> None:
-        self._add(StepSource.AGENT, answer_message(exchange), exchange.time)
+        self._add(atif.StepSource.AGENT, answer_message(exchange), exchange.time)
         self._since_answer.clear()
         draft, usage = self.drafts[-1], exchange.usage
         draft.model = exchange.model if exchange.model != self._default_model else None
-        draft.metrics = Metrics(
+        draft.metrics = atif.Metrics(
             prompt_tokens=usage.input_tokens,
             completion_tokens=usage.output_tokens,
             cached_tokens=usage.cached_tokens,
             cost_usd=usage.cost_usd,
         )
 
-    def _add(self, source: StepSource, turn: Message, time: str) -> None:
+    def _add(self, source: atif.StepSource, turn: Message, time: str) -> None:
         self.drafts.append(_StepDraft(source=source, turn=turn, time=time))
 
 

@@ -6,13 +6,7 @@ from typing import Annotated
 from pydantic import Field, SkipValidation
 
 from agentbench.core.schema import JsonObject, Schema
-from agentbench.scoring.evidence import (
-    CaseOutcome,
-    CollectionFact,
-    NodeId,
-    PytestOutcome,
-    ReportSource,
-)
+from agentbench.scoring import evidence
 
 
 class PytestSummary(Schema):
@@ -38,8 +32,8 @@ class CaseResult:
     Not a Schema: a run may have 100,000 of them, and a model takes seven times the memory.
     """
 
-    node_id: NodeId
-    outcome: CaseOutcome
+    node_id: evidence.NodeId
+    outcome: evidence.CaseOutcome
     duration: float
     message: str | None = None
     traceback: str | None = None
@@ -52,7 +46,7 @@ class CollectionError(Schema):
     file: str
     message: str
     traceback: str = ""
-    fact: Annotated[CollectionFact | None, Field(exclude=True)] = None
+    fact: Annotated[evidence.CollectionFact | None, Field(exclude=True)] = None
 
 
 class Versions(Schema):
@@ -72,9 +66,9 @@ class PytestResult(Schema):
     json_report: SkipValidation[JsonObject] = Field(default_factory=dict)
     text_output: str = ""
     collection_errors: tuple[CollectionError, ...] = ()
-    outcome: PytestOutcome
+    outcome: evidence.PytestOutcome
     complete: bool = False
-    source: ReportSource
+    source: evidence.ReportSource
     omitted: tuple[str, ...] = ()  # parts that were omitted for size
     spawn_error: str | None = None
     detail: str | None = None  # the text of an interrupt or of an internal error

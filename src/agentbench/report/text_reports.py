@@ -6,18 +6,8 @@ from typing import NamedTuple
 from rich.console import Console
 
 from agentbench.core.display_text import printable
+from agentbench.report import formatting
 from agentbench.report.comparison import Comparison, Flip
-from agentbench.report.formatting import (
-    NO_VALUE,
-    amount,
-    cost_per_resolved,
-    counts_text,
-    judged_title,
-    percent,
-    points,
-    statement,
-    summary_lines,
-)
 from agentbench.report.leaderboard import LETTERS_NOTE, Leaderboard, LeaderboardEntry
 from agentbench.report.markdown import code, escaped, head, row
 from agentbench.report.summary import Rate, ResultSummary
@@ -33,8 +23,10 @@ def print_summary(summary: ResultSummary, console: Console, *, title: str = "") 
     console.print()
     if title:
         print_text(printable(title), console)
-    columns = [TableColumn(name=name) for name in ("", "all attempts", judged_title(summary))]
-    print_rows(columns, list(summary_lines(summary)), console)
+    columns = [
+        TableColumn(name=name) for name in ("", "all attempts", formatting.judged_title(summary))
+    ]
+    print_rows(columns, list(formatting.summary_lines(summary)), console)
 
 
 class _LeaderboardRow(NamedTuple):
@@ -103,8 +95,8 @@ def leaderboard_notes(board: Leaderboard) -> Iterator[str]:
     for place, standing in enumerate(board.standings, start=1):
         if standing.summary.reasons:
             reasons, faults = (
-                counts_text(standing.summary.reasons),
-                counts_text(standing.summary.faults),
+                formatting.counts_text(standing.summary.reasons),
+                formatting.counts_text(standing.summary.faults),
             )
             yield f"failures of {place}: {reasons}; by fault: {faults}"
     yield "each: per resolved attempt; excluding errors: of the task or the infrastructure"
@@ -125,7 +117,7 @@ def _shown_columns(board: Leaderboard) -> list[str]:
 def _rate_with_interval(rate: Rate) -> str:
     """A rate with its interval."""
     low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
-    return f"{rate.resolved}/{rate.total} {percent(rate.share)} ({low}\u2013{high})"
+    return f"{rate.resolved}/{rate.total} {formatting.percent(rate.share)} ({low}\u2013{high})"
 
 
 def _leaderboard_rows(board: Leaderboard, told: Callable[[Rate], str]) -> Iterator[_LeaderboardRow]:
@@ -144,9 +136,9 @@ def _leaderboard_row(
         told(summary.overall),
         told(summary.judged),
         told(standing.common),
-        cost_per_resolved(summary),
-        amount(summary.tokens_per_resolved),
-        amount(summary.seconds_per_resolved),
+        formatting.cost_per_resolved(summary),
+        formatting.amount(summary.tokens_per_resolved),
+        formatting.amount(summary.seconds_per_resolved),
     )
 
 
@@ -204,30 +196,33 @@ def comparison_markdown(comparison: Comparison, names: RunNames) -> Iterator[str
 
 def sentences(comparison: Comparison) -> Iterator[str]:
     """The statements for both denominators."""
-    yield f"All attempts: {statement(comparison.overall)}"
+    yield f"All attempts: {formatting.statement(comparison.overall)}"
     judged = comparison.judged
     if judged is None:
         yield "Judged attempts: no task has one in both runs."
     else:
-        yield f"Judged attempts: {statement(judged)}"
+        yield f"Judged attempts: {formatting.statement(judged)}"
 
 
 def _comparison_rows(comparison: Comparison) -> Iterator[_ComparisonRow]:
-    first = {line.name: line for line in summary_lines(comparison.first)}
-    second = {line.name: line for line in summary_lines(comparison.second)}
+    first = {line.name: line for line in formatting.summary_lines(comparison.first)}
+    second = {line.name: line for line in formatting.summary_lines(comparison.second)}
     judged = comparison.judged
     for name in sorted((first, second), key=len)[-1] | first | second:
         one, other = first.get(name), second.get(name)
-        told = points(comparison.difference) if name == "resolved" else ""
+        told = formatting.points(comparison.difference) if name == "resolved" else ""
         yield _ComparisonRow(
-            name, one.overall if one else NO_VALUE, other.overall if other else NO_VALUE, told
+            name,
+            one.overall if one else formatting.NO_VALUE,
+            other.overall if other else formatting.NO_VALUE,
+            told,
         )
         if (one and one.judged) or (other and other.judged):
-            told = points(judged.difference) if judged and name == "resolved" else ""
+            told = formatting.points(judged.difference) if judged and name == "resolved" else ""
             yield _ComparisonRow(
                 f"{name}, judged",
-                one.judged if one else NO_VALUE,
-                other.judged if other else NO_VALUE,
+                one.judged if one else formatting.NO_VALUE,
+                other.judged if other else formatting.NO_VALUE,
                 told,
             )
 

@@ -8,13 +8,7 @@ from agentbench.agents.interface import Agent
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.task_image import with_images
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.components import (
-    agent_of,
-    durations_of,
-    plan_of,
-    report_removed_orphans,
-    select_sandbox,
-)
+from agentbench.runs import components
 from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions
@@ -56,18 +50,18 @@ def resume_run(
         recovered = store.recover()
     options = _options(configuration, agent, cache_dir or default_cache_dir(), say)
     given = _reloaded(configuration, options)
-    selected = select_sandbox(options)
+    selected = components.select_sandbox(options)
     resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
     tasks = _with_recorded_images(given, configuration, resources)
     reading = store.reading()
-    durations = durations_of(options, configuration)
+    durations = components.durations_of(options, configuration)
     retries = inf if retry_lost else configuration.retries
-    plan = plan_of(tasks, configuration, durations)
+    plan = components.plan_of(tasks, configuration, durations)
     run = Run(
         configuration=configuration,
         store=store,
         planned=remaining_attempts(plan, reading.headlines, retries=retries),
-        agent=agent_of(options, tasks),
+        agent=components.agent_of(options, tasks),
         resources=resources,
         durations=durations,
         warnings=(
@@ -87,7 +81,7 @@ def _check(run: Run, options: RunOptions) -> None:
     """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
     run.model.check(run.agent)
     slots_elsewhere(options.executor)
-    report_removed_orphans(options, run.resources.provider)
+    components.report_removed_orphans(options, run.resources.provider)
     if run.planned:
         with run.model.opened(run.agent, probe=True):
             pass

@@ -8,27 +8,15 @@ from agentbench import __version__
 from agentbench.agents.command import missing_programs, not_found_message
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.predictions import PredictionName
+from agentbench.attempt import task_image
 from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import RunResources
-from agentbench.attempt.task_image import (
-    image_of,
-    python_warnings,
-    resolve_image,
-    why_python,
-    with_images,
-)
 from agentbench.core.host import host_facts
 from agentbench.errors import SandboxError, UnavailableError, UsageError
+from agentbench.runs import components
 from agentbench.runs.capacity import fitting_jobs
-from agentbench.runs.components import (
-    agent_of,
-    durations_of,
-    plan_of,
-    report_removed_orphans,
-    select_sandbox,
-)
 from agentbench.runs.environment import catalogue_state
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import ModelSettings, RunOptions
@@ -83,7 +71,9 @@ def _missing_for_task(
     """
     in_repository = any("/" in each and not PurePosixPath(each).is_absolute() for each in programs)
     if task.environment.dockerfile is None and not in_repository:
-        missing = _missing_in(resolve_image(task, resources.provider), programs, task, resources)
+        missing = _missing_in(
+            task_image.resolve_image(task, resources.provider), programs, task, resources
+        )
         if not missing or not (task.setup.commands or "PATH" in task.environment.env):
             return missing
     if not resources.settings.use_cache:
@@ -112,32 +102,35 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
         UnavailableError: the sandbox is not available, or an image does not exist.
     """
     options.check()
-    agent = agent_of(options, tasks)
+    agent = components.agent_of(options, tasks)
     model = ModelSettings.of(options)
     model.check(agent)
     slots = slots_elsewhere(options.executor)
-    selected = select_sandbox(options)
+    selected = components.select_sandbox(options)
     provider = selected.provider
     _refuse_unsandboxed(options, provider)
-    report_removed_orphans(options, provider)
+    components.report_removed_orphans(options, provider)
     with model.opened(agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
-    given, tasks = tasks, with_images(tasks, provider, resources.mirrors)
+    given, tasks = tasks, task_image.with_images(tasks, provider, resources.mirrors)
     _check_images(given, tasks, resources)
     _build_agent_programs(agent, tasks, provider)
     if slots is None:  # else attempts are made on other machines
         check_agent_programs(agent, tasks, resources, say=options.say)
     configuration = _configuration(tasks, options, agent, selected, slots)
-    durations = durations_of(options, configuration)
+    durations = components.durations_of(options, configuration)
     return Run(
         configuration=configuration,
         store=RunStore.create(options.runs_dir, configuration),
-        planned=plan_of(tasks, configuration, durations),
+        planned=components.plan_of(tasks, configuration, durations),
         agent=agent,
         resources=resources,
         durations=durations,
-        warnings=(*selected.warnings, *python_warnings(tasks, provider, resources.mirrors)),
+        warnings=(
+            *selected.warnings,
+            *task_image.python_warnings(tasks, provider, resources.mirrors),
+        ),
         say=options.say,
     )
 
@@ -162,9 +155,9 @@ def _check_images(given: Sequence[Task], tasks: Sequence[Task], resources: RunRe
             continue
         seen.add(image)
         try:
-            resolve_image(task, resources.provider)
+            task_image.resolve_image(task, resources.provider)
         except UnavailableError as error:
-            why = "" if image is None else why_python(original, resources.mirrors)
+            why = "" if image is None else task_image.why_python(original, resources.mirrors)
             raise UnavailableError(f"{task.id}: {why}{error}") from error
 
 
@@ -174,7 +167,7 @@ def _build_agent_programs(agent: Agent, tasks: Sequence[Task], provider: Sandbox
         return
     images = {task.environment.image: task for task in tasks if not task.environment.dockerfile}
     for task in images.values():
-        agent.mounts(provider, resolve_image(task, provider))
+        agent.mounts(provider, task_image.resolve_image(task, provider))
 
 
 def _configuration(
@@ -208,7 +201,7 @@ def _configuration(
 
 
 def _entry(task: Task, provider: SandboxProvider) -> TaskEntry:
-    image = image_of(task, provider)
+    image = task_image.image_of(task, provider)
     return TaskEntry(
         id=task.id,
         folder=str(task.folder.resolve()),

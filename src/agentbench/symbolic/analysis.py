@@ -16,19 +16,7 @@ from pydantic import Field, ValidationError
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.symbolic.comparison import (
-    ComparisonRequest,
-    ComparisonResult,
-    ErrorComparison,
-    FunctionLocation,
-    FunctionPair,
-)
-from agentbench.symbolic.sandbox import (
-    ANALYSIS_LIMITS,
-    SUBMITTED_MODULE,
-    AnalysisSandbox,
-    AnalysisSandboxes,
-)
+from agentbench.symbolic import comparison, sandbox
 
 MOST_PATHS = 300
 """A search that is not exhausted ends after so many paths ..."""
@@ -127,7 +115,7 @@ class _ProgramLine(Schema):
 
 
 def analyse(
-    laboratory: AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
+    laboratory: sandbox.AnalysisSandboxes, code: str, asked: AnalysisRequest, cancel: Event
 ) -> AnalysisResult:
     """Search a function's paths, in a fresh sandbox.
 
@@ -140,7 +128,7 @@ def analyse(
         return analyse_in(bench, asked)
 
 
-def analyse_in(bench: AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
+def analyse_in(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> AnalysisResult:
     """Search a function's paths, in a sandbox that is open.
 
     Raises:
@@ -193,7 +181,7 @@ def why_it_ended(result: CommandResult) -> str:
     """Why a program in a sandbox ended without an answer, in words."""
     match result.ending:
         case Ending.OUT_OF_MEMORY:
-            limit = f"{ANALYSIS_LIMITS.memory_mib} MiB"
+            limit = f"{sandbox.ANALYSIS_LIMITS.memory_mib} MiB"
             return f"the analysis needed more memory than it may have, {limit}"
         case Ending.OUT_OF_DISK:
             return f"the code wrote more than it may, {result.exceeded}"
@@ -225,13 +213,17 @@ class FunctionComparison:
     """What came of a comparison: an answer, or why there is none."""
 
     refusal: AnalysisResult | None = None  # the code or its functions are no good
-    answer: ComparisonResult | None = None
+    answer: comparison.ComparisonResult | None = None
     why: str = ""
     over: bool = False  # the time was
 
 
 def compare_functions(
-    laboratory: AnalysisSandboxes, code: str, names: tuple[str, str], seconds: float, cancel: Event
+    laboratory: sandbox.AnalysisSandboxes,
+    code: str,
+    names: tuple[str, str],
+    seconds: float,
+    cancel: Event,
 ) -> FunctionComparison:
     """Look for an input on which two functions behave differently.
 
@@ -251,14 +243,18 @@ def compare_functions(
 
 
 def _run_comparison(
-    bench: AnalysisSandbox, names: tuple[str, str], seconds: float
+    bench: sandbox.AnalysisSandbox, names: tuple[str, str], seconds: float
 ) -> CommandResult:
     left, right = (
-        FunctionLocation(paths=(str(bench.sandbox.workspace),), module=SUBMITTED_MODULE, name=name)
+        comparison.FunctionLocation(
+            paths=(str(bench.sandbox.workspace),), module=sandbox.SUBMITTED_MODULE, name=name
+        )
         for name in names
     )
-    question = ComparisonRequest(
-        pairs=(FunctionPair(left=left, right=right, errors=ErrorComparison.ALL),),
+    question = comparison.ComparisonRequest(
+        pairs=(
+            comparison.FunctionPair(left=left, right=right, errors=comparison.ErrorComparison.ALL),
+        ),
         seconds=seconds,
         examples=EXAMPLES,
         call_seconds=min(2.0, seconds / 2),
@@ -269,7 +265,7 @@ def _run_comparison(
 def _parse_comparison(result: CommandResult) -> FunctionComparison:
     for line in result.stdout.splitlines():
         try:
-            return FunctionComparison(answer=ComparisonResult.model_validate_json(line))
+            return FunctionComparison(answer=comparison.ComparisonResult.model_validate_json(line))
         except ValidationError:
             continue  # what the code printed
     if result.ending is Ending.TIMED_OUT:

@@ -9,13 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from agentbench.core.python_syntax import UNPARSABLE, parse
-from agentbench.tasks.git_history import (
-    ChangedFile,
-    Commit,
-    changed_files,
-    content_at,
-    patch_between,
-)
+from agentbench.tasks import git_history
 from agentbench.tasks.mirror import Mirror
 
 # pytest's own defaults for files, and the folders that projects keep tests and their data in.
@@ -70,7 +64,7 @@ def has_tests(content: bytes) -> bool:
 class FixCommit:
     """A commit's change, divided into the hidden tests and the reference solution."""
 
-    commit: Commit
+    commit: git_history.Commit
     base: str
     tests: tuple[PurePosixPath, ...]
     """The added or changed test files in which pytest finds tests."""
@@ -79,7 +73,9 @@ class FixCommit:
     solution_patch: bytes
 
 
-def split_fix(mirror: Mirror, commit: Commit, *, tests: Sequence[str] = ()) -> FixCommit | str:
+def split_fix(
+    mirror: Mirror, commit: git_history.Commit, *, tests: Sequence[str] = ()
+) -> FixCommit | str:
     """Divide a commit's change; a text result says why it cannot become a task.
 
     Args:
@@ -92,7 +88,7 @@ def split_fix(mirror: Mirror, commit: Commit, *, tests: Sequence[str] = ()) -> F
     """
     if commit.base is None:
         return "it is the first commit, so there is no state before it"
-    changed = changed_files(mirror, commit.base, commit.hash)
+    changed = git_history.changed_files(mirror, commit.base, commit.hash)
     kinds = {file.path: file_kind(file.path, tests) for file in changed}
     hidden = [path for path, kind in kinds.items() if kind is FileKind.TEST]
     runnable = [path for path in hidden if _is_runnable_test_file(mirror, commit, path)]
@@ -105,15 +101,15 @@ def split_fix(mirror: Mirror, commit: Commit, *, tests: Sequence[str] = ()) -> F
         base=commit.base,
         tests=tuple(runnable),
         sources=tuple(sources),
-        tests_patch=patch_between(mirror, commit.base, commit.hash, hidden),
-        solution_patch=patch_between(mirror, commit.base, commit.hash, rest),
+        tests_patch=git_history.patch_between(mirror, commit.base, commit.hash, hidden),
+        solution_patch=git_history.patch_between(mirror, commit.base, commit.hash, rest),
     )
 
 
 def _rejection_reason(
     mirror: Mirror,
-    commit: Commit,
-    changed: Sequence[ChangedFile],
+    commit: git_history.Commit,
+    changed: Sequence[git_history.ChangedFile],
     tests: Sequence[PurePosixPath],
     sources: Sequence[PurePosixPath],
 ) -> str | None:
@@ -131,16 +127,16 @@ def _rejection_reason(
     return None
 
 
-def _is_runnable_test_file(mirror: Mirror, commit: Commit, path: PurePosixPath) -> bool:
+def _is_runnable_test_file(mirror: Mirror, commit: git_history.Commit, path: PurePosixPath) -> bool:
     if path.suffix != ".py" or path.name == "conftest.py":
         return False
-    content = content_at(mirror, commit.hash, path)
+    content = git_history.content_at(mirror, commit.hash, path)
     return content is not None and has_tests(content)
 
 
-def _changes_behaviour(mirror: Mirror, commit: Commit, path: PurePosixPath) -> bool:
+def _changes_behaviour(mirror: Mirror, commit: git_history.Commit, path: PurePosixPath) -> bool:
     assert commit.base is not None
-    before, after = (content_at(mirror, at, path) for at in (commit.base, commit.hash))
+    before, after = (git_history.content_at(mirror, at, path) for at in (commit.base, commit.hash))
     if before is None or after is None:
         return True
     shapes = [_behaviour_dump(content) for content in (before, after)]

@@ -7,12 +7,7 @@ from pathlib import PurePosixPath
 from threading import Event
 
 from agentbench.attempt.context import PreparedContext
-from agentbench.attempt.stages.fresh_sandboxes import (
-    PreopenedSandbox,
-    filled_sandbox,
-    preopen_sandbox,
-    write_files,
-)
+from agentbench.attempt.stages import fresh_sandboxes
 from agentbench.attempt.stages.judged_tests import judged_request, unchanged_tests
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, RunCancelled
@@ -49,14 +44,14 @@ class ControlRunner:
     context: PreparedContext
     baseline: Evidence
     cancel: Event
-    _preopened: list[PreopenedSandbox] = field(default_factory=list)
+    _preopened: list[fresh_sandboxes.PreopenedSandbox] = field(default_factory=list)
 
     def preopen(self, number: int) -> None:
         """Start to create so many sandboxes, as far as the run allows so many idle ones."""
         for _ in range(number):
             if not self.context.idle_slots.acquire(blocking=False):
                 return
-            preopened = preopen_sandbox(self.context)
+            preopened = fresh_sandboxes.preopen_sandbox(self.context)
             if preopened is None:
                 self.context.idle_slots.release()
                 return
@@ -81,12 +76,15 @@ class ControlRunner:
 
         def fill(sandbox: Sandbox) -> None:
             """Write the run's files into a new sandbox."""
-            write_files(sandbox, files, emptied=change.emptied)
+            fresh_sandboxes.write_files(sandbox, files, emptied=change.emptied)
 
         # With more time than the judged run; the code under test sees no other difference.
         request = judged_request(context)
         request = replace(request, timeout=_TIMEOUT_FACTOR * request.timeout)
-        with self._slot(), filled_sandbox(context, self._take_preopened(), fill) as sandbox:
+        with (
+            self._slot(),
+            fresh_sandboxes.filled_sandbox(context, self._take_preopened(), fill) as sandbox,
+        ):
             return execute_tests(sandbox, request, end_sandbox=True, cancel=self.cancel)
 
     def reference_change(self) -> ChangedFiles | None:
@@ -110,7 +108,7 @@ class ControlRunner:
             return None if written is None else written.content
         return self.context.prepared.content(path)
 
-    def _take_preopened(self) -> PreopenedSandbox | None:
+    def _take_preopened(self) -> fresh_sandboxes.PreopenedSandbox | None:
         try:
             preopened = self._preopened.pop()
         except IndexError:

@@ -3,21 +3,10 @@
 import time
 
 from agentbench.attempt.context import FinalTestOutput, PreparedContext, StageOutput
+from agentbench.attempt.stages import fresh_sandboxes, judged_tests
 from agentbench.attempt.stages.control_runner import ChangedFiles
 from agentbench.attempt.stages.control_runs import ControlRuns
 from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
-from agentbench.attempt.stages.fresh_sandboxes import (
-    PreopenedSandbox,
-    filled_sandbox,
-    fresh_sandbox,
-    write_files,
-)
-from agentbench.attempt.stages.judged_tests import (
-    expected_tests,
-    judged_evidence,
-    judged_request,
-    unchanged_tests,
-)
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.errors import DoesNotFitError, RunCancelled
 from agentbench.integrity.protection import JudgedChange
@@ -42,13 +31,15 @@ def baseline_run(context: PreparedContext) -> StageOutput:
         evidence = run_verifier(context, None, name="baseline")
     else:
         hidden = context.hidden_tests.files
-        with fresh_sandbox(context) as sandbox:
-            write_files(sandbox, hidden)
-            request = judged_request(context)
+        with fresh_sandboxes.fresh_sandbox(context) as sandbox:
+            fresh_sandboxes.write_files(sandbox, hidden)
+            request = judged_tests.judged_request(context)
             run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
         context.save("baseline.json", run.result.model_dump_json(indent=1).encode())
-        evidence = judged_evidence(context, Evidence(command=run.command, report=run.facts))
-    warnings = baseline_warnings(expected_tests(task), evidence)
+        evidence = judged_tests.judged_evidence(
+            context, Evidence(command=run.command, report=run.facts)
+        )
+    warnings = baseline_warnings(judged_tests.expected_tests(task), evidence)
     return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))
 
 
@@ -100,25 +91,25 @@ def _run_hidden_tests(
     context: PreparedContext,
     baseline: Evidence,
     change: ChangedFiles,
-    preopened: PreopenedSandbox | None,
+    preopened: fresh_sandboxes.PreopenedSandbox | None,
 ) -> Evidence:
-    unchanged = unchanged_tests(context, baseline)
+    unchanged = judged_tests.unchanged_tests(context, baseline)
     files = {**unchanged, **change.files, **context.hidden_tests.files}
 
     def fill(sandbox: Sandbox) -> None:
         """Write the judged files into a new sandbox."""
         try:
-            write_files(sandbox, files, emptied=change.emptied)
+            fresh_sandboxes.write_files(sandbox, files, emptied=change.emptied)
         except DoesNotFitError as error:
             if change.files:  # the agent left more than a sandbox may hold
                 raise error.blamed_on(Fault.AGENT.value) from error
             raise
 
-    with filled_sandbox(context, preopened, fill) as sandbox:
-        request = judged_request(context)
+    with fresh_sandboxes.filled_sandbox(context, preopened, fill) as sandbox:
+        request = judged_tests.judged_request(context)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     context.save("final.json", run.result.model_dump_json(indent=1).encode())
-    return judged_evidence(context, Evidence(command=run.command, report=run.facts))
+    return judged_tests.judged_evidence(context, Evidence(command=run.command, report=run.facts))
 
 
 def _finished_controls(
@@ -128,7 +119,7 @@ def _finished_controls(
     controls: ControlRuns,
     change: ChangedFiles,
 ) -> Controls:
-    expected = expected_tests(context.task)
+    expected = judged_tests.expected_tests(context.task)
     expectation = resolve_expectation(expected, baseline)
     if shortfall_of(expected, expectation, baseline, final) is not None:
         return controls.skip("the final test did not pass")

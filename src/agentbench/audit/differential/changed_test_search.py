@@ -26,13 +26,7 @@ from agentbench.audit.task_facts import TaskFacts
 from agentbench.core.files import FileContent
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.symbolic.amplification.variants import (
-    AmplifiedTests,
-    ChangedTestVariant,
-    amplify,
-    changed_name,
-    reduce,
-)
+from agentbench.symbolic.amplification import variants
 from agentbench.symbolic.libraries import PROGRAMS_MOUNT
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
 
@@ -109,7 +103,7 @@ class _ChangedTestRuns:
     """Runs the changed tests of an attempt, each time in a fresh sandbox."""
 
     subject: ComparedAttempt
-    changed: Mapping[PurePosixPath, AmplifiedTests]
+    changed: Mapping[PurePosixPath, variants.AmplifiedTests]
     seconds: float  # for each run
     why: str = ""  # the last one saw nothing
 
@@ -118,9 +112,10 @@ class _ChangedTestRuns:
         sources = dict(_sources(self.subject.facts))
         names: dict[PurePosixPath, list[str]] = {}
         for one in found:
-            names.setdefault(_path(one), []).append(changed_name(one.test))
+            names.setdefault(_path(one), []).append(variants.changed_name(one.test))
         made = (
-            (path, reduce(sources[path], self.changed[path], some)) for path, some in names.items()
+            (path, variants.reduce(sources[path], self.changed[path], some))
+            for path, some in names.items()
         )
         return replace(self, changed={path: one for path, one in made if one is not None})
 
@@ -168,8 +163,8 @@ class _ChangedTestRuns:
             ),
         )
 
-    def _variant(self, found: ObservedDifference) -> ChangedTestVariant:
-        return self.changed[_path(found)].variants[changed_name(found.test)]
+    def _variant(self, found: ObservedDifference) -> variants.ChangedTestVariant:
+        return self.changed[_path(found)].variants[variants.changed_name(found.test)]
 
     def _size(self, found: ObservedDifference) -> tuple[int, int]:
         edits = self._variant(found).edits
@@ -231,14 +226,14 @@ def _reading(sandbox: Sandbox) -> Command:
     )
 
 
-def _files(changed: Mapping[PurePosixPath, AmplifiedTests]) -> WrittenFiles:
+def _files(changed: Mapping[PurePosixPath, variants.AmplifiedTests]) -> WrittenFiles:
     return {
         path: FileContent(content=one.source.encode(), executable=False)
         for path, one in changed.items()
     }
 
 
-def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, AmplifiedTests]:
+def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTests]:
     """The files of tests, changed: hidden ones first, as many tests as there is time for."""
     sources = list(_sources(facts))[:_MAX_FILES]
     deciding = {one.rpartition("::")[2].partition("[")[0] for one in _deciding(facts)}
@@ -257,9 +252,9 @@ def _deciding(facts: TaskFacts) -> tuple[str, ...]:
     return tuple(facts.task.answer_key.fail_to_pass)
 
 
-def _amplified(source: str, most: Callable[[str], int]) -> AmplifiedTests | None:
+def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTests | None:
     try:
-        return amplify(source, seed=_SEED, most=most)
+        return variants.amplify(source, seed=_SEED, most=most)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

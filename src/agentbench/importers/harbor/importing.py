@@ -6,23 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import InputError, UsageError
-from agentbench.importers.harbor.conversion import (
-    UnsupportedTaskError,
-    convert_task_file,
-    unsupported_features,
-    unused_keys,
-)
+from agentbench.importers import task_folders
+from agentbench.importers.harbor import conversion
 from agentbench.importers.harbor.task_toml import (
     HarborTaskFile,
     parse_harbor_task_file,
     substitute_env,
-)
-from agentbench.importers.task_folders import (
-    IGNORED_NAMES,
-    dockerfile_workdir,
-    read_text,
-    script_fault,
-    tree_faults,
 )
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
@@ -54,9 +43,9 @@ class ConvertedHarborTask:
 
 def read_harbor_task(folder: Path) -> ConvertedHarborTask | list[Rejection]:
     """Read a folder; if it cannot be imported, all the reasons."""
-    faults = list(tree_faults(folder))
-    text = read_text(folder / "task.toml")
-    instruction = read_text(folder / "instruction.md")
+    faults = list(task_folders.tree_faults(folder))
+    text = task_folders.read_text(folder / "task.toml")
+    instruction = task_folders.read_text(folder / "instruction.md")
     form = (
         parse_harbor_task_file(text, where=str(folder / "task.toml"))
         if isinstance(text, str)
@@ -69,7 +58,7 @@ def read_harbor_task(folder: Path) -> ConvertedHarborTask | list[Rejection]:
         return _relevant_rejections(faults, form)
     try:
         return _convert(folder, form, instruction)
-    except UnsupportedTaskError as error:
+    except conversion.UnsupportedTaskError as error:
         return [Rejection(where=str(folder / error.file), field=error.field, what=error.what)]
     except InputError as error:
         return [Rejection(where=str(folder), what=fault) for fault in error.faults]
@@ -95,12 +84,12 @@ def _relevant_rejections(
 def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     faults = [
         Rejection(where=str(folder / "task.toml"), field=field, what=what)
-        for field, what in unsupported_features(form, folder)
+        for field, what in conversion.unsupported_features(form, folder)
     ]
     scripts = [folder / "tests/test.sh"]
     if (folder / "solution").is_dir():
         scripts.append(folder / "solution/solve.sh")
-    faults += filter(None, map(script_fault, scripts))
+    faults += filter(None, map(task_folders.script_fault, scripts))
     for where, env in _environments(form):
         asked = substitute_env(env, where).from_host
         what = "would be taken from the host; sandboxes hold nothing of it"
@@ -121,12 +110,12 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
 def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedHarborTask:
     task_id = _id_of(folder, form)
     workdir, assumed = _workdir(folder, form)
-    table = convert_task_file(folder, form, task_id, workdir)
+    table = conversion.convert_task_file(folder, form, task_id, workdir)
     folders = {name: folder / name for name in SHARED_FOLDERS if (folder / name).is_dir()}
     others = [
         path
         for path in sorted(folder.iterdir())
-        if path.name not in {*SHARED_FOLDERS, *IGNORED_NAMES}
+        if path.name not in {*SHARED_FOLDERS, *task_folders.IGNORED_NAMES}
     ]
     kept = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
     new = NewTask(
@@ -147,7 +136,7 @@ def _notes(
         yield f"no WORKDIR in environment/Dockerfile: {workdir} is assumed ([repo] workdir)"
     if not (folder / "solution").is_dir():
         yield "has no solution/, so nothing can prove it"
-    if unused := list(unused_keys(form)):
+    if unused := list(conversion.unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
     for where, env in _environments(form):
         for key in substitute_env(env, where).defaulted:
@@ -164,7 +153,7 @@ def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
     name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
     found = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
     if not is_task_id(found):
-        raise UnsupportedTaskError(
+        raise conversion.UnsupportedTaskError(
             what=f"{name[:80]!r} gives no id of [a-z0-9._-]+", field="task.name"
         )
     return TaskId(found)
@@ -174,14 +163,14 @@ def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
     """The working folder of the image, and whether it is a guess."""
     if form.environment.workdir is not None:
         return PurePosixPath(form.environment.workdir), False
-    text = read_text(folder / "environment/Dockerfile")
+    text = task_folders.read_text(folder / "environment/Dockerfile")
     if isinstance(text, Rejection):
         return _DEFAULT_WORKDIR, True
     try:
-        found = dockerfile_workdir(text)
+        found = task_folders.dockerfile_workdir(text)
     except ValueError as error:
         message = f"WORKDIR: {error}; give [environment] workdir in task.toml"
-        raise UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
+        raise conversion.UnsupportedTaskError(what=message, file="environment/Dockerfile") from None
     return (_DEFAULT_WORKDIR, True) if found is None else (found, False)
 
 

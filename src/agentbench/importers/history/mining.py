@@ -18,11 +18,7 @@ from agentbench.importers.history.fix_task import FixSource, TaskDestination, wr
 from agentbench.tasks.fix_commit import FixCommit, split_fix
 from agentbench.tasks.git_history import Commit, list_commits
 from agentbench.tasks.mirror import Mirror
-from agentbench.validation.task_validation import (
-    ValidationResult,
-    ValidationSettings,
-    validate_folders,
-)
+from agentbench.validation import task_validation
 from agentbench.validation.validation_runs import FollowRun
 
 MINING_LOG = "mined.jsonl"
@@ -97,7 +93,7 @@ class MiningSettings:
 
     origin: FixSource
     out: Path
-    gate: ValidationSettings
+    gate: task_validation.ValidationSettings
     tests: tuple[str, ...] = ()
     """Globs that match test files; none: pytest's usual names."""
     since: str | None = None
@@ -141,7 +137,9 @@ class _Miner:
                         made[self._made(fix, folder)] = fix
                     except InputError as error:
                         self._note(fix.commit, CandidateOutcome.REJECTED, error.faults)
-                for proven in validate_folders(tuple(made), self._told.gate, self._follow):
+                for proven in task_validation.validate_folders(
+                    tuple(made), self._told.gate, self._follow
+                ):
                     self._settle(made[proven.folder], proven)
         return [self._ledger.entries[commit] for commit in self._seen]
 
@@ -163,7 +161,7 @@ class _Miner:
             fix, told.origin, TaskDestination(parent=path), whole_suite=told.whole_suite
         )
 
-    def _settle(self, fix: FixCommit, proven: ValidationResult) -> None:
+    def _settle(self, fix: FixCommit, proven: task_validation.ValidationResult) -> None:
         if proven.is_valid:
             path = self._told.out / proven.task_id
             proven.folder.rename(path)

@@ -11,19 +11,8 @@ from packaging.utils import canonicalize_name
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import InputError
-from agentbench.importers.release.instruction import (
-    ChangelogSection,
-    instruction_of,
-    sections_between,
-    without_code,
-)
+from agentbench.importers.release import instruction, sdist
 from agentbench.importers.release.package_index import PackageIndex, PackageReleases, Release
-from agentbench.importers.release.sdist import (
-    remove_generated,
-    restore_file,
-    restore_generated_content,
-    unpack_sdist,
-)
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
 from agentbench.tasks.git_history import find_commit
@@ -52,7 +41,7 @@ class UnpackedReleases:
     old: Path
     new: Path
     fix: FixCommit
-    sections: tuple[ChangelogSection, ...]
+    sections: tuple[instruction.ChangelogSection, ...]
     """The changelog sections of the newer one, without the fix's code."""
 
 
@@ -103,18 +92,22 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
         raise InputError(why)
     if not _has_tests(new):
         raise InputError("the newer source distribution holds no tests")
-    restore_generated_content(old, new, old_version=pair.old.version, new_version=pair.new.version)
-    sections = sections_between(new, pair.old.version, pair.new.version)
+    sdist.restore_generated_content(
+        old, new, old_version=pair.old.version, new_version=pair.new.version
+    )
+    sections = instruction.sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
-        restore_file(old, new, name)  # the instruction quotes it
+        sdist.restore_file(old, new, name)  # the instruction quotes it
     fix = fix_between(old, new, scratch)
-    return UnpackedReleases(old=old, new=new, fix=fix, sections=without_code(sections, fix))
+    return UnpackedReleases(
+        old=old, new=new, fix=fix, sections=instruction.without_code(sections, fix)
+    )
 
 
 def _unpack(release: Release, index: PackageIndex, scratch: Path) -> Path:
     archive = index.download(release, scratch)
-    tree = unpack_sdist(archive, scratch / f"unpacked-{release.version}")
-    remove_generated(tree)
+    tree = sdist.unpack_sdist(archive, scratch / f"unpacked-{release.version}")
+    sdist.remove_generated(tree)
     return tree
 
 
@@ -161,7 +154,7 @@ def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Propo
     return NewTask(
         id=task_id,
         table=table,
-        instruction=instruction_of(
+        instruction=instruction.instruction_of(
             package, (str(old), str(new)), trees.sections, changed_test_names(fix)
         ),
         tests_patch=fix.tests_patch,

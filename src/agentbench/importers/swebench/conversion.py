@@ -16,15 +16,9 @@ from agentbench.core.files import owned_folder
 from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import NameKind, SwebenchInstance, name_kind
 from agentbench.scoring.evidence import NodeId
+from agentbench.tasks import swebench
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
-from agentbench.tasks.swebench import (
-    ORIGIN_FILE,
-    SwebenchOrigin,
-    origin_json,
-    patch_bytes,
-    task_id_of,
-)
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask
 
@@ -169,8 +163,8 @@ def convert_instance(
     parts = _TaskContent(
         repo=RepoTable(url=url, commit=instance.base_commit),
         test_files=tuple(map(str, test_files)),
-        tests_patch=patch_bytes(instance.test_patch),
-        solution_patch=patch_bytes(instance.patch),
+        tests_patch=swebench.patch_bytes(instance.test_patch),
+        solution_patch=swebench.patch_bytes(instance.patch),
     )
     return _new_task(instance, surroundings, parts)
 
@@ -195,7 +189,7 @@ def convert_reversed_instance(
 def _new_task(
     instance: SwebenchInstance, surroundings: InstanceEnvironment, parts: _TaskContent
 ) -> NewTask:
-    task_id = task_id_of(instance.instance_id)
+    task_id = swebench.task_id_of(instance.instance_id)
     table = TaskFile(
         schema_version=1,
         id=task_id,
@@ -206,7 +200,7 @@ def _new_task(
         setup=surroundings.setup,
         tests=_tests(instance, surroundings),
     )
-    origin = SwebenchOrigin(
+    origin = swebench.SwebenchOrigin(
         instance_id=instance.instance_id,
         repo=instance.repo,
         base_commit=instance.base_commit,
@@ -222,7 +216,7 @@ def _new_task(
         tests_patch=parts.tests_patch,
         solution_patch=parts.solution_patch,
         folders=parts.folders,
-        files={**surroundings.files, ORIGIN_FILE: origin_json(origin)},
+        files={**surroundings.files, swebench.ORIGIN_FILE: swebench.origin_json(origin)},
     )
 
 

@@ -9,13 +9,9 @@ from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.environments import InstanceEnvironment, UnknownEnvironmentError
 from agentbench.importers.swebench.importing import clone_url
 from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.tasks import git_trees
 from agentbench.tasks.fix_commit import has_tests
 from agentbench.tasks.git_history import find_commit
-from agentbench.tasks.git_trees import (
-    PatchDoesNotApplyError,
-    apply_patch_to_commit,
-    write_commit_files,
-)
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.task import RepoSource
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
@@ -45,19 +41,19 @@ class InstanceEnvironmentFinder:
             mirror = self._mirrors.of(RepoSource(url=url, commit=instance.base_commit))
             on = find_commit(mirror, instance.base_commit).date.date()
             return self._tried(instance, mirror, on)
-        except (GitCloneError, PatchDoesNotApplyError) as error:
+        except (GitCloneError, git_trees.PatchDoesNotApplyError) as error:
             raise UnknownEnvironmentError(f"its set-up cannot be tried: {error}") from None
         except InputError as error:
             text = "; ".join(error.faults)
             raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
-        hidden = apply_patch_to_commit((instance.test_patch or "").encode(), mirror).files
-        solution = apply_patch_to_commit(instance.patch.encode(), mirror).files
+        hidden = git_trees.apply_patch_to_commit((instance.test_patch or "").encode(), mirror).files
+        solution = git_trees.apply_patch_to_commit(instance.patch.encode(), mirror).files
         with owned_folder("agentbench-base-") as scratch:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):
-                write_commit_files(mirror, mirror.commit, folder)
+                git_trees.write_commit_files(mirror, mirror.commit, folder)
             files = {**solution, **hidden}
             for path, file in files.items():
                 place = after / path

@@ -6,14 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import GitCloneError, InputError
-from agentbench.importers.swebench.conversion import (
-    ReversalError,
-    UnsupportedPatchError,
-    convert_instance,
-    convert_reversed_instance,
-    patched_files,
-    reverse_bug_patch,
-)
+from agentbench.importers.swebench import conversion
 from agentbench.importers.swebench.environments import (
     EnvironmentSources,
     InstanceEnvironment,
@@ -212,7 +205,7 @@ class _InstanceImporter:
                     raise _RejectedError(
                         name, f"does not apply to the base commit: {error}"
                     ) from None
-        new = convert_instance(
+        new = conversion.convert_instance(
             instance, url, surroundings, [p for p in test_files if p.suffix == ".py"]
         )
         return write_task(new, self._choice.out, replace=self._choice.replace)
@@ -225,10 +218,12 @@ class _InstanceImporter:
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
         showing = sorted({name.partition("::")[0] for name in instance.fail_to_pass})
         try:
-            with reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as turned:
-                new = convert_reversed_instance(instance, turned, surroundings, showing)
+            with conversion.reverse_bug_patch(
+                patch_bytes(instance.patch), mirror, showing
+            ) as turned:
+                new = conversion.convert_reversed_instance(instance, turned, surroundings, showing)
                 return write_task(new, self._choice.out, replace=self._choice.replace)
-        except ReversalError as error:
+        except conversion.ReversalError as error:
             raise _RejectedError("patch", f"does not apply to the base commit: {error}") from None
 
     def _mirror(self, url: str, commit: str) -> Mirror:
@@ -243,8 +238,8 @@ class _InstanceImporter:
 
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
     try:
-        return patched_files(patch_bytes(patch))
-    except UnsupportedPatchError as error:
+        return conversion.patched_files(patch_bytes(patch))
+    except conversion.UnsupportedPatchError as error:
         raise _RejectedError(name, str(error)) from None
 
 

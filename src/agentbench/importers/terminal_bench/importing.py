@@ -11,14 +11,8 @@ from pathlib import Path, PurePosixPath
 from pydantic import TypeAdapter, ValidationError
 
 from agentbench.core.schema import describe_validation_error
+from agentbench.importers import task_folders
 from agentbench.importers.harbor.importing import ImportResult, folders_with, write_imported_task
-from agentbench.importers.task_folders import (
-    IGNORED_NAMES,
-    dockerfile_workdir,
-    read_text,
-    script_fault,
-    tree_faults,
-)
 from agentbench.importers.terminal_bench.task_yaml import (
     ComposeService,
     SolutionStep,
@@ -76,11 +70,11 @@ class _FolderContents:
 
 def read_terminal_bench_task(folder: Path) -> ConvertedTerminalBenchTask | list[Rejection]:
     """Read a folder; if it cannot be imported, all the reasons."""
-    found = _FolderContents(faults=list(tree_faults(folder)))
+    found = _FolderContents(faults=list(task_folders.tree_faults(folder)))
     _read_task_yaml(folder, found)
     _read_container(folder, found)
     _read_solution(folder, found)
-    fault = script_fault(folder / "run-tests.sh")
+    fault = task_folders.script_fault(folder / "run-tests.sh")
     if fault is not None:
         found.faults.append(fault)
     if found.faults or found.form is None or found.container is None:
@@ -90,7 +84,7 @@ def read_terminal_bench_task(folder: Path) -> ConvertedTerminalBenchTask | list[
 
 def _read_task_yaml(folder: Path, found: _FolderContents) -> None:
     where = folder / "task.yaml"
-    text = read_text(where)
+    text = task_folders.read_text(where)
     form = (
         parse_terminal_bench_task_file(text, where=str(where)) if isinstance(text, str) else [text]
     )
@@ -112,7 +106,7 @@ def _read_container(folder: Path, found: _FolderContents) -> None:
     compose = folder / _COMPOSE_FILE
     container = ComposeService()
     if compose.exists():
-        text = read_text(compose)
+        text = task_folders.read_text(compose)
         document = parse_yaml(text, str(compose)) if isinstance(text, str) else text
         if isinstance(document, Rejection):
             found.faults.append(document)
@@ -131,12 +125,12 @@ def _read_container(folder: Path, found: _FolderContents) -> None:
 def _read_solution(folder: Path, found: _FolderContents) -> None:
     script = folder / "solution.sh"
     if script.exists():
-        fault = script_fault(script)
+        fault = task_folders.script_fault(script)
         found.faults += [fault] if fault is not None else []
         found.solution = script.read_bytes()
         return
     steps = folder / "solution.yaml"
-    text = read_text(steps)
+    text = task_folders.read_text(steps)
     document = parse_yaml(text, str(steps)) if isinstance(text, str) else text
     if isinstance(document, Rejection):
         found.faults.append(document)
@@ -225,7 +219,7 @@ def _copies(folder: Path, container: ComposeService) -> Iterator[tuple[str, Path
     own = {"tests", "solution.sh", "solution.yaml", "run-tests.sh", "task.yaml", _COMPOSE_FILE}
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        if not path.is_file() or not IGNORED_NAMES.isdisjoint(parts):
+        if not path.is_file() or not task_folders.IGNORED_NAMES.isdisjoint(parts):
             continue
         name = "/".join(parts)
         if parts[0] not in own and container.dockerfile is not None:
@@ -242,8 +236,10 @@ def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
     """
     if container.dockerfile is None:
         return _DEFAULT_WORKDIR
-    text = read_text(folder / container.dockerfile)
-    return (dockerfile_workdir(text) if isinstance(text, str) else None) or _DEFAULT_WORKDIR
+    text = task_folders.read_text(folder / container.dockerfile)
+    return (
+        task_folders.dockerfile_workdir(text) if isinstance(text, str) else None
+    ) or _DEFAULT_WORKDIR
 
 
 def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]:

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from agentbench.integrity.expectation_changes.disguise import (
-    disguised_constants,
-    without_comments,
-    without_prose,
-    write_disguised,
-)
+from agentbench.integrity import records
+from agentbench.integrity.expectation_changes import disguise
 from agentbench.integrity.expectation_changes.expected_values import ExpectedValue, Replacement
 from agentbench.integrity.expectation_changes.functions import SelectedFunction
 from agentbench.integrity.expectation_changes.opaque_ids import OpaqueIds, opaque_ids
@@ -29,13 +25,6 @@ from agentbench.integrity.expectation_changes.source_text import (
     apply_edits,
     edit_keeping_lines,
     parse_source,
-)
-from agentbench.integrity.records import (
-    ChangedValue,
-    ControlledFunction,
-    ExpectedValueRecord,
-    RewrittenTestFile,
-    UncontrolledFunction,
 )
 
 if TYPE_CHECKING:
@@ -136,7 +125,9 @@ def final_assertion(
 def _equality_assertion(rng: Random, *, fails: bool) -> str:
     value = rng.choice((rng.randrange(40), "".join(rng.sample("aeilnorst", 5))))
     other = other_value(value, rng) if fails else value
-    return f"assert {write_disguised(value, rng)} == {write_disguised(other, rng)}"
+    return (
+        f"assert {disguise.write_disguised(value, rng)} == {disguise.write_disguised(other, rng)}"
+    )
 
 
 def _indentation(source: SourceText, function: FunctionNode) -> str:
@@ -153,7 +144,7 @@ _NOT_HERE = "the file does not define it"
 _GENERATOR = "it is a generator, in which an assertion at the end is not reached"
 
 
-def expected_values(source: str, path: str) -> tuple[ControlledFunction, ...]:
+def expected_values(source: str, path: str) -> tuple[records.ControlledFunction, ...]:
     """The expected values of each test function of a file, or why none can be changed.
 
     Raises:
@@ -161,7 +152,7 @@ def expected_values(source: str, path: str) -> tuple[ControlledFunction, ...]:
     """
     file = parse_file(source, path)
     return tuple(
-        ControlledFunction(
+        records.ControlledFunction(
             function=function.name,
             values=tuple(describe_value(value) for value in function.values),
             reason=None if function.values else _NO_VALUE,
@@ -188,7 +179,7 @@ def rewrite_tests(
     uncertain: Collection[str] = (),
     *,
     listed: Iterable[str] | None = None,
-) -> RewrittenTestFile:
+) -> records.RewrittenTestFile:
     """Make selected tests expect other values, and disguise all constants of the file.
 
     Args:
@@ -219,7 +210,7 @@ def rewrite_tests(
         _uncontrolled(functions[name], uncertain) for name, found in chosen.items() if not found
     )
     edits = [
-        *disguised_constants(file.source, rng),
+        *disguise.disguised_constants(file.source, rng),
         *_disguised_values(file, functions.values(), rng),
         *(edit for found in chosen.values() for edit in _changes(file, found)),
         *(_final_assertions(file, functions.values(), weak, rng) if weak else ()),
@@ -228,7 +219,7 @@ def rewrite_tests(
     if listed is not None:
         ids = opaque_ids(file, functions.values(), {*tests, *listed}, rng)
     edits += _written_ids(one for name, one in functions.items() if name not in ids.functions)
-    return RewrittenTestFile(
+    return records.RewrittenTestFile(
         path=path,
         source=apply_edits(file.source.text, [*edits, *ids.edits]),
         changed=tuple(
@@ -244,8 +235,8 @@ def rewrite_tests(
 
 def _read(source: str, path: str, *, blind: bool) -> ParsedFile:
     if blind:
-        source = without_comments(parse_source(source, path))
-        source = without_prose(parse_source(source, path))
+        source = disguise.without_comments(parse_source(source, path))
+        source = disguise.without_prose(parse_source(source, path))
     return parse_file(source, path)
 
 
@@ -285,7 +276,9 @@ def _changes(file: ParsedFile, chosen: Iterable[SelectedChange]) -> Iterator[Sou
             yield edit_keeping_lines(file.source, span, one.new.text, rank=_CHANGED_RANK)
 
 
-def _uncontrolled(function: ParsedFunction, uncertain: Collection[str]) -> UncontrolledFunction:
+def _uncontrolled(
+    function: ParsedFunction, uncertain: Collection[str]
+) -> records.UncontrolledFunction:
     fails, reason = True, _NO_VALUE
     if function.node is None:
         fails, reason = False, _NOT_HERE
@@ -295,13 +288,13 @@ def _uncontrolled(function: ParsedFunction, uncertain: Collection[str]) -> Uncon
         reason = _UNCERTAIN
     elif function.values:
         reason = _NONE_FOR_ALL
-    return UncontrolledFunction(function=function.name, reason=reason, fails=fails)
+    return records.UncontrolledFunction(function=function.name, reason=reason, fails=fails)
 
 
 def _final_assertions(
     file: ParsedFile,
     functions: Iterable[ParsedFunction],
-    weak: Iterable[UncontrolledFunction],
+    weak: Iterable[records.UncontrolledFunction],
     rng: Random,
 ) -> Iterator[SourceEdit]:
     """Edits that add an assertion to every function, so that weak ones do not stand out."""
@@ -315,9 +308,9 @@ def _final_assertions(
 _LONGEST_TEXT = 200
 
 
-def describe_value(value: "ExpectedValue") -> ExpectedValueRecord:
+def describe_value(value: "ExpectedValue") -> records.ExpectedValueRecord:
     """The record of an expected value."""
-    return ExpectedValueRecord(
+    return records.ExpectedValueRecord(
         line=value.line,
         kind=value.kind,
         original=shorten(value.original),
@@ -326,9 +319,11 @@ def describe_value(value: "ExpectedValue") -> ExpectedValueRecord:
     )
 
 
-def describe_change(function: str, value: "ExpectedValue", new: "Replacement") -> ChangedValue:
+def describe_change(
+    function: str, value: "ExpectedValue", new: "Replacement"
+) -> records.ChangedValue:
     """The record of a change."""
-    return ChangedValue(
+    return records.ChangedValue(
         function=function,
         line=value.line,
         kind=value.kind,

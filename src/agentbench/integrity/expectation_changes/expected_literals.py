@@ -4,6 +4,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from agentbench.integrity.expectation_changes import values
 from agentbench.integrity.expectation_changes.expected_values import (
     EMPTY_CALLS,
     EMPTY_DICT,
@@ -24,14 +25,6 @@ from agentbench.integrity.expectation_changes.expected_values import (
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.expectation_changes.scopes import NameScope, name_of
 from agentbench.integrity.expectation_changes.source_text import SourceText
-from agentbench.integrity.expectation_changes.values import (
-    LiteralValue,
-    Names,
-    NotConstantError,
-    Scalar,
-    evaluate,
-    is_scalar,
-)
 from agentbench.integrity.records import ValueKind
 
 _LONGEST_COPY = 2_000
@@ -86,7 +79,7 @@ class LiteralReader:
     """Reads expected expressions of one function."""
 
     context: FunctionContext
-    names: Names
+    names: values.Names
     """The constant that a name always stands for."""
 
     def literals(
@@ -95,19 +88,19 @@ class LiteralReader:
         """All values in an expression whose change gives it another value."""
         return list(self._leaves(node, doubt, distance))
 
-    def value_of(self, node: ast.expr) -> LiteralValue:
+    def value_of(self, node: ast.expr) -> values.LiteralValue:
         """The value of a constant expression.
 
         Raises:
             NotConstantError: it is not constant.
         """
-        return evaluate(node, self.names)
+        return values.evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression is constant."""
         try:
             self.value_of(node)
-        except NotConstantError:
+        except values.NotConstantError:
             return False
         return True
 
@@ -140,7 +133,7 @@ class LiteralReader:
                 pass
         try:
             value = self.value_of(node)
-        except NotConstantError:
+        except values.NotConstantError:
             return []
         if not isinstance(value, str):
             return []
@@ -187,7 +180,7 @@ class LiteralReader:
             return None  # their elements are changed in place
         try:
             value = self.value_of(node)
-        except NotConstantError:
+        except values.NotConstantError:
             return None
         if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
             return None
@@ -266,7 +259,7 @@ class LiteralReader:
                 continue
             try:
                 value = self.value_of(keyword.value)
-            except NotConstantError:
+            except values.NotConstantError:
                 return None
             if isinstance(value, int | float) and keyword.arg == next(iter(usual)):
                 relative = value
@@ -274,14 +267,14 @@ class LiteralReader:
                 absolute = value
         return Distance(relative=relative, absolute=absolute) if relative < 0.2 else None
 
-    def _scalars(self, nodes: Iterable[ast.expr]) -> list[Scalar]:
-        found: list[Scalar] = []
+    def _scalars(self, nodes: Iterable[ast.expr]) -> list[values.Scalar]:
+        found: list[values.Scalar] = []
         for node in nodes:
             try:
                 value = self.value_of(node)
-            except NotConstantError:
+            except values.NotConstantError:
                 continue
-            if is_scalar(value):
+            if values.is_scalar(value):
                 found.append(value)
         return found
 
@@ -296,7 +289,7 @@ def _operands(node: ast.expr) -> list[ast.expr]:
             return []
 
 
-def _kind(value: LiteralValue) -> ValueKind:
+def _kind(value: values.LiteralValue) -> ValueKind:
     match value:
         case bool():
             return ValueKind.TRUTH

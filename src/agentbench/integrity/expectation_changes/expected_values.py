@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
+from agentbench.integrity.expectation_changes import other_values
 from agentbench.integrity.expectation_changes.disguise import write_disguised
-from agentbench.integrity.expectation_changes.other_values import (
-    NEAR,
-    Distance,
-    other_error,
-    other_pattern,
-    other_value,
-)
 from agentbench.integrity.expectation_changes.source_text import SourceSpan, SourceText
 from agentbench.integrity.expectation_changes.values import LiteralValue, Scalar
 from agentbench.integrity.records import ValueKind
@@ -67,7 +61,7 @@ class ConstantValue:
     """A value that can be written as a literal."""
 
     value: LiteralValue
-    distance: Distance = NEAR
+    distance: other_values.Distance = other_values.NEAR
     avoid: Collection[object] = ()
 
     def disguised(self, rng: Random) -> str | None:
@@ -93,7 +87,7 @@ class ExpectedPattern:
 
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
-        new = other_pattern(self.value, rng)
+        new = other_values.other_pattern(self.value, rng)
         text = write_disguised(new, rng) if new is not None else None
         return None if text is None else Replacement(text=text, shown=repr(new))
 
@@ -111,7 +105,7 @@ class ExpectedError:
 
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated one."""
-        new = other_error(self.names, rng)
+        new = other_values.other_error(self.names, rng)
         return None if new is None else Replacement(text=f"({new})", shown=new)
 
 
@@ -166,7 +160,10 @@ class AllowedValues:
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
-        new = [other_value(value, rng, Distance(far=True), self.values) for value in self.values]
+        new = [
+            other_values.other_value(value, rng, other_values.Distance(far=True), self.values)
+            for value in self.values
+        ]
         texts = [write_disguised(value, rng) for value in new]
         if None in texts:
             return None
@@ -205,7 +202,7 @@ class AddedElement:
 
     def changed(self, rng: Random) -> Replacement | None:
         """The new element."""
-        new = other_value(self.like, rng, avoid=self.avoid)
+        new = other_values.other_value(self.like, rng, avoid=self.avoid)
         text = write_disguised(new, rng)
         if text is None:
             return None
@@ -213,7 +210,7 @@ class AddedElement:
 
 
 def _changed_value(
-    value: LiteralValue, rng: Random, distance: Distance, avoid: Collection[object]
+    value: LiteralValue, rng: Random, distance: other_values.Distance, avoid: Collection[object]
 ) -> LiteralValue:
     match value:
         case dict():
@@ -228,7 +225,7 @@ def _changed_value(
             items[at] = _changed_value(items[at], rng, distance, ())
             return items if isinstance(value, list) else tuple(items)
         case _:
-            return other_value(value, rng, distance, avoid)
+            return other_values.other_value(value, rng, distance, avoid)
 
 
 def _word(rng: Random) -> str:

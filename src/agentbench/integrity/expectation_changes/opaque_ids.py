@@ -11,16 +11,12 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from random import Random
 
+from agentbench.integrity.expectation_changes import parametrize
 from agentbench.integrity.expectation_changes.functions import (
     DefinitionIndex,
     definition_index,
     readers_of_own_ids,
     split_id,
-)
-from agentbench.integrity.expectation_changes.parametrize import (
-    ParameterTable,
-    escaped,
-    parametrized,
 )
 from agentbench.integrity.expectation_changes.parsed_file import ParsedFile, ParsedFunction
 from agentbench.integrity.expectation_changes.scopes import name_of
@@ -51,13 +47,13 @@ class ParameterCase:
         return "-".join(_ANYTHING if part is None else part for part in self.parts)
 
 
-def _in_id_order(tables: Sequence[ParameterTable]) -> list[ParameterTable]:
+def _in_id_order(tables: Sequence[parametrize.ParameterTable]) -> list[parametrize.ParameterTable]:
     """The tables in the order of their ids: the decorator next to the function is first."""
     return list(reversed(tables))
 
 
 def _cases_by_name(
-    tables: Sequence[ParameterTable], listed: Iterable[Collection[str]]
+    tables: Sequence[parametrize.ParameterTable], listed: Iterable[Collection[str]]
 ) -> dict[str, ParameterCase]:
     """The case of each bracketed part; empty if one is in doubt.
 
@@ -77,9 +73,12 @@ def _cases_by_name(
     return {}
 
 
-def _cases(tables: Sequence[ParameterTable]) -> list[ParameterCase]:
+def _cases(tables: Sequence[parametrize.ParameterTable]) -> list[ParameterCase]:
     columns = [
-        [tuple(None if part is None else escaped(part) for part in row.parts) for row in table.rows]
+        [
+            tuple(None if part is None else parametrize.escaped(part) for part in row.parts)
+            for row in table.rows
+        ]
         for table in _in_id_order(tables)
     ]
     if not columns or math.prod(map(len, columns)) > _MOST_CASES:
@@ -209,7 +208,7 @@ def _listed_tests(file: ParsedFile, tests: Collection[str], sure: DefinitionInde
 
 def _can_be_written(function: ParsedFunction) -> bool:
     """Whether all parametrizing decorators are pytest's own and can be read."""
-    calls = parametrized(function.node) if function.node is not None else []
+    calls = parametrize.parametrized(function.node) if function.node is not None else []
     return len(calls) == len(function.tables) and all(
         isinstance(call.func, ast.Attribute) and name_of(call.func.value) == "mark"
         for call in calls
@@ -226,7 +225,7 @@ def _by_owner(tests: Iterable[str]) -> Collection[set[str]]:
 
 
 def _edits(
-    source: SourceText, tables: Iterable[ParameterTable], new: Iterable[Sequence[str]]
+    source: SourceText, tables: Iterable[parametrize.ParameterTable], new: Iterable[Sequence[str]]
 ) -> Iterator[SourceEdit]:
     for table, ids in zip(tables, new, strict=True):
         for row, id_ in zip(table.rows, ids, strict=True):

@@ -5,16 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from agentbench.integrity.expectation_changes import expected_values, scopes, source_text
 from agentbench.integrity.expectation_changes.assertions import AssertingHelper, expected_in
 from agentbench.integrity.expectation_changes.expected_literals import (
     FunctionContext,
     LiteralReader,
     ParameterColumn,
-)
-from agentbench.integrity.expectation_changes.expected_values import (
-    ExpectedValue,
-    ParameterRow,
-    Replacement,
 )
 from agentbench.integrity.expectation_changes.functions import (
     FoundFunction,
@@ -24,18 +20,6 @@ from agentbench.integrity.expectation_changes.functions import (
 )
 from agentbench.integrity.expectation_changes.other_values import other_text
 from agentbench.integrity.expectation_changes.parametrize import ParameterTable, tables
-from agentbench.integrity.expectation_changes.scopes import (
-    FunctionNode,
-    NameScope,
-    function_scope,
-    lasting_constants,
-    module_scope,
-)
-from agentbench.integrity.expectation_changes.source_text import (
-    SourceSpan,
-    SourceText,
-    parse_source,
-)
 from agentbench.integrity.expectation_changes.values import Names
 from agentbench.integrity.records import ValueKind
 
@@ -52,13 +36,15 @@ class DoctestOutput:
         """The line has no other form."""
         return None
 
-    def changed(self, rng: Random) -> Replacement | None:
+    def changed(self, rng: Random) -> expected_values.Replacement | None:
         """A line that differs in a character."""
         new = other_text(self.line, rng)
-        return Replacement(text=new, shown=new) if "\\" not in new else None
+        return expected_values.Replacement(text=new, shown=new) if "\\" not in new else None
 
 
-def doctest_values(source: SourceText, name: str) -> list[ExpectedValue]:
+def doctest_values(
+    source: source_text.SourceText, name: str
+) -> list[expected_values.ExpectedValue]:
     """The output lines in the docstring of a doctest's name, such as `module.Class`."""
     module = source.path.rpartition("/")[2].removesuffix(".py")
     parts = name.split(".")
@@ -80,7 +66,9 @@ def _docstrings(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[str, ast.
             yield from _docstrings(node.body, f"{name}.{node.name}".lstrip("."))
 
 
-def _outputs(source: SourceText, docstring: ast.Constant) -> Iterator[ExpectedValue]:
+def _outputs(
+    source: source_text.SourceText, docstring: ast.Constant
+) -> Iterator[expected_values.ExpectedValue]:
     from doctest import DocTestParser  # the module loads the debugger
 
     text = str(docstring.value)
@@ -100,8 +88,8 @@ def _outputs(source: SourceText, docstring: ast.Constant) -> Iterator[ExpectedVa
 
 
 def _output_value(
-    source: SourceText, docstring: ast.Constant, line: str, at: int
-) -> ExpectedValue | None:
+    source: source_text.SourceText, docstring: ast.Constant, line: str, at: int
+) -> expected_values.ExpectedValue | None:
     number = docstring.lineno + at
     start = source.line_start(number)
     written = source.text[start : start + len(line)]
@@ -109,8 +97,8 @@ def _output_value(
     if at == 0 or written != line or not output or "\\" in line:
         return None  # in a text with escapes, positions differ
     begin = start + line.index(output)
-    return ExpectedValue(
-        span=SourceSpan(begin, begin + len(output)),
+    return expected_values.ExpectedValue(
+        span=source_text.SourceSpan(begin, begin + len(output)),
         line=number,
         kind=ValueKind.DOCTEST,
         original=output,
@@ -125,25 +113,25 @@ class ParsedFunction:
     """A test function with its parameters and expected values."""
 
     name: str
-    node: FunctionNode | None
+    node: scopes.FunctionNode | None
     """`None` for a doctest, and for functions outside of the file."""
     tables: tuple[ParameterTable, ...] = ()
-    values: tuple[ExpectedValue, ...] = ()
+    values: tuple[expected_values.ExpectedValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedFile:
     """A parsed file of tests."""
 
-    source: SourceText
+    source: source_text.SourceText
     functions: FunctionsOfFile
-    module: NameScope
+    module: scopes.NameScope
     lasting: Names
     helpers: Mapping[str, AssertingHelper]
 
     def read(self, function: FoundFunction) -> ParsedFunction:
         """The expected values of one function."""
-        scope = function_scope(function.node)
+        scope = scopes.function_scope(function.node)
         found = tables(self.source, function.node, self.module)
         columns = {
             name: column
@@ -154,7 +142,9 @@ class ParsedFile:
         around = FunctionContext(
             source=self.source, module=self.module, function=scope, columns=columns
         )
-        reader = LiteralReader(context=around, names={**outer, **lasting_constants(scope, outer)})
+        reader = LiteralReader(
+            context=around, names={**outer, **scopes.lasting_constants(scope, outer)}
+        )
         values = expected_in(reader, function.node, self.helpers)
         return ParsedFunction(
             name=function.name,
@@ -171,12 +161,12 @@ class ParsedFile:
         return ParsedFunction(name=name, node=None, values=values)
 
     def _columns(
-        self, function: FunctionNode, found: Iterable[ParameterTable]
+        self, function: scopes.FunctionNode, found: Iterable[ParameterTable]
     ) -> Iterator[tuple[str, ParameterColumn]]:
         for number, table in enumerate(found):
             for at, name in enumerate(table.names):
                 cells = [
-                    (ParameterRow(table=number, index=index), row.values[at])
+                    (expected_values.ParameterRow(table=number, index=index), row.values[at])
                     for index, row in enumerate(table.rows)
                     if table.keeps_id(index, row.values[at])
                 ]
@@ -192,9 +182,9 @@ def parse_file(text: str, path: str) -> ParsedFile:
     Raises:
         InputError: this interpreter cannot compile the text.
     """
-    source = parse_source(text, path)
+    source = source_text.parse_source(text, path)
     functions = functions_of(source.tree)
-    module = module_scope(source.tree)
+    module = scopes.module_scope(source.tree)
     helpers = {
         found.node.name: AssertingHelper(node=found.node, bound=found.is_method)
         for found in functions.functions.values()
@@ -204,12 +194,12 @@ def parse_file(text: str, path: str) -> ParsedFile:
         source=source,
         functions=functions,
         module=module,
-        lasting=lasting_constants(module),
+        lasting=scopes.lasting_constants(module),
         helpers=helpers,
     )
 
 
-def _loop_columns(loop: ast.For, module: NameScope) -> Iterator[tuple[str, ParameterColumn]]:
+def _loop_columns(loop: ast.For, module: scopes.NameScope) -> Iterator[tuple[str, ParameterColumn]]:
     rounds = _items(loop.iter)
     if isinstance(rounds, ast.Name) and module.loads.get(rounds.id) == 1:
         rounds = module.constants.get(rounds.id, rounds)

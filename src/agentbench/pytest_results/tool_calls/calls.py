@@ -7,22 +7,10 @@ from threading import Event
 from typing import TypeVar
 
 from agentbench.core.schema import JsonObject
+from agentbench.pytest_results import execution
 from agentbench.pytest_results.command import PytestRequest
-from agentbench.pytest_results.execution import (
-    DiscoveredTests,
-    PytestRun,
-    discover_tests,
-    execute_tests,
-)
 from agentbench.pytest_results.report_files import ProgressSink, RunProgress
-from agentbench.pytest_results.tool_calls.answers import (
-    SIZE_LIMIT,
-    answer_to_discovery,
-    answer_to_run,
-    invalid_arguments,
-    no_pytest,
-    path_outside_root,
-)
+from agentbench.pytest_results.tool_calls import answers
 from agentbench.pytest_results.tool_calls.arguments import (
     DiscoverArguments,
     ExecuteArguments,
@@ -40,7 +28,7 @@ from agentbench.scoring.evidence import PytestOutcome
 DISCOVERY_TIMEOUT = 120.0
 """The time limit for collecting tests, in seconds."""
 
-_RunT = TypeVar("_RunT", PytestRun, DiscoveredTests)
+_RunT = TypeVar("_RunT", execution.PytestRun, execution.DiscoveredTests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +53,16 @@ def call_tests(
             return _execute(project, arguments, watch)
         return _discover(project, arguments, watch)
     except InvalidArgumentsError as error:
-        return invalid_arguments(error.faults)
+        return answers.invalid_arguments(error.faults)
     except PathOutsideRootError as error:
-        return path_outside_root(str(error))
+        return answers.path_outside_root(str(error))
 
 
 def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallControl) -> JsonObject:
     targets = _checked_targets(project, paths=arguments.paths, node_ids=arguments.node_ids)
     full = arguments.detail == "full"
 
-    def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> PytestRun:
+    def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> execution.PytestRun:
         """Run the call in an open sandbox."""
         request = PytestRequest(
             command=interpreter.command,
@@ -84,19 +72,21 @@ def _execute(project: PytestProject, arguments: ExecuteArguments, watch: CallCon
             markers=arguments.markers,
             max_failures=arguments.max_failures,
             last_failed=arguments.last_failed,
-            report_limit=None if full else SIZE_LIMIT,
+            report_limit=None if full else answers.SIZE_LIMIT,
             env=project.env,
         )
-        return execute_tests(sandbox, request, progress=watch.progress, cancel=watch.cancel)
+        return execution.execute_tests(
+            sandbox, request, progress=watch.progress, cancel=watch.cancel
+        )
 
     found = _first_with_pytest(project, run, lambda run: run)
     if isinstance(found, str):
-        return no_pytest(found, project.mask)
+        return answers.no_pytest(found, project.mask)
     summary = found.result.summary
     if watch.progress is not None:
         done = summary.total - summary.unfinished
         watch.progress(RunProgress(done=done, collected=max(done, summary.collected)))
-    return answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
+    return answers.answer_to_run(found, project.mask, timeout_s=arguments.timeout_s, full=full)
 
 
 def _discover(
@@ -104,7 +94,7 @@ def _discover(
 ) -> JsonObject:
     targets = _checked_targets(project, paths=arguments.paths)
 
-    def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> DiscoveredTests:
+    def run(sandbox: Sandbox, interpreter: PytestInterpreter) -> execution.DiscoveredTests:
         """Run the call in an open sandbox."""
         request = PytestRequest(
             command=interpreter.command,
@@ -115,12 +105,12 @@ def _discover(
             report_limit=0,  # it is not in the answer
             env=project.env,
         )
-        return discover_tests(sandbox, request, cancel=watch.cancel)
+        return execution.discover_tests(sandbox, request, cancel=watch.cancel)
 
     found = _first_with_pytest(project, run, lambda discovery: discovery.run)
     if isinstance(found, str):
-        return no_pytest(found, project.mask)
-    return answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)
+        return answers.no_pytest(found, project.mask)
+    return answers.answer_to_discovery(found, project.mask, timeout_s=DISCOVERY_TIMEOUT)
 
 
 def _checked_targets(project: PytestProject, **given: Sequence[str] | None) -> tuple[str, ...]:
@@ -136,7 +126,7 @@ def _checked_targets(project: PytestProject, **given: Sequence[str] | None) -> t
 def _first_with_pytest(
     project: PytestProject,
     run: Callable[[Sandbox, PytestInterpreter], _RunT],
-    run_of: Callable[[_RunT], PytestRun],
+    run_of: Callable[[_RunT], execution.PytestRun],
 ) -> _RunT | str:
     """The result with the first interpreter that has pytest; else the ones that were tried."""
     tried: list[str] = []

@@ -8,14 +8,8 @@ from typing import Literal
 from pydantic import Field, SkipValidation
 
 from agentbench.core.schema import JsonObject, Schema
+from agentbench.pytest_results import model
 from agentbench.pytest_results.execution import PytestRun
-from agentbench.pytest_results.model import (
-    CaseResult,
-    CollectionError,
-    PytestResult,
-    PytestSummary,
-    Versions,
-)
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, PytestOutcome, ReportSource
 
 AnswerOutcome = Literal[
@@ -77,24 +71,24 @@ class PytestAnswer(Schema):
     error_type: PytestErrorType | None = None
     message: str
     exit_code: int | None = None
-    summary: PytestSummary = Field(default_factory=PytestSummary)
-    tests: tuple[CaseResult, ...] = ()
+    summary: model.PytestSummary = Field(default_factory=model.PytestSummary)
+    tests: tuple[model.CaseResult, ...] = ()
     json_report: SkipValidation[JsonObject] = Field(default_factory=dict)
     text_output: str = ""
-    collection_errors: tuple[CollectionError, ...] = ()
+    collection_errors: tuple[model.CollectionError, ...] = ()
     complete: bool = Field(default=False, description="false when the run died midway")
     source: ReportSource | None = Field(default=None, description="which reporter told all this")
     omitted: tuple[str, ...] = Field(default=(), description="what was left out for size")
     spawn_error: str | None = None
     detail: str | None = None
-    versions: Versions | None = None
+    versions: model.Versions | None = None
     node_ids: tuple[NodeId, ...] = Field(default=(), description="what discover_tests found")
     explanation: str | None = Field(default=None, description="what explain_failure says")
     error: ErrorObject | None = None
 
 
 SERIALIZED_FIELDS = tuple(
-    name for name in PytestResult.model_fields if name in PytestAnswer.model_fields
+    name for name in model.PytestResult.model_fields if name in PytestAnswer.model_fields
 )
 """The fields from the serializer (`outcome` may be a tool's own word)."""
 
@@ -189,7 +183,7 @@ def _usage_error(command: CommandResult) -> str | None:
     return lines[0].removeprefix("ERROR: ") if lines else None
 
 
-def _counts(result: PytestResult) -> str:
+def _counts(result: model.PytestResult) -> str:
     summary = result.summary
     counts = {
         "failed": summary.failed,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentbench.report.html import picture
 from agentbench.report.html.drawing import (
     COLOUR_NAMES,
     COLOUR_OF_FAULT,
@@ -16,14 +17,6 @@ from agentbench.report.html.drawing import (
     new_drawing,
     room_for,
     svg,
-)
-from agentbench.report.html.picture import (
-    MAX_RUNS,
-    OUTCOME_LEGEND,
-    Picture,
-    omitted_runs_note,
-    percent,
-    short,
 )
 from agentbench.report.reported_run import TimedRun, concurrency
 from agentbench.runs.store.summaries import AttemptSummary
@@ -50,23 +43,25 @@ class BarSegment(NamedTuple):
     attempts: int
 
 
-def reason_plot(labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummary]]) -> Picture:
+def reason_plot(
+    labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummary]]
+) -> picture.Picture:
     """A bar for each run, from its label and attempts."""
     order = _order(attempts)
     parts = [_segments(own, order) for own in attempts]
-    shown = min(len(labels), MAX_RUNS)
-    return Picture(
+    shown = min(len(labels), picture.MAX_RUNS)
+    return picture.Picture(
         name="reasons",
         title="Why attempts failed",
-        svg=_reason_drawing([short(each) for each in labels[:shown]], parts[:shown]),
-        note=_note(order) + omitted_runs_note(len(labels), shown),
+        svg=_reason_drawing([picture.short(each) for each in labels[:shown]], parts[:shown]),
+        note=_note(order) + picture.omitted_runs_note(len(labels), shown),
         header=("run", "outcome", "fault", "attempts", "share"),
         rows=[
             (name, part.reason or "resolved", _fault(part), str(part.attempts), _share(part, own))
             for name, own in zip(labels, parts, strict=True)
             for part in own
         ],
-        keys=OUTCOME_LEGEND,
+        keys=picture.OUTCOME_LEGEND,
     )
 
 
@@ -114,7 +109,7 @@ def _fault(part: BarSegment) -> str:
 
 
 def _share(part: BarSegment, parts: Sequence[BarSegment]) -> str:
-    return percent(part.attempts / sum(each.attempts for each in parts))
+    return picture.percent(part.attempts / sum(each.attempts for each in parts))
 
 
 def _reason_drawing(labels: Sequence[str], parts: Sequence[Sequence[BarSegment]]) -> str:
@@ -178,13 +173,13 @@ _UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "secon
 Span = tuple[float, float]
 
 
-def time_plot(name: str, label: str, run: TimedRun) -> Picture:
+def time_plot(name: str, label: str, run: TimedRun) -> picture.Picture:
     """The time line of one run: a bar for each attempt, or counts for many attempts."""
     spans = run.spans()
     lanes = list(_lanes(spans))
     single = len(spans) <= _MOST_BARS and max(lanes, default=0) < _MOST_LANES
     many = f"Too many for a bar each: how many of {len(spans):,} attempts were under way."
-    return Picture(
+    return picture.Picture(
         name=name,
         title=label,
         svg=_time_drawing(name, run, lanes if single else None) if spans else "",

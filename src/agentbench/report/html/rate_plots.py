@@ -3,19 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agentbench.report.html import picture
 from agentbench.report.html.drawing import Colour, Margins, label, new_drawing, room_for, svg
-from agentbench.report.html.picture import (
-    MAX_RUNS,
-    LegendEntry,
-    Picture,
-    brief,
-    interval,
-    omitted_runs_note,
-    percent,
-    share,
-    short,
-    usd,
-)
 from agentbench.report.leaderboard import Leaderboard, LeaderboardEntry
 from agentbench.report.summary import Rate
 
@@ -27,15 +16,15 @@ _ROW_HEIGHT = 40
 _NUMBERS_WIDTH = 118  # of the numbers at the right
 
 
-def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
+def rate_plot(board: Leaderboard, labels: Sequence[str]) -> picture.Picture:
     """A row for each run under its label."""
-    shown = board.standings[:MAX_RUNS]
-    return Picture(
+    shown = board.standings[: picture.MAX_RUNS]
+    return picture.Picture(
         name="rates",
         title="Resolved rate",
-        svg=_rate_drawing(shown, [short(label) for label in labels[:MAX_RUNS]]),
+        svg=_rate_drawing(shown, [picture.short(label) for label in labels[: picture.MAX_RUNS]]),
         note="Lines are 95 % intervals: how sure one can be of a rate from so many attempts."
-        + omitted_runs_note(len(board.standings), len(shown)),
+        + picture.omitted_runs_note(len(board.standings), len(shown)),
         header=("run", "of all attempts", "95 %", "excluding errors", "95 %"),
         rows=[
             (
@@ -46,8 +35,8 @@ def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
             for label, standing in zip(labels, board.standings, strict=True)
         ],
         keys=(
-            LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
-            LegendEntry(
+            picture.LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
+            picture.LegendEntry(
                 colour=Colour.JUDGED,
                 says="hollow: excluding task and infrastructure errors",
             ),
@@ -56,7 +45,7 @@ def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
 
 
 def _rate_cells(rate: Rate) -> tuple[str, str]:
-    return share(rate), interval(rate.interval)
+    return picture.share(rate), picture.interval(rate.interval)
 
 
 def _rate_drawing(standings: Sequence[LeaderboardEntry], labels: Sequence[str]) -> str:
@@ -74,11 +63,11 @@ def _rate_drawing(standings: Sequence[LeaderboardEntry], labels: Sequence[str]) 
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         says = "; ".join(
-            f"{who}: {percent(each.summary.overall.share)}"
+            f"{who}: {picture.percent(each.summary.overall.share)}"
             for who, each in zip(labels, standings, strict=True)
         )
         said = f"Resolved rate of each run with its 95 % interval. {says}"
-        return svg(figure, name="rates", says=brief(said), texts=labels)
+        return svg(figure, name="rates", says=picture.brief(said), texts=labels)
 
 
 def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
@@ -97,7 +86,7 @@ def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
         clip_on=False,
     )
     axes.annotate(
-        f"{rate.resolved}/{rate.total} = {percent(rate.share)}",
+        f"{rate.resolved}/{rate.total} = {picture.percent(rate.share)}",
         (1, at),
         xytext=(10, 0),
         textcoords="offset points",
@@ -110,7 +99,9 @@ _HEIGHT = 300
 _LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarithmic
 
 
-def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
+def cost_plot(
+    board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]
+) -> picture.Picture:
     """A point for each run with a known cost, numbered as on the leaderboard.
 
     Args:
@@ -124,7 +115,7 @@ def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]
         for (number, standing), used in zip(placed, metered, strict=True)
         if used and _cost(standing) is not None
     ]
-    return Picture(
+    return picture.Picture(
         name="costs",
         title="Cost against rate",
         svg=_cost_drawing(known) if known else "",
@@ -134,13 +125,13 @@ def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]
             (
                 str(number),
                 label,
-                usd(_cost(standing)) if used else "no model",
-                percent(standing.summary.overall.share),
-                usd(standing.summary.cost_per_resolved) if used else "no model",
+                picture.usd(_cost(standing)) if used else "no model",
+                picture.percent(standing.summary.overall.share),
+                picture.usd(standing.summary.cost_per_resolved) if used else "no model",
             )
             for (number, standing), label, used in zip(placed, labels, metered, strict=True)
         ],
-        keys=(LegendEntry(colour=Colour.RESOLVED, says="a run, and its 95 % interval"),)
+        keys=(picture.LegendEntry(colour=Colour.RESOLVED, says="a run, and its 95 % interval"),)
         if known
         else (),
     )

@@ -12,6 +12,7 @@ from agentbench.sandbox.docker.images import REPOSITORY
 from agentbench.tasks.project.declaration import read_project_file
 from agentbench.tasks.project.setup_files import parse_ini
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+from agentbench.validation.environment import project_settings
 from agentbench.validation.environment.found_tests import FoundTests, find_tests
 from agentbench.validation.environment.install_strategies import (
     InstallStrategy,
@@ -19,14 +20,6 @@ from agentbench.validation.environment.install_strategies import (
     read_declaration,
     setup_commands,
     version_variables,
-)
-from agentbench.validation.environment.project_settings import (
-    PLAIN_COMMAND,
-    PytestSettings,
-    PythonChoice,
-    choose_python,
-    judged_command,
-    read_pytest_settings,
 )
 from agentbench.validation.environment.requirement_files import tox_environment
 
@@ -61,7 +54,7 @@ def propose(
         tests_of: Another state of the repository, whose tests must run there, too.
     """
     declared = read_declaration(tree)
-    settings, found = read_pytest_settings(tree), find_tests(tree)
+    settings, found = project_settings.read_pytest_settings(tree), find_tests(tree)
     if tests_of is not None:
         found = found.with_(find_tests(tests_of))
     ways = install_strategies(tree, declared, settings, found)
@@ -74,25 +67,27 @@ def propose(
             tests=tests,
             reasons=(_python_reason(python), *_install_reasons(way, day), *why_tests, *why_env),
         )
-        for python, day, way in _combinations(choose_python(tree, declared, on), on, ways)
+        for python, day, way in _combinations(
+            project_settings.choose_python(tree, declared, on), on, ways
+        )
     ]
     return tuple(proposals[:_MAX_PROPOSALS])
 
 
 def _combinations(
-    wanted: PythonChoice | None, on: date | None, ways: tuple[InstallStrategy, ...]
-) -> Iterator[tuple[PythonChoice | None, date | None, InstallStrategy]]:
+    wanted: project_settings.PythonChoice | None, on: date | None, ways: tuple[InstallStrategy, ...]
+) -> Iterator[tuple[project_settings.PythonChoice | None, date | None, InstallStrategy]]:
     for python in dict.fromkeys((wanted, None)):
         if on is not None:
             yield from ((python, on, way) for way in ways[:_MAX_DATED])
         yield from ((python, None, way) for way in ways)
 
 
-def _image(python: PythonChoice | None) -> str | None:
+def _image(python: project_settings.PythonChoice | None) -> str | None:
     return None if python is None else f"{REPOSITORY}:{python.version}"
 
 
-def _python_reason(python: PythonChoice | None) -> str:
+def _python_reason(python: project_settings.PythonChoice | None) -> str:
     if python is None:
         return "the default image"
     return f"Python {python.version}: {python.why}"
@@ -106,10 +101,14 @@ def _install_reasons(way: InstallStrategy, day: date | None) -> Iterator[str]:
 
 
 def _tests(
-    tree: Path, settings: PytestSettings, found: FoundTests
+    tree: Path, settings: project_settings.PytestSettings, found: FoundTests
 ) -> tuple[PytestTable, tuple[str, ...]]:
-    command = judged_command(settings)
-    reasons = [] if command == PLAIN_COMMAND else [f"addopts of {settings.where}, less some"]
+    command = project_settings.judged_command(settings)
+    reasons = (
+        []
+        if command == project_settings.PLAIN_COMMAND
+        else [f"addopts of {settings.where}, less some"]
+    )
     configured = tuple(
         p for p in map(_path_in_tree, settings.test_paths) if p and (tree / p).exists()
     )

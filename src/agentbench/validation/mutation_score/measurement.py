@@ -19,13 +19,7 @@ from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task
-from agentbench.validation.mutation_score.mutant_runner import (
-    MutantRunner,
-    fixed_files,
-    mutant_runner_for,
-    reference_change,
-    why_no_mutants,
-)
+from agentbench.validation.mutation_score import mutant_runner
 from agentbench.validation.mutation_score.mutants import Mutant, Mutants, mutants_of
 from agentbench.validation.mutation_score.results import MutantResult, MutationScore
 
@@ -70,7 +64,7 @@ def measure(
 def _measure_task(
     task: Task, settings: MutationScoreSettings, provider: SandboxProvider
 ) -> MutationScore:
-    why_not = why_no_mutants(task)
+    why_not = mutant_runner.why_no_mutants(task)
     if not why_not:
         try:
             with _prepared_context(task, settings, provider) as context:
@@ -81,9 +75,11 @@ def _measure_task(
 
 
 def _score(context: PreparedContext, settings: MutationScoreSettings) -> MutationScore:
-    reference = reference_change(context)
-    mutants = mutants_of(fixed_files(reference, context.prepared))
-    judge = mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
+    reference = mutant_runner.reference_change(context)
+    mutants = mutants_of(mutant_runner.fixed_files(reference, context.prepared))
+    judge = (
+        mutant_runner.mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
+    )
     if isinstance(judge, str):
         return MutationScore(why_not=judge, sandbox=context.provider.name)
     drawn = mutants.drawn(settings.most, seed=settings.seed)
@@ -106,7 +102,7 @@ def _why_none(mutants: Mutants) -> str:
 def _run_mutants(
     mutants: Sequence[Mutant],
     reference: JudgedChange,
-    judge: MutantRunner,
+    judge: mutant_runner.MutantRunner,
     *,
     jobs: int,
     cancel: Event,

@@ -5,14 +5,9 @@ from datetime import timedelta
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.stages import judged_tests
 from agentbench.attempt.stages.agent_changes import judged_change
 from agentbench.attempt.stages.fresh_sandboxes import fresh_sandbox, write_files
-from agentbench.attempt.stages.judged_tests import (
-    expected_tests,
-    judged_evidence,
-    judged_request,
-    judged_timeout,
-)
 from agentbench.attempt.stages.judging import baseline_run
 from agentbench.attempt.stages.verifier import run_verifier
 from agentbench.errors import AttemptError, InputError, UnavailableError
@@ -60,10 +55,10 @@ class MutantRunner:
         """Use `mutant_runner_for` to create one."""
         self._context = context
         self._baseline = baseline
-        self._expected = expected_tests(context.task)
+        self._expected = judged_tests.expected_tests(context.task)
         self._expectation = resolve_expectation(self._expected, baseline)
         taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
-        self._limit = min(taken, judged_timeout(context))
+        self._limit = min(taken, judged_tests.judged_timeout(context))
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
         self._stops_early = _node_ids(reference.tests) <= deciding
 
@@ -115,8 +110,8 @@ def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> Muta
         UnavailableError: the verifier's own image is not available.
     """
     baseline = baseline_run(context).evidence
-    ran = run_change(context, reference, limit=judged_timeout(context), stop=False)
-    expected = expected_tests(context.task)
+    ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
+    expected = judged_tests.expected_tests(context.task)
     lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
     if lack is not None:
         return f"the reference solution does not pass: {lack}"
@@ -142,14 +137,16 @@ def run_change(
         scaled = replace(context, settings=context.settings.replace(timeout_scale=scale))
         evidence = run_verifier(scaled, change, name="final")
         return HiddenTestRun(evidence=evidence, took=timedelta(seconds=evidence.own_seconds))
-    request = replace(judged_request(context), timeout=limit, max_failures=1 if stop else None)
+    request = replace(
+        judged_tests.judged_request(context), timeout=limit, max_failures=1 if stop else None
+    )
     with fresh_sandbox(context) as sandbox:
         files = {**change.files, **context.hidden_tests.files}
         write_files(sandbox, files, emptied=change.emptied)
         run = execute_tests(sandbox, request, end_sandbox=True, sink=context.sink)
     tests = run.facts
     return HiddenTestRun(
-        evidence=judged_evidence(context, Evidence(command=run.command, report=tests)),
+        evidence=judged_tests.judged_evidence(context, Evidence(command=run.command, report=tests)),
         tests=tests,
         took=run.command.duration,
     )
