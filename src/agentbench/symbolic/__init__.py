@@ -1,1 +1,1 @@
-"""What functions do on inputs that no test has: searched for in sandboxes, never on this side."""
+"""Searches, in sandboxes, for the behaviour of functions on inputs that no test has."""

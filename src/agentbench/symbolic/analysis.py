@@ -1,9 +1,7 @@
-"""Searches the paths of a function, or compares two, that somebody hands in.
+"""Searches the paths of a submitted function, or compares two, in a fresh sandbox.
 
-In a fresh sandbox, and what comes back is read strictly.
-
-`agentbench_mounted.analysis` does the work in a sandbox. The code may forge its answer, and
-fools only those who handed it in: what comes back is read strictly, and bounded.
+`agentbench_mounted.analysis` does the work in the sandbox. The code could forge its answer, but
+that deceives only its own author. The answer is parsed strictly and its size is limited.
 """
 
 import time
@@ -19,13 +17,13 @@ from agentbench.scoring.evidence import CommandResult, Ending
 from agentbench.symbolic import comparison, sandbox
 
 MOST_PATHS = 300
-"""A search that is not exhausted ends after so many paths ..."""
+"""A search ends after this number of paths …"""
 
 IDLE_PATHS = 40
-"""... or after so many in a row that bring nothing new."""
+"""… or after this number of paths in a row without a new result."""
 
 GRACE_SECONDS = 5.0
-"""What a search gets beyond its time, to say what it has; then its processes are killed."""
+"""The time that a search has after its deadline to report; then its processes are killed."""
 
 _ANALYSIS_PROGRAM = "analysis"
 _MOST_LINE = 1 << 19  # characters of an answer
@@ -43,9 +41,9 @@ ErrorName = Literal[
 
 
 class AnalysisAim(StrEnum):
-    """What is looked for."""
+    """The goal of a search."""
 
-    FIND = "find"  # the functions, no more
+    FIND = "find"  # only the functions
     CHECK = "check"
     RAISES = "raises"
     BRANCHES = "branches"
@@ -53,16 +51,16 @@ class AnalysisAim(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisRequest:
-    """What is asked about a function."""
+    """A question about a function."""
 
     aim: AnalysisAim
-    function: str  # of FIND: several, with commas
+    function: str  # for FIND: several, separated by commas
     seconds: float
     exception: str | None = None
 
 
 class AnalysisFinding(Schema):
-    """A call that really does what was looked for."""
+    """A call that was confirmed to reach the goal."""
 
     call: Text
     inputs: dict[Text, Text] = Field(max_length=100)
@@ -74,7 +72,7 @@ class AnalysisFinding(Schema):
 
 
 class FunctionBranch(Schema):
-    """One way out of a branching."""
+    """One branch of a condition."""
 
     line: int
     kind: Text
@@ -85,7 +83,7 @@ class FunctionBranch(Schema):
 
 
 class AnalysisResult(Schema):
-    """What a search came to."""
+    """The result of a search."""
 
     error_type: ErrorName | None = None
     message: Text = ""
@@ -99,7 +97,7 @@ class AnalysisResult(Schema):
     coverage: float = Field(default=0.0, ge=0.0, le=1.0)
     findings: tuple[AnalysisFinding, ...] = Field(default=(), max_length=20)
     hits: Count = 0
-    tried: Count = 0  # plain inputs, beside those of the paths
+    tried: Count = 0  # plain inputs, in addition to those of the paths
     unconfirmed: tuple[Text, ...] = Field(default=(), max_length=20)
     branches: tuple[FunctionBranch, ...] = Field(default=(), max_length=5000)
     dead: tuple[int, ...] = Field(default=(), max_length=100_000)
@@ -108,7 +106,7 @@ class AnalysisResult(Schema):
 
 
 class _ProgramLine(Schema):
-    """A line of the program's."""
+    """A line of the program's output."""
 
     progress: AnalysisResult | None = None
     found: AnalysisResult | None = None
@@ -120,9 +118,9 @@ def analyse(
     """Search a function's paths, in a fresh sandbox.
 
     Raises:
-        UnavailableError: no sandbox works here, or the libraries are not to be had.
+        UnavailableError: no sandbox works here, or the libraries are not available.
         SandboxError: the sandbox is lost.
-        RunCancelled: it was called off; no process of it is left.
+        RunCancelled: it was cancelled; all its processes have ended.
     """
     with laboratory.bench(code, cancel=cancel) as bench:
         return analyse_in(bench, asked)
@@ -133,7 +131,7 @@ def analyse_in(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> Analys
 
     Raises:
         SandboxError: the sandbox is lost.
-        RunCancelled: it was called off; no process of it is left.
+        RunCancelled: it was cancelled; all its processes have ended.
     """
     question = _ProgramInput(
         tool=asked.aim,
@@ -149,7 +147,7 @@ def analyse_in(bench: sandbox.AnalysisSandbox, asked: AnalysisRequest) -> Analys
 
 
 class _ProgramInput(Schema):
-    """What the program reads."""
+    """The program's input."""
 
     tool: AnalysisAim
     function: str
@@ -161,7 +159,7 @@ class _ProgramInput(Schema):
 
 
 def _parse_result(result: CommandResult) -> AnalysisResult:
-    """What came back, or why nothing did."""
+    """The program's answer, or the reason why there is none."""
     lines = [
         line for line in map(_parse_line, result.stdout.splitlines()[-200:]) if line is not None
     ]
@@ -202,7 +200,7 @@ def _parse_line(line: str) -> _ProgramLine | None:
 
 
 EXAMPLES = 300
-"""Inputs that are made, beside those that the paths give."""
+"""The number of generated inputs, in addition to those of the paths."""
 
 _COMPARE_PROGRAM = "compare"
 _LEAST_SECONDS = 0.5
@@ -210,12 +208,12 @@ _LEAST_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionComparison:
-    """What came of a comparison: an answer, or why there is none."""
+    """The outcome of a comparison: an answer, or the reason why there is none."""
 
-    refusal: AnalysisResult | None = None  # the code or its functions are no good
+    refusal: AnalysisResult | None = None  # the code or its functions are unusable
     answer: comparison.ComparisonResult | None = None
     why: str = ""
-    over: bool = False  # the time was
+    over: bool = False  # the time ran out
 
 
 def compare_functions(
@@ -228,12 +226,12 @@ def compare_functions(
     """Look for an input on which two functions behave differently.
 
     Raises:
-        UnavailableError: no sandbox works here, or the libraries are not to be had.
+        UnavailableError: no sandbox works here, or the libraries are not available.
         SandboxError: the sandbox is lost.
-        RunCancelled: it was called off; no process of it is left.
+        RunCancelled: it was cancelled; all its processes have ended.
     """
     with laboratory.bench(code, cancel=cancel) as bench:
-        started = time.monotonic()  # the first bench takes seconds to be made, which are not theirs
+        started = time.monotonic()  # not counting the seconds in which a first sandbox is prepared
         asked = AnalysisRequest(aim=AnalysisAim.FIND, function=",".join(names), seconds=seconds)
         refusal = analyse_in(bench, asked)
         if refusal.error_type is not None or refusal.over:

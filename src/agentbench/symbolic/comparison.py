@@ -1,11 +1,8 @@
-"""What is asked of, and answered by, the program that compares two functions in a sandbox.
+"""The requests and results of the program that compares two functions in a sandbox.
 
-Schemas only.
-
-`agentbench_mounted.compare` reads one `ComparisonRequest` as JSON from its stdin, and
-writes one `ComparisonResult` as JSON for each of its pairs, a line each and in their order, to its
-stdout. What it lacks of LIBRARY (a folder with hypothesis, and crosshair where paths are searched)
-is said in `why`.
+`agentbench_mounted.compare` reads one `ComparisonRequest` as JSON from stdin. It writes one
+`ComparisonResult` as JSON for each pair, in order and one per line, to stdout. `why` names what
+LIBRARY (a folder with hypothesis, and with crosshair if paths are searched) lacks.
 """
 
 from enum import StrEnum
@@ -16,41 +13,41 @@ from agentbench.core.schema import Schema
 
 
 class FunctionLocation(Schema):
-    """A function, a class or a method, and the tree to load it from."""
+    """A function, class or method, and the tree that it is loaded from."""
 
     paths: tuple[str, ...]  # first on sys.path, as the sandbox sees them
-    module: str  # by its dotted name
+    module: str  # its dotted name
     name: str  # in the module: `f`, `Class`, or `Class.method`
 
 
 class ErrorComparison(StrEnum):
-    """Which errors are behaviour that two functions must have in common."""
+    """The errors that two functions must have in common."""
 
     ALL = "all"
     CONTRACT = "contract"
-    """Those that the left one raises by a `raise` of its own. Where it fails otherwise, the input
-    is outside of what it is for, and what the right one does there says nothing."""
+    """Errors from a `raise` of the left function. Another error of the left function means that the
+    input is invalid, and the right one may do anything there."""
 
 
 class FunctionPair(Schema):
-    """Two that should behave alike, the left one being the reference."""
+    """Two functions that should behave alike; the left one is the reference."""
 
     left: FunctionLocation
     right: FunctionLocation
     errors: ErrorComparison = ErrorComparison.CONTRACT
-    observed: tuple[str, ...] = ()  # calls seen in tests, as expressions: more are made after them
+    observed: tuple[str, ...] = ()  # calls in tests, as expressions; similar ones are generated
 
 
 class ComparisonRequest(Schema):
-    """Pairs to compare, and what may be spent on each."""
+    """Pairs to compare, and the limits for each pair."""
 
     pairs: tuple[FunctionPair, ...]
     seconds: float = Field(default=20.0, gt=0)  # for each pair
-    examples: int = Field(default=500, gt=0)  # inputs made for each pair
+    examples: int = Field(default=500, gt=0)  # inputs generated for each pair
     call_seconds: float = Field(default=2.0, gt=0)  # for each call of one side
-    symbolic: bool = True  # search the paths too
-    path_seconds: float = Field(default=15.0, gt=0)  # for them: more hardly ever finds more
-    literals: tuple[str, ...] = ()  # of tests, as source: inputs are made near them
+    symbolic: bool = True  # also search the paths
+    path_seconds: float = Field(default=15.0, gt=0)  # for the paths; more time rarely finds more
+    literals: tuple[str, ...] = ()  # in tests, as source; inputs are generated near them
     seed: int = 0
 
 
@@ -63,29 +60,29 @@ class ComparisonEnding(StrEnum):
 
 
 class BehaviourDifference(Schema):
-    """An input on which two behave differently, as small as was found."""
+    """The smallest input found on which two functions behave differently."""
 
     program: tuple[str, ...]
-    """Statements; each may use what those before it assigned. The value of the last one differs."""
+    """Statements that may use the names assigned before. The value of the last one differs."""
     call: str  # for a reader: `f(77, -1)`
     left: str  # `returns -77`, `raises ValueError`, `does not end within 2 s`
     right: str
 
 
 class ComparisonResult(Schema):
-    """What came of one pair."""
+    """The result for one pair."""
 
     ending: ComparisonEnding
-    why: str = ""  # of a pair that was not compared, and what was not tried
+    why: str = ""  # why a pair was not compared, and what was not tried
     difference: BehaviourDifference | None = None
     inputs_tried: int = 0
     paths_explored: int = 0
-    exhausted: bool = False  # every path was explored: no difference is proven, not just unseen
+    exhausted: bool = False  # every path was explored, which proves that there is no difference
     time_spent: float = 0.0  # seconds
 
 
 class ReplayRequest(Schema):
-    """A program to run in one tree alone, to confirm what was found.
+    """A program to run in a single tree, to confirm a difference.
 
     `agentbench_mounted.replay` reads it as JSON from stdin and writes a `ReplayResult`.
     """
@@ -97,8 +94,8 @@ class ReplayRequest(Schema):
 
 
 class ReplayResult(Schema):
-    """What a program's last statement did each time, in the words of `Difference.left`."""
+    """The results of a program's last statement, in the words of `Difference.left`."""
 
     outcomes: tuple[str, ...]
-    values: tuple[str, ...]  # the same in a form that two trees can be compared by
+    values: tuple[str, ...]  # the same in a form that is comparable between trees
     why: str = ""  # it did not run to its last statement

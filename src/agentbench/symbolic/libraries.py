@@ -1,10 +1,9 @@
-"""The folder of libraries that is mounted into sandboxes, made once for each version of Python.
+"""The folder of libraries that is mounted into sandboxes, built once per version of Python.
 
-It holds crosshair, hypothesis and what they need.
-
-A sandbox has a Python of its own and no network. What is installed beside us serves where the minor
-version is the same, since both have compiled parts; for another one pip fetches the very same
-versions once. A folder bears the versions in its name, and is there as a whole or not at all.
+It contains crosshair, hypothesis and their requirements. A sandbox has its own Python and no
+network. If the sandbox's minor version is ours, our installed libraries are copied, since both have
+compiled parts; otherwise pip downloads the same versions once. The folder's name contains the
+versions, and it appears only when it is complete.
 """
 
 import compileall
@@ -31,30 +30,30 @@ from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.sandbox.trees import remove_tree
 
 PROGRAMS_MOUNT = "symbolic"
-"""The name by which a sandbox knows our programs."""
+"""The name of the folder of our programs in a sandbox."""
 
 LIBRARY_MOUNT = "symbolic-library"
-"""The name by which a sandbox knows the libraries they use."""
+"""The name of the folder of their libraries in a sandbox."""
 
 _PROGRAMS_FOLDER = Path(__file__).parent / "mounted"
 
 _FOLDER = "symbolic"
 _DISTRIBUTIONS = ("crosshair-tool", "hypothesis")
-_FORMAT = 1  # raised whenever a folder of an older agentbench must not be used
+_FORMAT = 1  # incremented when folders of an older agentbench must not be used
 _UNFINISHED = ".new"
 _FETCHED_WITHIN = timedelta(minutes=15)
 _ASKED_WITHIN = timedelta(seconds=60)
-_SHOWN = 300  # characters of what pip said
+_SHOWN = 300  # characters of pip's output
 
 PythonVersion = tuple[int, int]
 """A minor version of Python: (3, 11)."""
 
 
 def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMount, ...]:
-    """What a sandbox with such a Python has to be opened with, for our programs to run in it.
+    """The mounts that a sandbox with such a Python needs to run our programs.
 
     Raises:
-        UnavailableError: the libraries are not installed, or not to be had for that Python.
+        UnavailableError: the libraries are not installed, or not available for that Python.
     """
     return (
         ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER),
@@ -69,10 +68,10 @@ def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
 
 
 def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
-    """The folder of libraries for a Python, made the first time.
+    """The folder of libraries for a Python, built if it does not exist.
 
     Raises:
-        UnavailableError: they are not installed, or not to be had for that Python.
+        UnavailableError: they are not installed, or not available for that Python.
     """
     versions = _closure(python)
     folder = cache_dir / _FOLDER / _name(versions, python)
@@ -81,19 +80,19 @@ def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
         if not folder.is_dir():
             _make(folder, versions, python)
         _shared_lock(folder)
-    os.utime(folder)  # by which the least recently used is told
+    os.utime(folder)  # the time of the last use
     return folder
 
 
 def stored_libraries(cache_dir: Path) -> list[Path]:
-    """Every folder of libraries that is kept."""
+    """All folders of libraries in the cache."""
     folders = sorted((cache_dir / _FOLDER).glob("*/"))
     return [folder for folder in folders if folder.suffix != _UNFINISHED]
 
 
 @cache
 def _shared_lock(folder: Path) -> SharedLock:
-    """Nobody discards it until this process is gone."""
+    """Lock the folder against removal until this process ends."""
     return SharedLock(folder)
 
 
@@ -117,7 +116,7 @@ def python_of(sandbox: Sandbox) -> PythonVersion:
 
 def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersion) -> None:
     scratch = folder.with_name(folder.name + _UNFINISHED)
-    remove_tree(scratch)  # of somebody who was killed
+    remove_tree(scratch)  # of a killed process
     try:
         scratch.mkdir(mode=0o755)
         if python == sys.version_info[:2]:
@@ -138,13 +137,13 @@ def _copy(versions: Mapping[str, str | None], target: Path) -> None:
             path = target / place
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, path)
-    # Read-only where it is used: without byte-code each program would compile all of it again.
+    # The folder is mounted read-only: without byte code, each program would compile it all again.
     unchecked = PycInvalidationMode.UNCHECKED_HASH
     compileall.compile_dir(target, quiet=2, invalidation_mode=unchecked)
 
 
 def _files(found: Distribution) -> Iterator[tuple[Path, Path]]:
-    """Each file of a distribution that belongs beside its package, and where."""
+    """The files of a distribution in site-packages, and their targets."""
     for file in found.files or ():
         source = Path(str(found.locate_file(file)))
         if ".." not in file.parts and "__pycache__" not in file.parts and source.is_file():
@@ -170,7 +169,7 @@ def _fetching(versions: Mapping[str, str | None], python: PythonVersion, target:
 
 
 def _refusal(command: list[str]) -> str:
-    """What pip said when it could not; empty when it could."""
+    """The output of pip if it failed; empty if it did not."""
     seconds = _FETCHED_WITHIN.total_seconds()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
@@ -180,14 +179,14 @@ def _refusal(command: list[str]) -> str:
 
 
 def _open_to_all(folder: Path) -> None:
-    """Readable by the sandbox's user, whatever our umask is."""
+    """Make files readable by the sandbox's user, whatever our umask is."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def _closure(python: PythonVersion) -> dict[str, str | None]:
-    """The wanted distributions and all that they require, each with the version we have of it."""
+    """The required distributions and all their requirements, with our versions of them."""
     dotted = _dotted(python)
     environment = {"python_version": dotted, "python_full_version": f"{dotted}.0", "extra": ""}
     found: dict[str, str | None] = {}
@@ -206,7 +205,7 @@ def _installed(name: str) -> tuple[str | None, list[str]]:
         ours = distribution(name)
     except PackageNotFoundError:
         if name not in _DISTRIBUTIONS:
-            return None, []  # another Python needs it, ours does not
+            return None, []  # only another Python needs it
         raise UnavailableError(
             f"expected {name}, found none: {install_command('symbolic')}"
         ) from None

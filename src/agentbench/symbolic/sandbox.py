@@ -1,8 +1,6 @@
-"""Where code that somebody hands in is run.
+"""Runs submitted code: a fresh sandbox for each question, with our programs and their libraries.
 
-A fresh sandbox for each question, with our programs and their libraries.
-
-No network, no privileges, limits on all it may use, and a deadline that no code can move.
+The sandbox has no network, no privileges, limits, and a deadline that code cannot move.
 """
 
 import threading
@@ -19,7 +17,7 @@ from agentbench.scoring.evidence import CommandResult
 from agentbench.symbolic.libraries import PythonVersion, program_argv, python_of, symbolic_mounts
 
 SUBMITTED_MODULE = "submitted"
-"""What the code is called as a module, in the folder of the workspace."""
+"""The module name of the code in the workspace."""
 
 ANALYSIS_LIMITS = Limits(
     cpus=1.0, memory_mib=1024, pids=64, disk_mib=64, files=2000, open_files=256
@@ -36,7 +34,7 @@ class AnalysisSandbox:
 
     @property
     def path(self) -> str:
-        """Where the code is."""
+        """The path of the code in the sandbox."""
         return f"{self.sandbox.workspace}/{SUBMITTED_MODULE}.py"
 
     def run(self, program: str, question: str, *, seconds: float) -> CommandResult:
@@ -44,7 +42,7 @@ class AnalysisSandbox:
 
         Raises:
             SandboxError: the sandbox is lost.
-            RunCancelled: it was called off; its processes are dead.
+            RunCancelled: it was cancelled; all its processes have ended.
         """
         return self.sandbox.run(
             Command(
@@ -57,7 +55,7 @@ class AnalysisSandbox:
 
 
 class AnalysisSandboxes:
-    """Opens benches; connects to its back end when the first is asked for. Safe among threads."""
+    """Opens sandboxes for code; connects to its back end at the first one. Thread-safe."""
 
     def __init__(self, connect: Callable[[], SandboxProvider], cache_dir: Path) -> None:
         self._connect = connect
@@ -80,12 +78,12 @@ class AnalysisSandboxes:
 
     @contextmanager
     def bench(self, code: str, *, cancel: Event) -> Iterator[AnalysisSandbox]:
-        """A fresh sandbox with the code in it; all of it is gone when the block ends.
+        """Open a fresh sandbox with the code in it, and remove it when the block ends.
 
         Raises:
-            UnavailableError: no sandbox works here, or the libraries are not to be had.
+            UnavailableError: no sandbox works here, or the libraries are not available.
             SandboxError: the sandbox is lost.
-            RunCancelled: it was called off.
+            RunCancelled: it was cancelled.
         """
         image, python = self._ready()
         lent = symbolic_mounts(self._cache_dir, python)

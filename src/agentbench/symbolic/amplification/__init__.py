@@ -1,1 +1,1 @@
-"""More tests made of those that there are: with other values, they show what else a fix does."""
+"""Derives tests with other values from existing tests, to show what else a fix changes."""

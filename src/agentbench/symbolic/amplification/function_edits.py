@@ -1,7 +1,7 @@
 """Small edits of a test.
 
-Another value, another text, another method, a step left out or done twice, one case of a
-parametrised test.
+An edit replaces a value, a text or a method, omits or repeats a step, or selects one case of a
+parametrized test.
 """
 
 import ast
@@ -18,7 +18,7 @@ _NAMES_AND_CASES = 2  # arguments
 
 
 def with_one_case(function: Function, random: Random) -> None:
-    """Leave one case, drawn at random, where cases are written down in the decorator."""
+    """Keep one random case of a decorator that lists its cases."""
     for decorator in function.decorator_list:
         cases = cases_of(decorator)
         if cases is not None and len(cases.elts) > 1:
@@ -28,7 +28,7 @@ def with_one_case(function: Function, random: Random) -> None:
 
 
 def cases_of(decorator: ast.expr) -> ast.List | ast.Tuple | None:
-    """The cases that a decorator writes down; None where it is another one."""
+    """The cases that a decorator lists; `None` for another decorator."""
     if not isinstance(decorator, ast.Call) or len(decorator.args) < _NAMES_AND_CASES:
         return None
     name = getattr(decorator.func, "attr", "")
@@ -37,7 +37,7 @@ def cases_of(decorator: ast.expr) -> ast.List | ast.Tuple | None:
 
 
 def names_of(decorator: ast.Call) -> tuple[str, ...]:
-    """The parameters that the cases are for, as far as they are written down."""
+    """The names of the parameters, as far as the decorator lists them."""
     names = decorator.args[0]
     if isinstance(names, ast.Constant) and isinstance(names.value, str):
         return tuple(name.strip() for name in names.value.split(","))
@@ -46,15 +46,15 @@ def names_of(decorator: ast.Call) -> tuple[str, ...]:
     return ()
 
 
-_MOST_EDITS = 40  # that are drawn of all
-_SIGNS = 4  # of other texts, besides its own
-_WORDS = 3  # of other texts, that are put in at a place
-_LONGEST_NAME = 3  # characters: it is a name for something, and not in a language of its own
+_MOST_EDITS = 40  # drawn from all
+_SIGNS = 4  # from other texts, in addition to its own
+_WORDS = 3  # from other texts, inserted at one position
+_LONGEST_NAME = 3  # characters; a longer text may be written in a language of its own
 _PART = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def other_texts(value: str, texts: Sequence[str], random: Random) -> list[str]:
-    """Texts to take in exchange; every sign that the others have is put in everywhere."""
+    """Replacements for a text; each sign of the other texts is inserted at every position."""
     others = random.sample(list(texts), min(2, len(texts)))
     if len(value) <= _LONGEST_NAME and value.isalnum():
         return [other for other in others if other != value]
@@ -85,17 +85,17 @@ def _part_edits(parts: Sequence[str], drawn: Sequence[str]) -> Iterator[Sequence
             yield (*parts[:at], parts[at], *parts[at:])
 
 
-_LONGEST_TEXT = 120  # characters of a text that is changed
-_NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # they judge, and do nothing
+_LONGEST_TEXT = 120  # characters; longer texts are not changed
+_NOT_IN_QUESTION = ("self", "cls", "pytest", "unittest")  # used for judging only
 _HUGE = 10**12
 
 
 Value = str | int | float | None
-"""What a constant may become."""
+"""The value that replaces a constant."""
 
 
 class MethodCall(NamedTuple):
-    """A method that is called on a name."""
+    """The name of a method, and the name that it is called on."""
 
     on: str
     method: str
@@ -103,25 +103,25 @@ class MethodCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileVocabulary:
-    """What a file of tests speaks of."""
+    """The values, texts and methods in a file of tests."""
 
     texts: tuple[str, ...]
     methods: Mapping[str, frozenset[str]]
-    """The methods that are called on a name."""
+    """The methods that the file calls on a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeChange:
-    """One change of a function, by the place of a node in it."""
+    """One change of a function, by the index of a node in it."""
 
-    node: int  # as ast.walk counts
+    node: int  # its index in ast.walk
     value: Value = None  # of a constant
     step: str = ""  # "out" or "twice", of a statement
-    called: str = ""  # the name of another method
+    called: str = ""  # the name of the method to call instead
 
 
 class EditDescription(NamedTuple):
-    """What a reader is told of a change."""
+    """The description of a change for a reader."""
 
     line: int
     before: str
@@ -137,7 +137,7 @@ class ChangedFunction:
 
 
 def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> list[NodeChange]:
-    """All changes that are made to a function: of each node one, then of each another."""
+    """All edits of a function: one edit for each node first, then a second one for each."""
     nodes = list(ast.walk(function))
     own = _texts(nodes)
     alone = _left_alone(function)
@@ -168,7 +168,7 @@ def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> li
 
 
 def _in_turns(found: Sequence[NodeChange]) -> list[NodeChange]:
-    """Texts can be changed in many ways, and numbers in few: neither comes first."""
+    """Take turns among the nodes: a text has many edits and a number few."""
     of_node: Counter[int] = Counter()
     turns: list[tuple[int, NodeChange]] = []
     for change in found:
@@ -223,7 +223,7 @@ def _stepped(function: Function, node: ast.stmt, step: str) -> EditDescription:
 
 
 def _around(function: Function, node: ast.expr) -> ast.expr | ast.stmt:
-    """The call, or else the statement, that a constant stands in."""
+    """The call that contains a constant, or else its statement."""
     best: ast.expr | ast.stmt = node
     for candidate in ast.walk(function):  # from the outermost inwards
         if isinstance(candidate, ast.Call | ast.Assign | ast.Compare | ast.Tuple) and any(
@@ -234,7 +234,7 @@ def _around(function: Function, node: ast.expr) -> ast.expr | ast.stmt:
 
 
 def _left_alone(function: Function) -> set[int]:
-    """What is judged by, or names things: it is none of what a test does."""
+    """Constants that judge or name things, and so are not part of what a test does."""
     found = [side for node in ast.walk(function) for side in _expected(node)]
     found += [part for one in function.decorator_list for part in _decorator_parts(one, function)]
     found += [part for node in ast.walk(function) for part in _written_parts(node)]
@@ -243,7 +243,7 @@ def _left_alone(function: Function) -> set[int]:
 
 
 def _written_parts(node: ast.AST) -> list[ast.expr]:
-    """The texts in an f-string, which can be texts alone, and the values of patterns."""
+    """The texts in an f-string, which can only be texts, and the values of patterns."""
     if isinstance(node, ast.JoinedStr):
         return [part for part in node.values if isinstance(part, ast.Constant)]
     if isinstance(node, ast.FormattedValue):
@@ -252,7 +252,7 @@ def _written_parts(node: ast.AST) -> list[ast.expr]:
 
 
 def _expected(node: ast.AST) -> list[ast.expr]:
-    """The sides of an assertion that call nothing, where another does; else all but the first."""
+    """The sides of an assertion without a call if another side has one; else all but the first."""
     if not isinstance(node, ast.Assert) or not isinstance(node.test, ast.Compare):
         return []
     sides = [node.test.left, *node.test.comparators]
@@ -265,12 +265,12 @@ def _calls(node: ast.expr) -> bool:
 
 
 def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
-    """A decorator, but for the cases of a parametrised test."""
+    """A decorator, except for the cases of a parametrized test."""
     cases = cases_of(decorator)
     if cases is None or not isinstance(decorator, ast.Call):
         return [decorator]
     judging = _judging(decorator, function)
-    # What is called in a case is called where the file is loaded: a fault there ends it all.
+    # A call in a case runs when the file is loaded, so an error there would end all tests.
     called = [node for node in ast.walk(decorator.args[1]) if isinstance(node, ast.Call)]
     return [
         decorator.args[0],
@@ -281,7 +281,7 @@ def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
 
 
 def _judging(decorator: ast.Call, function: Function) -> list[ast.expr]:
-    """What cases hold for a parameter that the test judges by, and does nothing else with."""
+    """The values of cases for a parameter that the test uses for judging only."""
     cases = cases_of(decorator)
     names = names_of(decorator)
     only = _judged_by(function)
@@ -291,7 +291,7 @@ def _judging(decorator: ast.Call, function: Function) -> list[ast.expr]:
 
 
 def _judged_by(function: Function) -> set[str]:
-    """Names that stand alone on a side of assertions, and nowhere else."""
+    """Names whose only uses are as a whole side of an assertion."""
     sides = {
         id(side): side.id
         for node in ast.walk(function)
@@ -333,7 +333,7 @@ def _other_values(
         if abs(value) < _HUGE:
             kind = type(value)
             near = (value + 1, value - 1, value * 2, value // 2, 0, *numbers)
-            # What is below nothing is often outside of what code is for.
+            # Code is often not written for negative numbers.
             yield from (
                 kind(one) for one in dict.fromkeys(near) if one != value and one >= min(value, 0)
             )

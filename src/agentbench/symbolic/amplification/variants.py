@@ -28,14 +28,14 @@ _EQUALS = ("assertListEqual", "assertDictEqual", "assertTupleEqual", "assertSetE
 
 
 class AssertionObserver(ast.NodeTransformer):
-    """Turns assertions into observations; `places` is what each of them looks at, as source."""
+    """Turns assertions into observations; `places` has the observed source of each."""
 
     def __init__(self) -> None:
-        """Start with no place."""
+        """Start without observations."""
         self.places: list[str] = []
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
-        """What is compared is seen from both sides; of all else, whether it holds."""
+        """Observe both sides of a comparison, and only the truth of anything else."""
         if _is_private(node.test):
             return [ast.copy_location(ast.Pass(), node)]
         sides = _sides(node.test)
@@ -46,7 +46,7 @@ class AssertionObserver(ast.NodeTransformer):
         ]
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
-        """The assertions of unittest."""
+        """Observe the arguments of unittest's assertions."""
         call = node.value
         if not _is_assertion(call):
             return node
@@ -61,7 +61,7 @@ class AssertionObserver(ast.NodeTransformer):
         return self._see("holds", held, node, shown=call)
 
     def visit_With(self, node: ast.With) -> ast.With:
-        """Where an error is expected, any is seen."""
+        """Observe any error where one is expected."""
         self.generic_visit(node)
         for item in node.items:
             if _expects_error(item.context_expr):
@@ -90,7 +90,7 @@ def _no_arguments() -> ast.arguments:
 
 
 def _sides(test: ast.expr) -> list[ast.expr] | None:
-    """What an equality compares; None where it is something else."""
+    """The two sides of an equality; `None` for another expression."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _EQUAL):
         return _varying([test.left, *test.comparators])
     return None
@@ -126,18 +126,18 @@ def _expects_error(node: ast.expr) -> bool:
 
 
 def _is_private(node: ast.expr) -> bool:
-    """Whether it looks into what an honest fix may have otherwise."""
+    """Whether an expression depends on details in which correct fixes may differ."""
     names = (one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
     return any(name.startswith("_") and not name.endswith("__") for name in names)
 
 
 _MARK = "__as_"
-_LONGEST = 80  # characters of a text that others are made with; a docstring is longer
+_LONGEST = 80  # characters of a text to build others from; a docstring is longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedTestVariant:
-    """A changed test: which it was, what was changed, and how it is told to a reader."""
+    """A changed test: its original, its changes and their description for a reader."""
 
     test: str
     edits: tuple[EditDescription, ...]
@@ -151,40 +151,42 @@ class AmplifiedTests:
 
     source: str
     variants: dict[str, ChangedTestVariant]
-    """By the name of the changed function."""
+    """The changed tests by the names of their functions."""
     places: tuple[str, ...]
-    """What is observed, as source, by its number."""
+    """The source of each observed expression, by its number."""
 
 
 def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedTests | None:
-    """Make changed tests of a file; None where it has none that can be changed.
+    """Derive changed tests from a file; `None` if none of its tests can be changed.
 
     Args:
         source: The file.
-        seed: Of the choice among changes.
-        most: Changed tests for a test, by its name.
+        seed: The seed of the choice among changes.
+        most: The largest number of changed tests for each test, by its name.
     """
     tree = python_syntax.parse(source)
     random = Random(seed)
     spoken = _vocabulary(tree)
 
     def made(node: Function) -> Iterator[PlannedVariant]:
+        """The variants of a test."""
         return _select_variants(node, spoken, random, most(node.name))
 
     return _assembled(tree, made)
 
 
 def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> AmplifiedTests | None:
-    """Of some changed tests those with a part of their changes; None where all have one alone.
+    """Variants of changed tests with a part of their changes; `None` if each has only one.
 
     Args:
-        source: The file as it was before anything was changed.
-        amplified: What was made of it.
-        names: Of the changed functions.
+        source: The unchanged file.
+        amplified: The changed file.
+        names: The names of the changed functions.
     """
     wanted = [amplified.variants[name] for name in names]
 
     def made(node: Function) -> Iterator[PlannedVariant]:
+        """The variants of a test."""
         for one in wanted:
             if one.test == node.name and one.origin.lineno == node.lineno:
                 yield from (PlannedVariant(one.origin, changes) for changes in _parts(one.changes))
@@ -222,7 +224,7 @@ def _parts(changes: tuple[NodeChange, ...]) -> Iterator[tuple[NodeChange, ...]]:
 
 
 def changed_name(node_id: str) -> str:
-    """The name of the changed function that a node id of pytest is about."""
+    """The name of the changed function in a node id of pytest."""
     return node_id.rpartition("::")[2].partition("[")[0]
 
 
@@ -238,13 +240,13 @@ def _in_place_of(
     made: Callable[[Function], Iterable[PlannedVariant]],
     variants: dict[str, ChangedTestVariant],
 ) -> list[ast.stmt]:
-    """The changed tests in the place of a test; what is none stays."""
+    """The changed tests in place of a test; other statements are unchanged."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_test(node):
         return [node]
     found: list[ast.stmt] = []
     for origin, changes in made(node):
         one = apply_changes(origin, changes)
-        # Two classes may have tests of the same name.
+        # Two classes may have tests with the same name.
         one.function.name = f"{node.name}{_MARK}{len(variants)}"
         variants[one.function.name] = ChangedTestVariant(
             test=node.name, edits=one.edits, origin=origin, changes=tuple(changes)
@@ -278,7 +280,7 @@ def _select_variants(
 
 
 def _drawn(waiting: Sequence[NodeChange], turn: int, random: Random) -> tuple[NodeChange, ...]:
-    """One change at first, each in its turn; later several, of different nodes."""
+    """Single changes first, each in turn; then several changes of different nodes."""
     many = 1 if turn < len(waiting) and turn % 2 == 0 else random.choice((2, 2, 3))
     first = waiting[turn // 2 % len(waiting)]
     others = random.sample(waiting, min(many - 1, len(waiting)))

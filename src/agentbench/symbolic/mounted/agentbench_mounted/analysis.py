@@ -216,6 +216,7 @@ class Analysis:
             return [(signature, {})]
 
         def works(calls: list[str]) -> bool:
+            """Whether the function accepts the types of some calls."""
             return bool(calls and server.ask({"probe": calls}).get("fits"))
 
         variants = list(islice(assumed(signature, works), _VARIANTS))

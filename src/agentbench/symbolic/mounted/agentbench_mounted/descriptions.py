@@ -174,6 +174,7 @@ def _of_text(name: str) -> TypeDescription:
 
 def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:  # noqa: C901, PLR0911 - one case a kind
     def of(at: int) -> TypeDescription:
+        """The description of a type argument."""
         return type_of(arguments[at], depth + 1) if at < len(arguments) else {"t": "missing"}
 
     if kind in _LISTS:

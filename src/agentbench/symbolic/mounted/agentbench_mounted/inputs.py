@@ -144,6 +144,7 @@ class _Inputs:
         """The text that makes an object of a class."""
 
         def called(function: str, params: list[Parameter]) -> Strategy[str]:
+            """The texts of a call of a function."""
             return self._arguments(params).map(lambda texts: f"{function}({', '.join(texts)})")
 
         made: list[Strategy[str]] = []
@@ -331,6 +332,7 @@ def _edited(word: Strategy[str], letters: list[str]) -> Strategy[str]:
     """A known word with one letter left out, added or replaced."""
 
     def edit(parts: tuple[str, int, str, int]) -> str:
+        """Apply one edit to a word."""
         text, at, letter, how = parts
         at %= len(text) + 1
         rest = text[at:] if how == 0 else text[at + 1 :]

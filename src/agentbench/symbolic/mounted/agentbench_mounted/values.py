@@ -47,6 +47,7 @@ class _FormBuilder:
         self._within: set[int] = set()
 
     def form(self, value: object, depth: int) -> Form:
+        """The form of a value at a depth."""
         self._nodes += 1
         if depth > _DEEPEST or self._nodes > _NODES or id(value) in self._within:
             return ["cut"]

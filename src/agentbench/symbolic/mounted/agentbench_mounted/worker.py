@@ -89,6 +89,7 @@ class LoadedTree:
         effects: Step = {"kind": RETURNS}
 
         def execute() -> Step:
+            """Execute the statement under the alarm, and record its effects."""
             with self._effects.recording(effects), self._alarm.within(seconds):
                 return _execute(statement, names)
 
