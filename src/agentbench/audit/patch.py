@@ -1,18 +1,26 @@
-"""Unified diffs, read and never handed to a program."""
+"""Unified diffs as values. No program applies them.
+
+unidiff parses text; the text here is Latin-1, in which every byte is one character.
+"""
 
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
-_HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+from unidiff import patch as unidiff
+from unidiff.constants import LINE_TYPE_NO_NEWLINE
+from unidiff.errors import UnidiffParseError
+
+_BYTES = "latin-1"
 _NO_FILE = "/dev/null"
 _MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """One piece of a file's diff; its lines bear their signs and ends."""
+    """One hunk of a file's diff; its lines include their signs and line ends."""
 
     old_start: int
     new_start: int
@@ -28,7 +36,7 @@ class FilePatch:
     hunks: tuple[Hunk, ...]
 
     def added(self) -> Iterator[tuple[int, str]]:
-        """The lines that come in, with their numbers in the new file."""
+        """The added lines, with their numbers in the new file."""
         for hunk in self.hunks:
             number = hunk.new_start
             for line in hunk.lines:
@@ -37,7 +45,7 @@ class FilePatch:
                 number += line[:1] != b"-"
 
     def sides(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Each hunk as it was and as it is, with the lines around the change."""
+        """The old and the new lines of each hunk, with the context of the change."""
         for hunk in self.hunks:
             texts = [line[1:].decode("utf-8", "replace").rstrip("\r\n") for line in hunk.lines]
             signs = [line[:1] for line in hunk.lines]
@@ -47,7 +55,7 @@ class FilePatch:
             )
 
     def changed(self) -> Iterator[str]:
-        """The lines that come in or go, with their signs and without the space around them."""
+        """The added and removed lines, with their signs and without surrounding space."""
         for hunk in self.hunks:
             for line in hunk.lines:
                 text = line[1:].decode("utf-8", "replace").strip()
@@ -56,12 +64,20 @@ class FilePatch:
 
 
 def parse_patch(patch: bytes) -> tuple[FilePatch, ...]:
-    """The files of a diff; what is none of its grammar is passed over."""
-    return tuple(_files(io.BytesIO(patch[:_MAX_BYTES]).readlines()))
+    """The diffs of files in a patch. A malformed diff of a file is skipped."""
+    text = patch[:_MAX_BYTES].decode(_BYTES)
+    try:
+        return _files(text)
+    except UnidiffParseError:
+        files: list[FilePatch] = []
+        for section in re.split(r"^(?=diff --git )", text, flags=re.MULTILINE):
+            with suppress(UnidiffParseError):
+                files += _files(section)
+        return tuple(files)
 
 
 def apply_patch(before: bytes | None, file: FilePatch) -> bytes | None:
-    """What a diff makes of a content; `None` where it does not fit."""
+    """The content after a diff; `None` if the diff does not fit."""
     old = io.BytesIO(before or b"").readlines()
     new: list[bytes] = []
     at = 0
@@ -81,51 +97,32 @@ def apply_patch(before: bytes | None, file: FilePatch) -> bytes | None:
     return b"".join([*new, *old[at:]])
 
 
-def _files(lines: list[bytes]) -> Iterator[FilePatch]:
-    at = 0
-    while at < len(lines) - 1:
-        if not (lines[at].startswith(b"--- ") and lines[at + 1].startswith(b"+++ ")):
-            at += 1
-            continue
-        old, new = _name(lines[at]), _name(lines[at + 1])
-        hunks, at = _hunks(lines, at + 2)
-        yield FilePatch(path=old if new == _NO_FILE else new, removed=new == _NO_FILE, hunks=hunks)
-
-
-def _hunks(lines: list[bytes], at: int) -> tuple[tuple[Hunk, ...], int]:
-    hunks: list[Hunk] = []
-    while at < len(lines) and (head := _HUNK.match(lines[at])):
-        old_start, old, new_start, new = (
-            int(part) if part is not None else 1 for part in head.groups()
+def _files(text: str) -> tuple[FilePatch, ...]:
+    return tuple(
+        FilePatch(
+            path=_name(file.source_file if file.target_file == _NO_FILE else file.target_file),
+            removed=file.target_file == _NO_FILE,
+            hunks=tuple(map(_hunk, file)),
         )
-        body, at = _body(lines, at + 1, old, new)
-        # A hunk of no old lines names the line before it.
-        hunks.append(Hunk(old_start=old_start + (not old), new_start=new_start, lines=body))
-    return tuple(hunks), at
+        for file in unidiff.PatchSet(io.StringIO(text, newline="\n"))
+        if len(file)
+    )
 
 
-def _body(lines: list[bytes], at: int, old: int, new: int) -> tuple[tuple[bytes, ...], int]:
-    body: list[bytes] = []
-    while at < len(lines) and (old > 0 or new > 0 or lines[at][:1] == b"\\"):
-        line = lines[at]
-        if line[:1] == b"\\":  # "No newline at end of file"
-            if body:
-                body[-1] = body[-1].rstrip(b"\n")
-        elif line[:1] in {b" ", b"+", b"-"}:
-            old -= line[:1] != b"+"
-            new -= line[:1] != b"-"
-            body.append(line)
-        elif line in {b"\n", b"\r\n"}:  # an empty line of context whose blank an editor took
-            old, new = old - 1, new - 1
-            body.append(b" " + line)
+def _hunk(parsed: unidiff.Hunk) -> Hunk:
+    lines: list[bytes] = []
+    for line in parsed:
+        if line.line_type == LINE_TYPE_NO_NEWLINE:
+            lines[-1:] = [last.rstrip(b"\n") for last in lines[-1:]]
         else:
-            break
-        at += 1
-    return tuple(body), at
+            lines.append(f"{line.line_type}{line.value}".encode(_BYTES))
+    # A hunk without old lines names the line before it.
+    start = parsed.source_start + (parsed.source_length == 0)
+    return Hunk(old_start=start, new_start=parsed.target_start, lines=tuple(lines))
 
 
-def _name(line: bytes) -> str:
-    name = line[4:].rstrip(b"\r\n").partition(b"\t")[0]
+def _name(text: str) -> str:
+    name = text.rstrip("\r").encode(_BYTES)
     if name[:1] == b'"' and name[-1:] == b'"' and len(name) > 1:
         name = _unquoted(name[1:-1])
     text = name.decode("utf-8", "backslashreplace")
@@ -133,10 +130,11 @@ def _name(line: bytes) -> str:
 
 
 def _unquoted(name: bytes) -> bytes:
-    """A name as git quotes odd ones: escapes as in C, other bytes in octal."""
+    """A name that git has quoted: with escapes as in C, and other bytes in octal."""
     plain = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 
     def meant(found: re.Match[bytes]) -> bytes:
+        """The byte of an escape."""
         code = found.group(1)
         return bytes([int(code, 8) & 255]) if code.isdigit() else plain.get(code, code)
 

@@ -85,7 +85,7 @@ def _sandbox(laboratory: AnalysisSandboxes) -> tuple[str | None, str]:
 
 
 class SymbolicTool(StrEnum):
-    """The tools on functions that are handed in, and on the server itself."""
+    """The tools for submitted functions, and for the server itself."""
 
     CHECK = "symbolic_check"
     FIND_PATH = "find_path_to_exception"
@@ -101,7 +101,7 @@ SYMBOLIC_ARGUMENTS: Mapping[SymbolicTool, type[ToolArguments]] = {
     SymbolicTool.BRANCHES: BranchesArguments,
     SymbolicTool.HEALTH: HealthArguments,
 }
-"""What each tool takes."""
+"""The arguments of each tool."""
 
 ENVELOPES: Mapping[SymbolicTool, type[SymbolicAnswer]] = {
     SymbolicTool.CHECK: CheckAnswer,
@@ -110,11 +110,11 @@ ENVELOPES: Mapping[SymbolicTool, type[SymbolicAnswer]] = {
     SymbolicTool.BRANCHES: BranchesAnswer,
     SymbolicTool.HEALTH: HealthAnswer,
 }
-"""What each tool answers."""
+"""The answer of each tool."""
 
 
 def offered_tools(*, installed: bool | None = None) -> tuple[SymbolicTool, ...]:
-    """The tools that a client is told of: without the extra, only the one that names its lack."""
+    """The tools that are listed; without the extra, only the health check, which names it."""
     if is_installed(SYMBOLIC) if installed is None else installed:
         return tuple(SymbolicTool)
     return (SymbolicTool.HEALTH,)
@@ -122,7 +122,7 @@ def offered_tools(*, installed: bool | None = None) -> tuple[SymbolicTool, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolicTools:
-    """What the tools work with."""
+    """The symbolic tools, with their sandboxes."""
 
     laboratory: AnalysisSandboxes
     mask: PathMask
@@ -130,10 +130,10 @@ class SymbolicTools:
     installed: bool
 
     def call(self, tool: SymbolicTool, arguments: ToolArguments, cancel: Event) -> JsonObject:
-        """Do what a tool is for; returns the answer. It takes long, so not for an event loop.
+        """Run a tool and return its answer. It takes long, so it must not block an event loop.
 
         Raises:
-            RunCancelled: it was called off; no process of it is left.
+            RunCancelled: it was cancelled; all its processes have ended.
         """
         if not self.installed and tool is not SymbolicTool.HEALTH:
             command = install_command("symbolic")
@@ -202,7 +202,7 @@ class SymbolicTools:
 
 
 def error_answer(tool: SymbolicTool, error_type: SymbolicErrorType, message: str) -> JsonObject:
-    """An error in which every field of the tool's is there, with nothing in it."""
+    """An error answer that has every field of the tool's answer, empty."""
     told = {"status": "error", "error_type": error_type, "message": message}
     made = ENVELOPES[tool].model_construct(**told)  # type: ignore[arg-type]  # names of each envelope's own fields
     return made.model_dump(mode="json", warnings=False)

@@ -66,20 +66,20 @@ def _object_fields(value: object) -> dict[str, JsonObject]:
 
 
 INSTRUCTIONS = (
-    "Runs the project's pytest tests and says what they came to. Call execute_tests after a "
+    "Runs the project's pytest tests and reports their results. Call execute_tests after a "
     "change; start with the tests next to it (paths or node_ids), then all of them. `outcome` is "
     "decided by evidence, not by the exit code alone: only `passed` means that every collected "
-    "test ran to its end. Failing tests are no error of the tool. A timeout or a crash keeps the "
-    "tests done so far; the one with outcome `unfinished` was running. `omitted` names what was "
-    'left out for size: narrow the selection, or ask with detail="full".'
+    "test ran to its end. Failing tests are not an error of the tool. A timeout or a crash keeps "
+    "the tests done so far; the one with outcome `unfinished` was running. `omitted` names what "
+    'was left out for size: narrow the selection, or ask with detail="full".'
 )
 """What the server tells a client's model about itself."""
 
 SYMBOLIC_INSTRUCTIONS = (
     " Beyond tests: symbolic_check, find_path_to_exception, compare_functions and "
-    "analyze_branches search the paths of a function that you hand over as code, in a sandbox. "
-    "What they find they have really called; where nothing is found, bounds.exhaustive says "
-    "whether that is a proof."
+    "analyze_branches search the paths of a function that you pass as code, in a sandbox. "
+    "Each finding is confirmed by a real call; if there is none, bounds.exhaustive says whether "
+    "that is a proof."
 )
 """The instructions for the symbolic tools."""
 
@@ -98,14 +98,14 @@ _DESCRIPTIONS = {
 
 _SYMBOLIC_DESCRIPTIONS = {
     SymbolicTool.CHECK: "Search for an input on which a function breaks its contract (asserts at "
-    "its top, pre: and post: lines in its docstring, icontract, deal), or, where it has none, "
+    "its top, pre: and post: lines in its docstring, icontract, deal) or, if it has none, "
     "raises an exception that its docstring does not declare.",
     SymbolicTool.FIND_PATH: "Search for an input on which a function raises an exception.",
-    SymbolicTool.COMPARE: "Search for an input on which two functions of one text differ in what "
-    "they return, raise or change: an old and a new version, say.",
-    SymbolicTool.BRANCHES: "Search which branches of a function some input reaches, with an input "
-    "for each; lines that none reaches, and its cyclomatic complexity.",
-    SymbolicTool.HEALTH: "Whether the server works, with versions, and what is missing, by name.",
+    SymbolicTool.COMPARE: "Search for an input on which two functions in one text differ in what "
+    "they return, raise or change, such as an old and a new version.",
+    SymbolicTool.BRANCHES: "Find the branches of a function that inputs reach, with an input for "
+    "each, the lines that none reaches, and its cyclomatic complexity.",
+    SymbolicTool.HEALTH: "Report whether the server works, its versions, and the missing parts.",
 }
 
 

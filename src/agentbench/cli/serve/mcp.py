@@ -1,6 +1,6 @@
 """`agentbench mcp`: serves a project, or the project of a task, to agents.
 
-Code that clients hand in runs in a sandbox of its own.
+Submitted code runs in a sandbox of its own.
 """
 
 import os
@@ -119,7 +119,7 @@ def serve_folder(
 ) -> None:
     """Serve a project on this machine until told to stop.
 
-    The sandbox is for code that is handed in: tests run in place.
+    The sandbox is for submitted code; tests run in place.
 
     Raises:
         UsageError: there is no such folder or interpreter, or it cannot listen there.
