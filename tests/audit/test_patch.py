@@ -80,6 +80,20 @@ def test_odd_names_are_read_as_git_quotes_them(tmp_path):
     assert file.path.endswith('ä "x"\t.py')
 
 
+@pytest.mark.parametrize("name", ["x b/conftest.py", "a b/c d.py", " b/x", "x a/y", "x y.py"])
+def test_a_name_that_resembles_the_prefix_of_git_hides_no_file(tmp_path, name):
+    patch = git_patch(tmp_path, {"y": b""}, {"y": b"", name: b"1\n"})
+    assert [file.path.removeprefix("b/") for file in parse_patch(patch)] == [name]
+
+
+def test_a_malformed_hunk_hides_neither_its_file_nor_the_others():
+    good = patch_of("basket.py", BUGGY, FIXED).encode()
+    short = b"--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-x\n+y\n"
+    expected = ["basket.py", "x", "basket.py"]
+    for git_header in (b"diff --git a/x b/x\n", b""):
+        assert [file.path for file in parse_patch(good + git_header + short + good)] == expected
+
+
 @pytest.mark.parametrize(
     "patch",
     [
@@ -88,6 +102,7 @@ def test_odd_names_are_read_as_git_quotes_them(tmp_path):
         b"\xff\xfe--- a\n+++ b\n@@ -1 +1 @@\n",
         b"--- a/x\n+++ b/x\n@@ -1,999999999 +1,999999999 @@\n x\n",
         b"--- a/x\n+++ b/x\n@@ -99999999999999999999 +1 @@\n x\n",
+        b"--- a/x\n+++ b/x\n@@ -" + b"9" * 5000 + b" +1 @@\n x\n",
         b"--- a/x\n+++ b/x\n@@ -5 +1 @@\n\\ No newline\n@@ -1 +1 @@\n-x\n+y\n",
         b'--- "a/\\\n+++ "\n@@ -0,0 +1 @@\n+x',
         b"--- a/x\n",
