@@ -15,6 +15,7 @@ from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
 from agentbench.core import extras
+from agentbench.core.display_text import counted, printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _summary(audited: "Sequence[AuditResult]", counts: dict[FailOn, int]) -> str
     subjects: dict[str, int] = {}
     for one in audited:
         subjects[one.subject.value] = subjects.get(one.subject.value, 0) + 1
-    looked = ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in subjects.items())
+    looked = ", ".join(counted(n, name) for name, n in subjects.items())
     clean = sum(not one.findings for one in audited)
     found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(FailOn))
     return f"{looked} audited, {clean} without a finding; {found}"
@@ -222,7 +223,7 @@ def _print(audited: "Sequence[AuditResult]") -> None:
 def _heading(one: "AuditResult") -> "Text":
     from rich.text import Text
 
-    note = f": {_plain(one.note)}" if one.note else ""
+    note = f": {printable(one.note, limit=_MAX_CHARACTERS)}" if one.note else ""
     return Text(f"{one.subject.value} {_plain(one.name)}{note}", style="bold")
 
 
@@ -230,13 +231,12 @@ def _line(finding: "Finding", width: int) -> "Text":
     from rich.text import Text
 
     level = finding.severity.value
-    message = f"  {finding.rule:<{width}}  {_plain(finding.where)}: {_plain(finding.what)}"
+    where, what = (printable(text, limit=_MAX_CHARACTERS) for text in (finding.where, finding.what))
+    message = f"  {finding.rule:<{width}}  {where}: {what}"
     return Text.assemble((f"  {level:<8}", _STYLES[level]), message)
 
 
 def _plain(text: str) -> str:
-    from agentbench.core.display_text import printable
-
     return printable(text, limit=_MAX_CHARACTERS)
 
 
@@ -274,9 +274,8 @@ class DifferentialOptions:
             say_line(f"{name}: no attempt was resolved: there is nothing to compare")
             return None
         resources = self._resources(run)
-        attempts = f"{number} resolved attempt{'s' * (number != 1)}"
         say_line(
-            f"{name}: comparing {attempts} in {resources.provider.name}, "
+            f"{name}: comparing {counted(number, 'resolved attempt')} in {resources.provider.name}, "
             f"{self.seconds:g} s each at most for the search"
         )
         return DifferentialAudit(

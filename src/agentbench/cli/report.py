@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 import typer
 
 from agentbench.cli import options
+from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -166,7 +167,6 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
 
 
 def _print_table(report: _ReportContents, target: TextIO) -> None:
-    from agentbench.core.display_text import printable
     from agentbench.report.formats import print_table
     from agentbench.report.summary import summary_line
     from agentbench.report.text_reports import print_leaderboard, print_summary

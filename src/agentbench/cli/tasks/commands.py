@@ -12,6 +12,7 @@ from agentbench.cli.tasks.folder_formats import export_harbor, import_harbor, im
 from agentbench.cli.tasks.history import mine, new_task
 from agentbench.cli.tasks.import_release import import_release
 from agentbench.cli.tasks.import_swebench import import_swebench
+from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,6 @@ def list_tasks(
 
 
 def _print(found: "Sequence[Task]") -> None:
-    from agentbench.core.display_text import printable
     from agentbench.report.text_table import TableColumn, console_of, print_rows
 
     rows = [
@@ -98,13 +98,9 @@ def _print(found: "Sequence[Task]") -> None:
             task.id,
             printable(task.problem.title),
             printable(f"[{', '.join(task.problem.tags)}]"),
-            _counted(len(task.answer_key.fail_to_pass), "target test"),
+            counted(len(task.answer_key.fail_to_pass), "target test"),
         )
         for task in found
     ]
     columns = (TableColumn(), TableColumn(below=2), TableColumn(below=1), TableColumn(below=1))
     print_rows(columns, rows, console_of(sys.stdout), has_header=False)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
