@@ -275,8 +275,8 @@ class DifferentialOptions:
             return None
         resources = self._resources(run)
         say_line(
-            f"{name}: comparing {counted(number, 'resolved attempt')} in {resources.provider.name}, "
-            f"{self.seconds:g} s each at most for the search"
+            f"{name}: comparing {counted(number, 'resolved attempt')} in "
+            f"{resources.provider.name}, {self.seconds:g} s each at most for the search"
         )
         return DifferentialAudit(
             resources=resources, cache_dir=self.cache_dir, seconds=self.seconds, say=say_line
