@@ -133,11 +133,7 @@ def _audit_all(
 
 
 def _folder_for(path: str, runs_dir: Path) -> Path:
-    """The folder that an argument means: what is there, else a run by its name.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """The folder that an argument means: what is there, else a run by its name."""
     from agentbench.audit.run_facts import is_run
     from agentbench.runs.store.store import find_run
 
@@ -266,9 +262,10 @@ class DifferentialOptions:
         Raises:
             UnavailableError: its sandbox does not work here.
         """
+        from agentbench.audit.audit import is_selected
         from agentbench.audit.differential.differential_audit import DifferentialAudit
 
-        number = _count_resolved(run, glob)
+        number = sum(one.resolved for one in run.latest if is_selected(one.task_id, glob))
         name = run.configuration.run_id
         if number == 0:
             say_line(f"{name}: no attempt was resolved: there is nothing to compare")
@@ -292,10 +289,3 @@ class DifferentialOptions:
         for warning in chosen.warnings:
             say_line(f"warning: {warning}")
         return RunResources.of(chosen.provider, RunSettings(), cache_dir=self.cache_dir)
-
-
-def _count_resolved(run: "RunFolder", glob: str | None) -> int:
-    from fnmatch import fnmatchcase
-
-    fitting = (one for one in run.latest if glob is None or fnmatchcase(one.task_id, glob))
-    return sum(one.resolved for one in fitting)

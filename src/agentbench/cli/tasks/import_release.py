@@ -91,12 +91,7 @@ def _requested_pairs(
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    """Print the result for each pair, and how many there are of each kind.
-
-    Raises:
-        UnavailableError: nothing was decided, for the index or the sandbox was away.
-        Exit: 65 if a pair cannot become a task, 1 if a task that was made is invalid.
-    """
+    """Print the result for each pair, and how many there are of each kind."""
     from agentbench.importers.history.mining import CandidateOutcome
 
     if as_json:
