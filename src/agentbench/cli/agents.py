@@ -12,12 +12,7 @@ from agentbench.cli.run_execution import say_line
 if TYPE_CHECKING:
     from agentbench.cli.dry_run import DryRunCheck
 
-agents = typer.Typer(
-    help="The agents that can be named here.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+agents = options.command_group("The agents that can be named here.")
 
 
 @agents.callback()

@@ -19,23 +19,14 @@ if TYPE_CHECKING:
 
     from agentbench.tasks.task import Task
 
-tasks = typer.Typer(
-    help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
-)
+tasks = options.command_group("The task catalogue.")
 
-importing = typer.Typer(
-    help="Make tasks from another format: releases, SWE-bench's files, Harbor's folders.\n\n"
-    "Example: agentbench tasks import harbor their-tasks/ --out tasks",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
+importing = options.command_group(
+    "Make tasks from another format: releases, SWE-bench's files, Harbor's folders.\n\n"
+    "Example: agentbench tasks import harbor their-tasks/ --out tasks"
 )
-exporting = typer.Typer(
-    help="Write tasks in another form.\n\n"
-    "Example: agentbench tasks export harbor tasks/ --out theirs",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
+exporting = options.command_group(
+    "Write tasks in another form.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
 tasks.command("new")(new_task)
