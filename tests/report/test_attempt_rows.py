@@ -1,7 +1,8 @@
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
-from agentbench.report.attempt_rows import HEADER, rows_of, verdict_word
+from agentbench.report.attempt_rows import HEADER, verdict_word
+from tests.report.rendered import rows_of
 from tests.runs.records import failed, lost, resolved
 
 

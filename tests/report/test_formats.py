@@ -8,22 +8,23 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.report.attempt_rows import HEADER, rows_of
-from agentbench.report.formats import Format, json_chunks, print_table, render
+from agentbench.report.attempt_rows import HEADER
+from agentbench.report.formats import json_chunks, print_table
 from agentbench.report.json_documents import SummaryDocument
 from agentbench.report.leaderboard import Entrant, leaderboard
 from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.summaries import AttemptSummary
+from tests.report.rendered import as_csv, as_json, as_markdown, as_table, rows_of
 from tests.runs.records import failed, records, resolved
 
 
 def in_csv(attempts):
-    return list(csv.reader(io.StringIO(render(attempts, Format.CSV))))
+    return list(csv.reader(io.StringIO(as_csv(attempts))))
 
 
 @given(st.lists(records(), max_size=4))
 def test_json_holds_every_record_whole(attempts):
-    found = json.loads(render(attempts, Format.JSON))
+    found = json.loads(as_json(attempts))
     assert [AttemptRecord.model_validate(each) for each in found["attempts"]] == attempts
     assert sum(each["summary"]["overall"]["total"] for each in found["results"]) == len(attempts)
 
@@ -61,11 +62,11 @@ def test_no_cell_of_csv_is_a_formula(detail):
 
 
 def test_markdown_begins_with_the_rate():
-    assert render([resolved(), failed()], Format.MARKDOWN).startswith("resolved 1/2 (50.0 %")
+    assert as_markdown([resolved(), failed()]).startswith("resolved 1/2 (50.0 %")
 
 
 def test_a_table_without_colours_takes_no_markup_from_a_text():
-    text = render([failed(detail="[red]x[/red] [bold]")], Format.TABLE)
+    text = as_table([failed(detail="[red]x[/red] [bold]")])
     assert "[red]x[/red] [bold]" in text
     assert "\x1b" not in text
 
@@ -79,12 +80,12 @@ def test_a_table_at_a_terminal_colours_the_verdict_alone():
 
 
 def columns(*attempts):
-    return render(attempts, Format.TABLE).splitlines()[0].split()
+    return as_table(attempts).splitlines()[0].split()
 
 
 def test_a_single_failure_shows_its_reason_and_detail():
     assert columns(failed()) == ["task", "verdict", "reason", "tests", "seconds", "detail"]
-    assert "TESTS_FAILED" in render([failed()], Format.TABLE)
+    assert "TESTS_FAILED" in as_table([failed()])
 
 
 def test_columns_that_tell_nothing_stay_away():
@@ -115,7 +116,7 @@ def test_a_long_id_of_a_run_takes_no_room_from_the_others():
 def test_a_table_of_very_many_rows_is_plain_lines_of_the_same_columns():
     attempts = [resolved(task_id=f"task-{number:04}") for number in range(2000)]
     attempts.append(failed(task_id="task-long-name"))
-    head, first, *_, last = render(attempts, Format.TABLE).splitlines()
+    head, first, *_, last = as_table(attempts).splitlines()
     assert head.split() == ["task", "verdict", "reason", "tests", "seconds", "detail"]
     assert first.split() == ["task-0000", "resolved", "1", "fixed", "1.0"]
     assert last.startswith("task-long-name  failed")

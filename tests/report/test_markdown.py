@@ -10,9 +10,9 @@ from markdown_it import MarkdownIt
 
 from agentbench.core.display_text import printable
 from agentbench.report.attempt_rows import HEADER
-from agentbench.report.formats import Format, render
 from agentbench.report.markdown import code, escaped, head, row
 from tests.report.hostile import HOSTILE
+from tests.report.rendered import as_markdown
 from tests.runs.records import failed, lost, resolved
 
 _OURS = {"table", "thead", "tbody", "tr", "th", "td", "p", "code"}
@@ -32,7 +32,7 @@ def shown(cell):
 
 
 def of_attempt(**more):
-    return rendered(render([failed(**more)], Format.MARKDOWN))
+    return rendered(as_markdown([failed(**more)]))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text)[:30])
@@ -71,7 +71,7 @@ def test_a_long_text_is_cut():
 
 def test_attempts_come_below_both_rates_reasons_and_faults():
     made = [resolved(), failed(task_id="two"), lost(task_id="three")]
-    text = render(made, Format.MARKDOWN)
+    text = as_markdown(made)
     assert text.startswith("resolved 1/3 (33.3 %")
     assert "excluding task and infrastructure errors (1)" in text
     assert "| faults | 1 infrastructure, 1 agent |" in text

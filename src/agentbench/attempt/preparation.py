@@ -116,12 +116,7 @@ class TaskPreparation:
         return self._key if self._resources.settings.use_cache else None
 
     def _inputs(self) -> StageContext:
-        """The inputs of the first stages; resolves the image when first called.
-
-        Raises:
-            GitCloneError: the repository that says which Python it needs cannot be had.
-            UnavailableError: there is no such image.
-        """
+        """The inputs of the first stages; resolves the image when first called."""
         if self._context is None:
             resources = self._resources
             task = with_image(self._task, resources.provider, resources.mirrors)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
 from agentbench.sandbox.docker.images import name_of, python_in
@@ -91,7 +92,7 @@ def python_warnings(
     unfit = [task.id for task in tasks if not _admits(task, mirrors, here)]
     if not unfit:
         return ()
-    named = ", ".join(unfit[:_NAMED]) + (f" and {len(unfit) - _NAMED} more" * (len(unfit) > _NAMED))
+    named = list_with_more(unfit, _NAMED)
     return (f"{provider.name} has Python {own} only; these tasks ask for another one: {named}",)
 
 

@@ -109,7 +109,7 @@ def audit_run(
         findings=apply_rules(RUN_RULES, RunAuditFacts(run=run, missing_tasks=missing)),
     )
     for record in sorted(run.latest, key=lambda one: (one.task_id, one.attempt)):
-        if _fits(record.task_id, glob):
+        if is_selected(record.task_id, glob):
             facts = read_attempt(run, record, tasks.get(record.task_id))
             yield _audit_attempt(record, facts, further(facts) if further is not None else ())
 
@@ -134,7 +134,7 @@ def _task_facts_of(
     found: dict[str, TaskFacts] = {}
     missing: dict[str, str] = {}
     for entry in run.configuration.tasks:
-        if not _fits(entry.id, glob):
+        if not is_selected(entry.id, glob):
             continue
         try:
             found[entry.id] = read_task_facts(_load_task_at(Path(entry.folder), mirrors), mirrors)
@@ -153,5 +153,6 @@ def _load_task_at(folder: Path, mirrors: Mirrors) -> Task:
     raise InputError(f"{folder}: is no task's folder here")
 
 
-def _fits(task_id: str, glob: str | None) -> bool:
+def is_selected(task_id: str, glob: str | None) -> bool:
+    """Whether a task's id fits a glob; without a glob every one does."""
     return glob is None or fnmatchcase(task_id, glob)

@@ -7,16 +7,12 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line
 
 if TYPE_CHECKING:
     from agentbench.cli.dry_run import DryRunCheck
 
-agents = typer.Typer(
-    help="The agents that can be named here.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+agents = options.command_group("The agents that can be named here.")
 
 
 @agents.callback()
@@ -71,15 +67,11 @@ def try_agent(
     provider = select_back_end(sandbox.value, cache_dir=cache_dir).provider
     typer.echo(f"{preset.name} {preset.version} in {provider.name}", err=True)
     checks = []
-    for check in dry_run(preset, provider, cache_dir=cache_dir, say=_say):
+    for check in dry_run(preset, provider, cache_dir=cache_dir, say=say_line):
         typer.echo(_line(check))
         checks.append(check)
     if not all(check.ok for check in checks):
         raise typer.Exit(ExitCode.CHECK_FAILED)
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
 
 
 def _line(check: "DryRunCheck") -> str:

@@ -15,6 +15,7 @@ from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
 from agentbench.core import extras
+from agentbench.core.display_text import counted, printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -132,11 +133,7 @@ def _audit_all(
 
 
 def _folder_for(path: str, runs_dir: Path) -> Path:
-    """The folder that an argument means: what is there, else a run by its name.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """The folder that an argument means: what is there, else a run by its name."""
     from agentbench.audit.run_facts import is_run
     from agentbench.runs.store.store import find_run
 
@@ -194,7 +191,7 @@ def _summary(audited: "Sequence[AuditResult]", counts: dict[FailOn, int]) -> str
     subjects: dict[str, int] = {}
     for one in audited:
         subjects[one.subject.value] = subjects.get(one.subject.value, 0) + 1
-    looked = ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in subjects.items())
+    looked = ", ".join(counted(n, name) for name, n in subjects.items())
     clean = sum(not one.findings for one in audited)
     found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(FailOn))
     return f"{looked} audited, {clean} without a finding; {found}"
@@ -222,7 +219,7 @@ def _print(audited: "Sequence[AuditResult]") -> None:
 def _heading(one: "AuditResult") -> "Text":
     from rich.text import Text
 
-    note = f": {_plain(one.note)}" if one.note else ""
+    note = f": {printable(one.note, limit=_MAX_CHARACTERS)}" if one.note else ""
     return Text(f"{one.subject.value} {_plain(one.name)}{note}", style="bold")
 
 
@@ -230,13 +227,12 @@ def _line(finding: "Finding", width: int) -> "Text":
     from rich.text import Text
 
     level = finding.severity.value
-    message = f"  {finding.rule:<{width}}  {_plain(finding.where)}: {_plain(finding.what)}"
+    where, what = (printable(text, limit=_MAX_CHARACTERS) for text in (finding.where, finding.what))
+    message = f"  {finding.rule:<{width}}  {where}: {what}"
     return Text.assemble((f"  {level:<8}", _STYLES[level]), message)
 
 
 def _plain(text: str) -> str:
-    from agentbench.core.display_text import printable
-
     return printable(text, limit=_MAX_CHARACTERS)
 
 
@@ -266,18 +262,18 @@ class DifferentialOptions:
         Raises:
             UnavailableError: its sandbox does not work here.
         """
+        from agentbench.audit.audit import is_selected
         from agentbench.audit.differential.differential_audit import DifferentialAudit
 
-        number = _count_resolved(run, glob)
+        number = sum(one.resolved for one in run.latest if is_selected(one.task_id, glob))
         name = run.configuration.run_id
         if number == 0:
             say_line(f"{name}: no attempt was resolved: there is nothing to compare")
             return None
         resources = self._resources(run)
-        attempts = f"{number} resolved attempt{'s' * (number != 1)}"
         say_line(
-            f"{name}: comparing {attempts} in {resources.provider.name}, "
-            f"{self.seconds:g} s each at most for the search"
+            f"{name}: comparing {counted(number, 'resolved attempt')} in "
+            f"{resources.provider.name}, {self.seconds:g} s each at most for the search"
         )
         return DifferentialAudit(
             resources=resources, cache_dir=self.cache_dir, seconds=self.seconds, say=say_line
@@ -293,10 +289,3 @@ class DifferentialOptions:
         for warning in chosen.warnings:
             say_line(f"warning: {warning}")
         return RunResources.of(chosen.provider, RunSettings(), cache_dir=self.cache_dir)
-
-
-def _count_resolved(run: "RunFolder", glob: str | None) -> int:
-    from fnmatch import fnmatchcase
-
-    fitting = (one for one in run.latest if glob is None or fnmatchcase(one.task_id, glob))
-    return sum(one.resolved for one in fitting)

@@ -147,7 +147,7 @@ class CacheContents:
         """Remove a thing, unless somebody has begun to use it; says whether it is gone."""
         match thing.kind:
             case "preparation":
-                return self._forget(thing.name)
+                return self.forget_preparation(thing.name)
             case "base environment":
                 back_end, _, key = thing.name.partition("/")
                 return _discard_base(self._store(back_end, "image"), key)
@@ -157,7 +157,8 @@ class CacheContents:
             case _:
                 return _remove(thing.folders[0])
 
-    def _forget(self, name: str) -> bool:
+    def forget_preparation(self, name: str) -> bool:
+        """Remove a preparation (`process/KEY`), unless somebody makes or uses it."""
         back_end, _, key = name.partition("/")
         provider = self._provider(back_end)
         if provider is None:
@@ -303,20 +304,6 @@ def cached_preparations(cache_dir: Path) -> list[CachedPreparation]:
         for folder in sorted(provider.iterdir())
         if folder.is_dir() and not has_owner_file(folder)
     ]
-
-
-def remove_preparations(states: Sequence[CachedPreparation], cache_dir: Path) -> None:
-    """Give preparations up, except those that somebody makes or uses right now."""
-    for name in sorted({state.provider for state in states}):
-        try:
-            provider = select_back_end(name, cache_dir=cache_dir).provider
-        except (UnavailableError, SandboxError):
-            continue  # its snapshots are out of reach; the next clean finds them
-        cache = PreparationCache(cache_dir / "prepared", provider)
-        for state in (state for state in states if state.provider == name):
-            with removal_lock(cache.folder / state.key) as allowed:
-                if allowed:
-                    cache.forget(state.key)
 
 
 def _size(folder: Path) -> int:

@@ -87,10 +87,10 @@ def _eviction_line(fate: "EvictionDecision", *, gone: bool, dry_run: bool) -> st
 def _clean_all(*, dry_run: bool) -> None:
     from agentbench.agents.client_bundles import bundles_folder, cached_bundles, remove_bundle
     from agentbench.cli.cache_entries import (
+        CacheContents,
         cached_preparations,
         find_all_orphans,
         remove_dead_orphans,
-        remove_preparations,
     )
     from agentbench.runs.environment import default_cache_dir
 
@@ -110,7 +110,9 @@ def _clean_all(*, dry_run: bool) -> None:
     sizes += [toolbox.size_bytes for toolbox in toolboxes]
     if not dry_run:
         remove_dead_orphans(dead)
-        remove_preparations(states, cache_dir)
+        cache = CacheContents(folder=cache_dir, engine=None)
+        for state in states:
+            cache.forget_preparation(f"{state.provider}/{state.key}")
         for toolbox in toolboxes:
             remove_bundle(toolbox)
     in_use = len(found) - len(dead) + len(every_toolbox) - len(toolboxes)

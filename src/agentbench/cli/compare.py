@@ -10,6 +10,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,26 +111,18 @@ def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, Report
 
 
 def _warn_of_changed_tasks(comparison: "Comparison") -> None:
-    from agentbench.core.display_text import printable
-
     changed = comparison.changed
     if changed:
-        more = f" and {len(changed) - _MAX_NAMED} more" if len(changed) > _MAX_NAMED else ""
-        named = printable(", ".join(changed[:_MAX_NAMED])) + more
+        named = printable(list_with_more(changed, _MAX_NAMED))
         typer.echo(f"warning: not the same task in both runs, by its digest: {named}", err=True)
 
 
 def _warn_of_other_interpreters(comparison: "Comparison") -> None:
-    from agentbench.core.display_text import printable
-
     changes = comparison.interpreters
     if changes:
-        more = f" and {len(changes) - _MAX_NAMED} more" if len(changes) > _MAX_NAMED else ""
-        named = ", ".join(
-            f"{each.task_id} ({each.first} → {each.second})" for each in changes[:_MAX_NAMED]
-        )
-        line = f"not the same Python or image in both runs: {printable(named)}{more}"
-        typer.echo(f"warning: {line}", err=True)
+        named = [f"{each.task_id} ({each.first} → {each.second})" for each in changes]
+        line = f"not the same Python or image in both runs: {list_with_more(named, _MAX_NAMED)}"
+        typer.echo(f"warning: {printable(line)}", err=True)
 
 
 def _print(comparison: "Comparison", names: "RunNames", format_name: ComparisonFormat) -> None:

@@ -10,12 +10,7 @@ from agentbench.cli import options
 from agentbench.cli.run_execution import say_line
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
 
-images = typer.Typer(
-    help="The base images that Docker sandboxes start from.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-)
+images = options.command_group("The base images that Docker sandboxes start from.")
 
 
 @images.command("build")

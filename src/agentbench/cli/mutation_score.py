@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli.process_setup import ExitCode, handling_signals
+from agentbench.core.display_text import printable
 from agentbench.errors import RunCancelled
 
 if TYPE_CHECKING:
@@ -106,7 +107,6 @@ def _tell(task: "Task", strength: "MutationScore") -> None:
 
 
 def _score_text(strength: "MutationScore") -> str:
-    from agentbench.core.display_text import printable
     from agentbench.validation.mutation_score.results import MutantOutcome, killed_text
 
     if strength.why_not:

@@ -205,6 +205,13 @@ Replace = Annotated[bool, typer.Option("--replace", help="Replace existing tasks
 NoProve = Annotated[bool, typer.Option("--no-prove", help="Do not validate the tasks.")]
 
 
+def command_group(help_text: str) -> typer.Typer:
+    """A group of commands, which shows its help if none is named."""
+    return typer.Typer(
+        help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    )
+
+
 def select_tasks(
     paths: Sequence[Path],
     *,

@@ -7,8 +7,8 @@ import errno
 import json
 import os
 import re
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 import typer
 
 from agentbench.cli import options
+from agentbench.core.display_text import printable
+from agentbench.core.files import UNFINISHED
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -166,7 +168,6 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
 
 
 def _print_table(report: _ReportContents, target: TextIO) -> None:
-    from agentbench.core.display_text import printable
     from agentbench.report.formats import print_table
     from agentbench.report.summary import summary_line
     from agentbench.report.text_reports import print_leaderboard, print_summary
@@ -285,12 +286,17 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     is_special = path.exists() and not path.is_file()  # a device, or a pipe that somebody reads
-    scratch = path if is_special else _scratch(path)
+    scratch = path
+    if not is_special:
+        scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     try:
-        with _opened(scratch, path) as target:
+        target = scratch.open("w" if is_special else "x", encoding="utf-8", newline="")
+    except OSError as error:
+        raise _not_writable(path, error) from error
+    try:
+        with target:
             yield target
         if not is_special:
-            scratch.chmod(0o666 & ~_umask())  # as any file that a program makes
             scratch.replace(path)
     except BaseException as error:
         if not is_special:
@@ -302,27 +308,5 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         raise
 
 
-def _scratch(path: Path) -> Path:
-    try:
-        number, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
-    except OSError as error:
-        raise _not_writable(path, error) from error
-    os.close(number)
-    return Path(name)
-
-
-def _opened(scratch: Path, path: Path) -> TextIO:
-    try:
-        return scratch.open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise _not_writable(path, error) from error
-
-
 def _not_writable(path: Path, error: OSError) -> UsageError:
     return UsageError(f"{path}: cannot be written ({error.strerror}); choose another --output")
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -12,7 +12,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.run_execution import execute_run, say_line, say_nothing
 from agentbench.core.choices import ExecutorName
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
@@ -99,7 +99,7 @@ _MAX_IMAGES_NAMED = 5  # kinds of image
 def interpreter_line(tasks: "Sequence[TaskEntry]") -> str:
     """One line: each image with its Python, those of most tasks first."""
     kinds = Counter(map(_interpreter_of, tasks)).most_common()
-    counts = [f"{name} for {_task_count(count)}" for name, count in kinds[:_MAX_IMAGES_NAMED]]
+    counts = [f"{name} for {counted(count, 'task')}" for name, count in kinds[:_MAX_IMAGES_NAMED]]
     if len(kinds) == 1:
         counts = [kinds[0][0]]
     if len(kinds) > _MAX_IMAGES_NAMED:
@@ -112,10 +112,6 @@ def _interpreter_of(task: "TaskEntry") -> str:
         return "not known yet" if task.python is None else f"{task.python} of this machine"
     python = "that" if task.python is None else task.python
     return f"{python} of {printable(task.image)}"
-
-
-def _task_count(count: int) -> str:
-    return f"{count} task{'' if count == 1 else 's'}"
 
 
 def resume(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.taxonomy import FailureReason, StageName
 
@@ -55,8 +56,7 @@ def show(
 
 def _existing_attempts(reading: "RunRecords") -> str:
     names = sorted({f"{told.task_id} {told.attempt}" for told in reading.headlines})
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + more
+    return list_with_more(names, _MAX_NAMED)
 
 
 def explain(

@@ -10,6 +10,7 @@ import typer
 from agentbench.cli import mutation_score, options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
+from agentbench.core.display_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,7 +111,6 @@ def validate(
 def _finish(proven: "Sequence[ValidationResult]") -> None:
     """Print the number of valid tasks, and exit with a code that fits it."""
     good = sum(one.is_valid for one in proven)
-    from agentbench.core.display_text import printable
     from agentbench.validation.task_validation import invalid_reasons_text
 
     if good < len(proven):
@@ -160,7 +160,6 @@ def _fail_to_pass_count(one: "ValidationResult") -> int:
 
 
 def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
-    from agentbench.core.display_text import printable
     from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
     from agentbench.validation.mutation_score.results import score_lines
     from agentbench.validation.task_validation import result_lines

@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from urllib.parse import quote
 
@@ -29,6 +29,22 @@ def printable(text: str, *, limit: int | None = None, newlines: bool = False) ->
     if limit is not None and len(shown) > limit:
         return f"{shown[: limit - 1]}…"
     return shown
+
+
+def one_line(text: str, *, limit: int) -> str:
+    """A text as one line: every sequence of spaces and line ends is one space."""
+    return printable(" ".join(text.split()), limit=limit)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 task`, `2 tasks`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def list_with_more(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are: `a, b and 7 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _is_control(char: str) -> bool:

@@ -181,7 +181,9 @@ class ControlPlan:
         wrong = self._sides[side] - known.useless
         uncertain = wrong & known.uncertain
         half = self._draw(wrong, uncertain, side)
-        doubtful = {FunctionKey(one.file, one.function) for one in half.drawn if _in_doubt(one)}
+        doubtful = {
+            FunctionKey(one.file, one.function) for one in half.drawn if one.doubt >= _PERHAPS
+        }
         if self._certain_only and doubtful:
             half = self._draw(wrong, uncertain | doubtful, side)
         idle = {test for key in known.useless for test in self._tests_of(key)}
@@ -248,10 +250,6 @@ class ControlPlan:
 
     def _tests_of(self, key: FunctionKey) -> tuple[NodeId, ...]:
         return self._sources.functions.get(key, ())
-
-
-def _in_doubt(change: ChangedExpectation) -> bool:
-    return change.doubt >= _PERHAPS
 
 
 def file_of(node_id: NodeId) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -12,10 +12,12 @@ from agentbench.integrity.tool_caches import cache_of
 from agentbench.integrity.trees import (
     BaseContent,
     EntryKind,
+    TooLongStreamError,
     TreeEntry,
     WorkspaceTree,
     entry_of,
     is_git,
+    limited,
     member_path,
     open_tar_stream,
 )
@@ -60,28 +62,15 @@ def read_change(
     limits = limits if limits is not None else ExtractionLimits()
     reader = _Reader(base, base_content, limits)
     try:
-        with open_tar_stream(_bounded(chunks, limits.stream_bytes)) as archive:
+        with open_tar_stream(limited(chunks, limits.stream_bytes)) as archive:
             for member in archive:
                 if not reader.read_member(archive, member):
                     break
-    except _TooLongError:
+    except TooLongStreamError:
         reader.give_up("extraction-limit", f"more than {limits.stream_bytes} bytes to read")
     except tarfile.TarError as error:
         reader.give_up("unreadable-archive", f"the archive is broken: {error}")
     return reader.change()
-
-
-class _TooLongError(tarfile.TarError):
-    """The stream exceeds its limit."""
-
-
-def _bounded(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    taken = 0
-    for chunk in chunks:
-        taken += len(chunk)
-        if taken > limit:
-            raise _TooLongError
-        yield chunk
 
 
 class _Reader:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from agentbench.core.choices import ControlLevel
+from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
 
@@ -202,9 +203,7 @@ def _critical(rule: ControlRule, run: ControlRun, what: str) -> Finding:
 
 
 def _test_names(tests: Sequence[ControlledTest]) -> str:
-    text = ", ".join(f"{test.node_id} ({_outcome_text(test)})" for test in tests[:_SHOWN])
-    more = len(tests) - _SHOWN
-    return f"{text} and {more} more" if more > 0 else text
+    return list_with_more([f"{test.node_id} ({_outcome_text(test)})" for test in tests], _SHOWN)
 
 
 def _outcome_text(test: ControlledTest) -> str:

@@ -90,6 +90,24 @@ def open_tar_stream(chunks: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
         raise tarfile.ReadError(f"a header of it makes no sense: {error}") from error
 
 
+class TooLongStreamError(tarfile.TarError):
+    """A stream has more bytes than its limit."""
+
+
+def limited(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """The chunks of a stream, up to so many bytes.
+
+    Raises:
+        TooLongStreamError: it has more.
+    """
+    taken = 0
+    for chunk in chunks:
+        taken += len(chunk)
+        if taken > limit:
+            raise TooLongStreamError(f"more than {limit} bytes")
+        yield chunk
+
+
 def member_path(member: tarfile.TarInfo) -> PurePosixPath | None:
     """A member's path relative to the tree's root; `None` for the root itself."""
     path = PurePosixPath(member.name)

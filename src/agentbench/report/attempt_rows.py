@@ -27,25 +27,7 @@ class AttemptRow(NamedTuple):
     detail: str
 
 
-HEADER = AttemptRow(
-    "run",
-    "task",
-    "attempt",
-    "agent",
-    "model",
-    "verdict",
-    "reason",
-    "fault",
-    "tests",
-    "seconds",
-    "cost",
-    "detail",
-)
-
-
-def rows_of(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptRow]:
-    """A row for each attempt, by task, attempt and run."""
-    return list(rows(in_order(attempts)))
+HEADER = AttemptRow(*AttemptRow._fields)
 
 
 def in_order(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptSummary]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord, PatchRecord, StageRecord
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, list_with_more, one_line, printable
 from agentbench.models.atif import Step, StepSource, Trajectory
 from agentbench.report.attempt_rows import verdict_word
 from agentbench.scoring.evidence import CaseOutcome
@@ -169,7 +169,7 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
         wrong = [test for test in run.tests if test.must == "fail"]
         right = [test for test in run.tests if test.must == "pass"]
         again = run.tries - 1
-        retries = f", repeated {again} time{'s' * (again != 1)}" if again else ""
+        retries = f", repeated {counted(again, 'time')}" if again else ""
         yield (
             f"  run {run.half}: {sum(t.as_expected for t in wrong)} of {len(wrong)} changed tests "
             f"failed, {sum(t.as_expected for t in right)} of {len(right)} others passed{retries}"
@@ -185,10 +185,9 @@ def _tool_caches(patch: PatchRecord) -> Iterator[str]:
     if not caches:
         return
     files, size = sum(each.files for each in caches), sum(each.size for each in caches)
-    names = ", ".join(printable(each.path) for each in caches[:_MAX_LISTED])
-    more = f" and {len(caches) - _MAX_LISTED} more" if len(caches) > _MAX_LISTED else ""
-    noun = "file" if files == 1 else "files"
-    yield f"  tool caches, not counted: {files} {noun}, {size / 1024:.1f} KiB: {names}{more}"
+    names = list_with_more([printable(each.path) for each in caches], _MAX_LISTED)
+    count = counted(files, "file")
+    yield f"  tool caches, not counted: {count}, {size / 1024:.1f} KiB: {names}"
 
 
 def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
@@ -261,5 +260,4 @@ def _spent(step: Step) -> str:
 
 
 def _one_line(text: str) -> str:
-    head = text[: 4 * _MAX_CHARACTERS]  # enough for a line
-    return printable(" ".join(head.split()), limit=_MAX_CHARACTERS)
+    return one_line(text[: 4 * _MAX_CHARACTERS], limit=_MAX_CHARACTERS)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
 from agentbench.report.formatting import statement
 from agentbench.report.summary import (
@@ -180,10 +180,8 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
         names = [printable(flip.task_id) for flip in comparison.lost]
         if not names:
             return None
-        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-        return (
-            f"regression: {len(names)} resolved less often: {', '.join(names[:_MAX_NAMED])}{more}"
-        )
+        named = list_with_more(names, _MAX_NAMED)
+        return f"regression: {len(names)} resolved less often: {named}"
     judged = comparison.judged
     if judged is None:
         raise InputError(

@@ -10,7 +10,6 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -21,8 +20,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import printable
 from agentbench.report.attempt_rows import HEADER, cell_makers, in_order, rows, verdict_word
 from agentbench.report.json_documents import LeaderboardDocument, ReportDocument, ResultDocument
-from agentbench.report.leaderboard import AgentResult, Entrant, Leaderboard, results_by_agent
-from agentbench.report.markdown import report_markdown
+from agentbench.report.leaderboard import AgentResult, Leaderboard
 from agentbench.report.summary import ResultSummary
 from agentbench.report.text_table import TableColumn, print_rows
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary
@@ -34,17 +32,8 @@ if TYPE_CHECKING:
 
 _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
 _TABLE_COLUMNS = (
-    "run",
-    "agent",
-    "model",
-    "task",
-    "attempt",
-    "verdict",
-    "reason",
-    "tests",
-    "seconds",
-    "detail",
-)
+    "run", "agent", "model", "task", "attempt", "verdict", "reason", "tests", "seconds", "detail"
+)  # fmt: skip
 _MOVED_BELOW = {"detail": 1, "tests": 2, "model": 3, "agent": 3}  # in narrow terminals
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _OF_THE_RUN = frozenset({"run", "agent", "model"})
@@ -61,34 +50,6 @@ _COLUMNS = {
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
 _MAX_ALIGNED_ROWS = 2_000  # rows; larger tables are plain lines, which are not measured first
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would evaluate
-
-
-class Format(StrEnum):
-    """A format of `agentbench report`."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
-def render(records: Sequence[AttemptRecord], chosen: Format) -> str:
-    """Records in a format other than the terminal's table."""
-    match chosen:
-        case Format.JSON:
-            return "".join(json_chunks(_results(records), records))
-        case Format.CSV:
-            return "".join(csv_lines(in_order(records)))
-        case Format.MARKDOWN:
-            return "".join(report_markdown(_results(records), in_order(records)))
-        case Format.TABLE:
-            buffer = io.StringIO()
-            print_table(records, Console(file=buffer, width=160, color_system=None))
-            return buffer.getvalue()
-
-
-def _results(records: Sequence[AttemptRecord]) -> Sequence[AgentResult]:
-    return results_by_agent([Entrant(name="", attempts=in_order(records))])
 
 
 def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Console) -> None:

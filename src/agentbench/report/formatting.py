@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agentbench.core.display_text import counted
 from agentbench.report.summary import ResultSummary
 from agentbench.scoring.paired_comparison import Difference
 from agentbench.scoring.statistics import ALPHA, Interval
@@ -117,13 +118,12 @@ class Statement:
 
 def statement(difference: Difference) -> Statement:
     """The statement on a difference."""
-    tasks = f"{difference.tasks} task{'' if difference.tasks == 1 else 's'}"
     test = f"{difference.test[0].upper()}{difference.test[1:]}"
     return Statement(
         difference=f"{points(difference.difference)} points",
         interval=point_interval(difference.interval, confidence=1 - difference.alpha),
         verdict=_verdict_text(difference),
-        test=f"{test} over {tasks}",
+        test=f"{test} over {counted(difference.tasks, 'task')}",
         power=detectable(difference),
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
+from agentbench.core.display_text import list_with_more
 from agentbench.report.summary import (
     Rate,
     ResultSummary,
@@ -207,7 +208,9 @@ def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
     often = Counter(map(_label, pools))
     return tuple(
         AgentResult(
-            label=_label(key) if often[_label(key)] == 1 else f"{_label(key)} ({_run_names(pool)})",
+            label=_label(key)
+            if often[_label(key)] == 1
+            else f"{_label(key)} ({list_with_more(pool.runs, _MAX_RUNS_NAMED)})",
             agent=key.agent,
             agent_command=key.agent_command,
             model=key.model,
@@ -246,10 +249,3 @@ def _task_set(attempts: Sequence[AttemptSummary]) -> str:
 
 def _label(key: _ResultKey) -> str:
     return agent_label(key.agent or "no attempts", key.model, key.agent_command)
-
-
-def _run_names(pool: _PooledAttempts) -> str:
-    more = (
-        f" and {len(pool.runs) - _MAX_RUNS_NAMED} more" if len(pool.runs) > _MAX_RUNS_NAMED else ""
-    )
-    return ", ".join(pool.runs[:_MAX_RUNS_NAMED]) + more

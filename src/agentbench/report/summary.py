@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import TaskPair, TaskPairs
 from agentbench.scoring.statistics import (
@@ -147,7 +147,7 @@ class Rate:
             return "0/0"
         low, high = (f"{100 * bound:.1f}" for bound in self.interval)
         percent = f"{100 * self.share:.1f}"
-        of_tasks = "" if self.tasks is None else f" over {_counted(self.tasks, 'task')}"
+        of_tasks = "" if self.tasks is None else f" over {counted(self.tasks, 'task')}"
         return f"{self.resolved}/{self.total} ({percent} %, 95 % CI {low}\u2013{high}{of_tasks})"
 
 
@@ -253,7 +253,7 @@ def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     """The last line of a run's output."""
     parts = [f"resolved {summary.overall}"]
     if summary.excluded:
-        count = f"{summary.excluded} attempt{'s' * (summary.excluded != 1)}"
+        count = counted(summary.excluded, "attempt")
         parts.append(f"{summary.judged} with {count} excluded (task or infrastructure error)")
     parts += [f"{count} {reason}" for reason, count in summary.reasons]
     if summary.quarantined:
@@ -262,10 +262,6 @@ def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     parts.append("cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.2f}")
     parts.append(folder)
     return " · ".join(parts)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _MAX_CHARACTERS = 300  # characters

@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import list_with_more, printable
 from agentbench.report import formatting
 from agentbench.report.comparison import Comparison, Flip
 from agentbench.report.leaderboard import LETTERS_NOTE, Leaderboard, LeaderboardEntry
 from agentbench.report.markdown import code, escaped, head, row
 from agentbench.report.summary import Rate, ResultSummary
 from agentbench.report.text_table import TableColumn, print_rows, print_text
-from agentbench.tasks.problem import TaskId
 
 
 def print_summary(summary: ResultSummary, console: Console, *, title: str = "") -> None:
@@ -239,7 +238,7 @@ def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
 def _unshared_tasks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
         if only:
-            yield f"left out, in the {name} run alone:", _task_names(only)
+            yield f"left out, in the {name} run alone:", list_with_more(only, _MAX_NAMED)
 
 
 def _flip_lines(flips: Sequence[Flip]) -> Iterator[tuple[str, str]]:
@@ -248,8 +247,3 @@ def _flip_lines(flips: Sequence[Flip]) -> Iterator[tuple[str, str]]:
         yield flip.task_id, f"{first} \u2192 {second}"
     if len(flips) > _MAX_NAMED:
         yield f"\u2026 and {len(flips) - _MAX_NAMED} more: --format json names all", ""
-
-
-def _task_names(tasks: Sequence[TaskId]) -> str:
-    more = f" and {len(tasks) - _MAX_NAMED} more" if len(tasks) > _MAX_NAMED else ""
-    return ", ".join(tasks[:_MAX_NAMED]) + more

@@ -238,7 +238,10 @@ class _Scheduler:
             record, task = over.record, over.planned.task
             self.running -= 1
             self._capacity.give_back(task)
-            self._waiting.ended(over.planned, prepared=_was_prepared(record))
+            self._waiting.ended(
+                over.planned,
+                prepared=any(stage.name is StageName.BASELINE_RUN for stage in record.stages),
+            )
             if record.usage is not None:
                 self._spent += record.usage.cost_usd or 0.0
             if not self._is_made_again(over):
@@ -278,7 +281,3 @@ class _Scheduler:
         if due is None:
             return _POLL
         return min(_POLL, max(0.0, due - self._schedule.clock()))
-
-
-def _was_prepared(record: AttemptRecord) -> bool:
-    return any(stage.name is StageName.BASELINE_RUN for stage in record.stages)

@@ -63,12 +63,7 @@ def check_agent_programs(
 def _missing_for_task(
     programs: tuple[str, ...], task: Task, resources: RunResources, say: Callable[[str], None]
 ) -> tuple[str, ...]:
-    """The programs that a task's prepared state lacks.
-
-    Raises:
-        UnavailableError: only an attempt can show it.
-        SandboxError: a sandbox could not be created.
-    """
+    """The programs that a task's prepared state lacks."""
     in_repository = any("/" in each and not PurePosixPath(each).is_absolute() for each in programs)
     if task.environment.dockerfile is None and not in_repository:
         missing = _missing_in(

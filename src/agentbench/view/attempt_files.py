@@ -12,6 +12,7 @@ from pygments.lexers import DiffLexer
 
 from agentbench.core.display_text import printable
 from agentbench.models.atif import Step, Trajectory
+from agentbench.view.queries import PageSlice
 from agentbench.view.running_attempts import RunningAttempt
 from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
 
@@ -173,11 +174,12 @@ def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> Tran
         told = Trajectory.model_validate_json(content)
     except (ValueError, ValidationError) as error:
         return TranscriptPage(problem=printable(str(error), limit=300))
-    count = max(1, -(-len(told.steps) // STEPS_PER_PAGE))
-    number = min(number, count)
-    steps = told.steps[(number - 1) * STEPS_PER_PAGE : number * STEPS_PER_PAGE]
+    page = PageSlice.of(told.steps, number, size=STEPS_PER_PAGE)
     return TranscriptPage(
-        steps=tuple(map(_step_view, steps)), total=len(told.steps), number=number, count=count
+        steps=tuple(map(_step_view, page.items)),
+        total=len(told.steps),
+        number=page.number,
+        count=page.count,
     )
 
 
@@ -193,7 +195,8 @@ def _step_view(step: Step) -> StepView:
             ToolCallView(
                 line=_call_line(call.function_name, call.arguments),
                 arguments=tuple(
-                    (name, _cut(_value_text(value))) for name, value in call.arguments.items()
+                    (name, _cut(value if isinstance(value, str) else repr(value)))
+                    for name, value in call.arguments.items()
                 ),
                 results=tuple(
                     _cut(each.content)
@@ -214,10 +217,6 @@ def _call_line(name: str, arguments: object) -> str:
         for key, value in list(arguments.items())[:6]
     )
     return printable(f"{name}({told})", limit=160)
-
-
-def _value_text(value: object) -> str:
-    return value if isinstance(value, str) else repr(value)
 
 
 def _cut(text: str) -> str:

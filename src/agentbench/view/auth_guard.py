@@ -9,6 +9,7 @@ import ipaddress
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -61,9 +62,10 @@ class AccessPolicy:
         name = _host_name(host)
         if name in _LOOPBACK or name == self.host.lower():
             return True
-        if not _is_unspecified(self.host):
+        own = _ip_address(self.host)
+        if own is None or not own.is_unspecified:
             return False
-        return _is_address(name) or name == socket.gethostname().lower()
+        return _ip_address(name) is not None or name == socket.gethostname().lower()
 
     def accepts_token(self, token: str) -> bool:
         """Whether a token is right, compared in constant time."""
@@ -73,12 +75,8 @@ class AccessPolicy:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches a server at this host."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = _ip_address(host)
+    return host.lower() == "localhost" or (address is not None and address.is_loopback)
 
 
 class AuthGuard:
@@ -150,16 +148,8 @@ def _host_name(host: str) -> str:
         return ""
 
 
-def _is_unspecified(host: str) -> bool:
+def _ip_address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        return ipaddress.ip_address(host).is_unspecified
+        return ipaddress.ip_address(text)
     except ValueError:
-        return False
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+        return None

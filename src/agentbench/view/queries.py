@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 from agentbench.report.attempt_rows import verdict_word
@@ -17,6 +17,7 @@ from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.scoring.verdict import CaseChange
 
 _T = TypeVar("_T", bound=StrEnum)
+_Item = TypeVar("_Item")
 _MAX_DIGITS = 6
 
 
@@ -54,6 +55,23 @@ def parse_positive_int(name: str, query: Mapping[str, str], *, default: int) -> 
             f"{name}: found {said!r}; expected a number of 1 to {_MAX_DIGITS} digits."
         )
     return int(said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSlice(Generic[_Item]):
+    """The items of one page, its number, and the number of pages (at least 1)."""
+
+    items: Sequence[_Item]
+    number: int
+    count: int
+
+    @classmethod
+    def of(cls, items: Sequence[_Item], number: int, *, size: int) -> "PageSlice[_Item]":
+        """The requested page, or the last one if there are fewer."""
+        count = max(1, -(-len(items) // size))
+        number = min(number, count)
+        shown = items[(number - 1) * size : number * size]
+        return cls(items=shown, number=number, count=count)
 
 
 ATTEMPTS_PER_PAGE = 100
@@ -187,10 +205,8 @@ def select_attempts(
     wanted = tuple(_conditions(choice))
     left = [number for number in numbers if all(fits(headlines[number]) for fits in wanted)]
     left = _in_order(headlines, left, choice)
-    count = max(1, -(-len(left) // ATTEMPTS_PER_PAGE))
-    page = min(choice.page, count)
-    shown = left[(page - 1) * ATTEMPTS_PER_PAGE : page * ATTEMPTS_PER_PAGE]
-    return AttemptsPage(numbers=shown, total=len(left), number=page, count=count)
+    page = PageSlice.of(left, choice.page, size=ATTEMPTS_PER_PAGE)
+    return AttemptsPage(numbers=page.items, total=len(left), number=page.number, count=page.count)
 
 
 def _conditions(choice: AttemptQuery) -> Iterator[Callable[[AttemptSummary], bool]]:
@@ -265,14 +281,13 @@ def select_cases(cases: Sequence[CaseChange], chosen: CaseFilter | None, number:
     if chosen is None:
         chosen = CaseFilter.CHANGED if fitting[CaseFilter.CHANGED] else CaseFilter.ALL
     left = fitting[chosen]
-    count = max(1, -(-len(left) // CASES_PER_PAGE))
-    number = min(number, count)
+    page = PageSlice.of(left, number, size=CASES_PER_PAGE)
     return CasePage(
-        cases=left[(number - 1) * CASES_PER_PAGE : number * CASES_PER_PAGE],
+        cases=page.items,
         counts={name: len(own) for name, own in fitting.items()},
         chosen=chosen,
-        number=number,
-        count=count,
+        number=page.number,
+        count=page.count,
     )
 
 

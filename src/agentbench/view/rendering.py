@@ -18,7 +18,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
 from agentbench.view.run_cache import LiveRun, RunCache
 from agentbench.view.runs_folder import RunsFolder
 
@@ -105,11 +105,6 @@ def _environment() -> Environment:
 def word(name: str) -> str:
     """An identifier as words: `timed_out` becomes `timed out`."""
     return name.replace("_", " ")
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cost_of(attempt: "AttemptSummary") -> str:

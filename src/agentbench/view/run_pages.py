@@ -9,12 +9,12 @@ from agentbench.errors import InputError
 from agentbench.report.attempt_rows import rows, verdict_word
 from agentbench.report.comparison import Flip, compare
 from agentbench.report.formatting import statement
-from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.statistics import PassRates
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.view.attempt_files import read_stage_tail
 from agentbench.view.queries import (
     AttemptQuery,
+    PageSlice,
     RetryFilter,
     SortKey,
     VerdictFilter,
@@ -46,19 +46,16 @@ def runs_parts(room: PageContext, request: Request) -> Response:
 def _list_values(room: PageContext, request: Request) -> dict[str, object]:
     folders = sorted(room.folder.runs(), key=lambda folder: folder.name, reverse=True)
     folders.sort(key=room.cache.began, reverse=True)
-    pages = max(1, -(-len(folders) // _RUNS_PER_PAGE))
-    number = min(parse_positive_int("page", request.query_params, default=1), pages)
-    glances = [
-        room.cache.overview(folder)
-        for folder in folders[(number - 1) * _RUNS_PER_PAGE :][:_RUNS_PER_PAGE]
-    ]
+    number = parse_positive_int("page", request.query_params, default=1)
+    page = PageSlice.of(folders, number, size=_RUNS_PER_PAGE)
+    glances = [room.cache.overview(folder) for folder in page.items]
     return {
         "folder": str(room.folder.root),
         "glances": glances,
         "total": len(folders),
-        "number": number,
-        "pages": pages,
-        "query": f"?page={number}" if number > 1 else "",
+        "number": page.number,
+        "pages": page.count,
+        "query": f"?page={page.number}" if page.number > 1 else "",
         "is_live": any(glance.is_live for glance in glances),
     }
 
@@ -133,13 +130,9 @@ def _attempts(run: LiveRun, choice: AttemptQuery) -> dict[str, object]:
             {"told": told, "row": row, "verdict": verdict_word(told), "cost": cost_of(told)}
             for told, row in zip(attempts, rows(attempts), strict=True)
         ],
-        "has_costs": any(map(_has_cost, run.headlines)),
+        "has_costs": any(told.is_metered for told in run.headlines),
         "has_tries": len(headlines) > len(run.latest),
     }
-
-
-def _has_cost(told: AttemptSummary) -> bool:
-    return told.is_metered
 
 
 def _running(room: PageContext, run: LiveRun) -> dict[str, object]:

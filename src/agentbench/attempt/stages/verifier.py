@@ -20,7 +20,7 @@ from agentbench.attempt.stages.judged_tests import judged_timeout
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, SandboxError
 from agentbench.integrity.protection import JudgedChange
-from agentbench.integrity.trees import EntryKind, member_path, open_tar_stream
+from agentbench.integrity.trees import EntryKind, limited, member_path, open_tar_stream
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, ImageId, Sandbox, SnapshotId
 from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
@@ -62,7 +62,7 @@ def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
     files: dict[str, bytes] = {}
     faults: dict[str, str] = {}
     try:
-        with open_tar_stream(_bounded(chunks)) as archive:
+        with open_tar_stream(limited(chunks, _STREAM_BYTES)) as archive:
             for number, member in enumerate(archive):
                 if number == _MEMBERS:
                     break
@@ -71,15 +71,6 @@ def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
         faults[""] = f"what the verifier left cannot be read: {str(error)[:100]}"
     reports = {name: files[name] for name in sorted(_REPORTS & files.keys())}
     return VerifierOutput(facts=_facts(files, faults), reports=reports)
-
-
-def _bounded(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    taken = 0
-    for chunk in chunks:
-        taken += len(chunk)
-        if taken > _STREAM_BYTES:
-            raise tarfile.TarError(f"more than {_STREAM_BYTES} bytes")
-        yield chunk
 
 
 def _take(
@@ -238,12 +229,7 @@ def _own_image(context: PreparedContext, verifier: Verifier) -> ImageId:
 
 
 def _write(sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier) -> None:
-    """Write the agent's change, as far as the verifier takes it.
-
-    Raises:
-        DoesNotFitError: by the fault of an agent that left more than a sandbox may hold.
-        SandboxError: the sandbox is lost or refuses the files.
-    """
+    """Write the agent's change, as far as the verifier takes it."""
     if change is None:
         return
     files = {path: file for path, file in change.files.items() if _is_taken(path, verifier)}
@@ -266,11 +252,7 @@ def _run(context: PreparedContext, sandbox: Sandbox, verifier: Verifier) -> Comm
 
 
 def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:
-    """The content of /logs/verifier; nothing if the script removed that folder.
-
-    Raises:
-        SandboxError: the engine is lost.
-    """
+    """The content of /logs/verifier; nothing if the script removed that folder."""
     try:
         with sandbox.read_tree(_VERIFIER_LOGS) as chunks:
             return read_verifier_output(chunks)

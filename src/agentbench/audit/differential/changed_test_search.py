@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
-from agentbench.audit.differential.modules import is_test_path
 from agentbench.audit.differential.observations import (
     Observations,
     ObservedDifference,
@@ -20,6 +19,7 @@ from agentbench.audit.differential.search import (
     failure_text,
     write_changes,
 )
+from agentbench.audit.differential.task_tests import sources_of_tests
 from agentbench.audit.differential.tree_difference import NotCompared
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.audit.task_facts import TaskFacts
@@ -109,7 +109,7 @@ class _ChangedTestRuns:
 
     def with_fewer_changes(self, found: Sequence[ObservedDifference]) -> "_ChangedTestRuns":
         """The same for some changed tests, each with a part of its changes."""
-        sources = dict(_sources(self.subject.facts))
+        sources = dict(_test_texts(self.subject.facts))
         names: dict[PurePosixPath, list[str]] = {}
         for one in found:
             names.setdefault(_path(one), []).append(variants.changed_name(one.test))
@@ -180,9 +180,23 @@ class _ChangedTestRuns:
             write_changes(sandbox, sandbox.workspace, tree)
             hidden = SourceTree(base=tree.base, change=self.subject.facts.hidden)
             write_changes(sandbox, sandbox.workspace, hidden)
-            sandbox.write_tree(sandbox.workspace, tar_of_files(_files(self.changed)))
+            sandbox.write_tree(
+                sandbox.workspace,
+                tar_of_files(
+                    {
+                        path: FileContent(content=one.source.encode(), executable=False)
+                        for path, one in self.changed.items()
+                    }
+                ),
+            )
             ran = sandbox.run(self._command(sandbox, hashes))
-            told = sandbox.run(_reading(sandbox))
+            told = sandbox.run(
+                Command(
+                    argv=("cat", str(sandbox.results / _OBSERVED)),
+                    timeout=timedelta(minutes=1),
+                    output_cap=_READ_BYTES,
+                )
+            )
             found = read_observations(told.stdout) if told.ok else {}
             if not found:
                 said = f"{failure_text(ran)}: {ran.stdout[-300:]}"
@@ -218,25 +232,12 @@ def _pytest_start(pytest: PytestCommand) -> tuple[str, ...]:
     return (pytest.interpreter, "-c", _NO_PATH)
 
 
-def _reading(sandbox: Sandbox) -> Command:
-    return Command(
-        argv=("cat", str(sandbox.results / _OBSERVED)),
-        timeout=timedelta(minutes=1),
-        output_cap=_READ_BYTES,
-    )
-
-
-def _files(changed: Mapping[PurePosixPath, variants.AmplifiedTests]) -> WrittenFiles:
-    return {
-        path: FileContent(content=one.source.encode(), executable=False)
-        for path, one in changed.items()
-    }
-
-
 def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTests]:
     """The files of tests, changed: hidden ones first, as many tests as there is time for."""
-    sources = list(_sources(facts))[:_MAX_FILES]
-    deciding = {one.rpartition("::")[2].partition("[")[0] for one in _deciding(facts)}
+    sources = list(_test_texts(facts))[:_MAX_FILES]
+    deciding = {
+        one.rpartition("::")[2].partition("[")[0] for one in facts.task.answer_key.fail_to_pass
+    }
     tests = sum(source.count("def test") for _path, source in sources)
     shares = tests + len(deciding) * (_DECIDING_WEIGHT - 1)
     each = max(1, _MAX_CHANGED_TESTS // max(shares, 1))
@@ -248,10 +249,6 @@ def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTe
     return {path: one for path, one in made if one is not None}
 
 
-def _deciding(facts: TaskFacts) -> tuple[str, ...]:
-    return tuple(facts.task.answer_key.fail_to_pass)
-
-
 def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTests | None:
     try:
         return variants.amplify(source, seed=_SEED, most=most)
@@ -259,18 +256,9 @@ def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTes
         return None
 
 
-def _sources(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, str]]:
-    hidden = facts.hidden
-    for path, file in hidden.items():
-        if file is not None and path.suffix == ".py":
-            yield path, file.content.decode("utf-8", "replace")
-    for path, content in facts.base.contents.items():
-        if path not in hidden and path.suffix == ".py" and _is_test(facts, path):
-            yield path, content.decode("utf-8", "replace")
-
-
-def _is_test(facts: TaskFacts, path: PurePosixPath) -> bool:
-    return is_test_path(path, facts.task.problem.test_paths)
+def _test_texts(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, str]]:
+    for path, source in sources_of_tests(facts):
+        yield path, source.decode("utf-8", "replace")
 
 
 def _path(found: ObservedDifference) -> PurePosixPath:

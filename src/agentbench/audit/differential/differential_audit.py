@@ -99,9 +99,9 @@ class DifferentialAudit:
             what = "the same as the reference, but for comments, docstrings and layout"
             return DifferentialResult(effort=(RuleHit(Severity.INFO, _location(facts), what),))
         if not contrast.callable:
-            return DifferentialResult(
-                left=(*_not_compared_hits(contrast.one_sided), *_nothing_callable(facts))
-            )
+            why = "nothing that differs can be called by a public name in both trees"
+            left = (*contrast.one_sided, NotCompared(_location(facts), why))
+            return DifferentialResult(left=tuple(_not_compared_hits(left)))
         subject = ComparedAttempt(
             facts=task, trees=trees, contrast=contrast, bench=self._bench(task)
         )
@@ -135,11 +135,6 @@ def _not_compared(facts: AttemptFacts, why: str) -> DifferentialResult:
     return DifferentialResult(
         left=(RuleHit(Severity.INFO, _location(facts), f"not compared: {why}"),)
     )
-
-
-def _nothing_callable(facts: AttemptFacts) -> Iterator[RuleHit]:
-    what = "not compared: nothing that differs can be called by a public name in both trees"
-    yield RuleHit(Severity.INFO, _location(facts), what)
 
 
 def _not_compared_hits(left: Sequence[NotCompared]) -> Iterator[RuleHit]:

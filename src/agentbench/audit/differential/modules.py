@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.core import python_syntax
 
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)
 
@@ -38,7 +37,7 @@ def definitions_of(source: bytes) -> Mapping[str, Definition] | None:
     try:
         tree = python_syntax.parse(source)
         return dict(_definitions(tree.body))
-    except _UNREADABLE:
+    except python_syntax.UNPARSABLE:
         return None
 
 
@@ -49,7 +48,7 @@ def _definitions(body: list[ast.stmt]) -> Iterator[tuple[str, Definition]]:
         parts[name].append(node)
         kinds.setdefault(name, kind)
     for name, nodes in parts.items():
-        shape = "\n".join(_shape(node) for node in nodes)
+        shape = "\n".join(ast.dump(_WithoutDocstrings().visit(node)) for node in nodes)
         uses = frozenset(use for node in nodes for use in _uses(node))
         yield name, Definition(kind=kinds[name], shape=shape, uses=uses)
 
@@ -85,10 +84,6 @@ def _head(node: ast.ClassDef) -> ast.ClassDef:
         body=body,
         decorator_list=node.decorator_list,
     )
-
-
-def _shape(node: ast.AST) -> str:
-    return ast.dump(_WithoutDocstrings().visit(node))
 
 
 class _WithoutDocstrings(ast.NodeTransformer):

@@ -10,7 +10,6 @@ from agentbench.audit.differential.modules import is_test_path
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.core import python_syntax
 
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _MAX_CHARACTERS = 2_000  # characters of a literal or a call
 _MOST_LITERALS = 500
 _WORD = re.compile(r"[^\s.,;:|/]+")
@@ -67,25 +66,23 @@ def read_task_tests(facts: TaskFacts) -> TaskTests:
 
 
 def _trees(facts: TaskFacts) -> Iterator[ast.Module]:
-    for source in _sources(facts):
+    for _path, source in sources_of_tests(facts):
         try:
             yield python_syntax.parse(source)
-        except _UNREADABLE:
+        except python_syntax.UNPARSABLE:
             continue
 
 
-def _sources(facts: TaskFacts) -> Iterator[bytes]:
+def sources_of_tests(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """The Python files of a task's tests: the hidden ones, then the base's own."""
     hidden = facts.hidden
     for path, file in hidden.items():
         if file is not None and path.suffix == ".py":
-            yield file.content
+            yield path, file.content
     for path, content in facts.base.contents.items():
-        if path not in hidden and path.suffix == ".py" and _is_test(facts, path):
-            yield content
-
-
-def _is_test(facts: TaskFacts, path: PurePosixPath) -> bool:
-    return is_test_path(path, facts.task.problem.test_paths)
+        is_own = path not in hidden and path.suffix == ".py"
+        if is_own and is_test_path(path, facts.task.problem.test_paths):
+            yield path, content
 
 
 def _name_of(node: ast.Call) -> str:
@@ -101,7 +98,7 @@ def _is_literal(node: ast.Call) -> bool:
     try:
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             python_syntax.literal(ast.unparse(argument))
-    except (*_UNREADABLE, TypeError):
+    except (*python_syntax.UNPARSABLE, TypeError):
         return False
     return True
 

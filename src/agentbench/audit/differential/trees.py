@@ -66,7 +66,10 @@ def trees_of(facts: AttemptFacts) -> AttemptTrees:
         NotComparableError: the task or the patch is gone or has changed, or has no reference fix.
     """
     task = _reference(facts)
-    if facts.record.patch is None or _digest(facts) != facts.record.patch.sha256:
+    if (
+        facts.record.patch is None
+        or hashlib.sha256(facts.patch_text).hexdigest() != facts.record.patch.sha256
+    ):
         raise NotComparableError("patch.diff is not the one that was judged")
     tree = SourceTree(base=task.base, change={})
     return AttemptTrees(
@@ -88,10 +91,6 @@ def _reference(facts: AttemptFacts) -> TaskFacts:
     if not task.fixed:
         raise NotComparableError("the task has no solution.patch to compare with")
     return task
-
-
-def _digest(facts: AttemptFacts) -> str:
-    return hashlib.sha256(facts.patch_text).hexdigest()
 
 
 def _change(facts: AttemptFacts, base: SourceTree) -> FileChanges:

@@ -15,7 +15,7 @@ from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_s
 from agentbench.core.display_text import printable
 from agentbench.core.gc_tuning import restore
 from agentbench.errors import UsageError
-from agentbench.models.gateway.gateway import Gateway, GatewayEndpoint, run_gateway
+from agentbench.models.gateway.gateway import GatewayEndpoint, run_gateway
 from agentbench.models.gateway.http_server import tcp_listener, unix_listener
 from agentbench.models.gateway.providers import ProviderAccess, resolve_model
 from agentbench.models.gateway.recording import read_recording
@@ -62,7 +62,13 @@ def serve_gateway(plan: GatewayPlan, *, as_json: bool) -> None:
         ):
             if plan.probe:
                 gateway.probe()
-            with _open_endpoint(gateway, listener, plan) as endpoint:
+            with gateway.open_endpoint_on(
+                listener,
+                budget_usd=plan.max_cost_usd,
+                log=plan.log,
+                lane="",
+                path=plan.socket or Path(),
+            ) as endpoint:
                 try:
                     _announce(endpoint, _address(listener), as_json=as_json)
                     restore()
@@ -107,20 +113,6 @@ def _listening(plan: GatewayPlan) -> Iterator[socket.socket]:
             if plan.socket is not None:
                 with suppress(FileNotFoundError):
                     plan.socket.unlink()
-
-
-@contextmanager
-def _open_endpoint(
-    gateway: Gateway, listener: socket.socket, plan: GatewayPlan
-) -> Iterator[GatewayEndpoint]:
-    with gateway.open_endpoint_on(
-        listener,
-        budget_usd=plan.max_cost_usd,
-        log=plan.log,
-        lane="",
-        path=plan.socket or Path(),
-    ) as endpoint_on:
-        yield endpoint_on
 
 
 def _address(listener: socket.socket) -> str:

@@ -12,29 +12,21 @@ from agentbench.cli.tasks.folder_formats import export_harbor, import_harbor, im
 from agentbench.cli.tasks.history import mine, new_task
 from agentbench.cli.tasks.import_release import import_release
 from agentbench.cli.tasks.import_swebench import import_swebench
+from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentbench.tasks.task import Task
 
-tasks = typer.Typer(
-    help="The task catalogue.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
-)
+tasks = options.command_group("The task catalogue.")
 
-importing = typer.Typer(
-    help="Make tasks from another format: releases, SWE-bench's files, Harbor's folders.\n\n"
-    "Example: agentbench tasks import harbor their-tasks/ --out tasks",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
+importing = options.command_group(
+    "Make tasks from another format: releases, SWE-bench's files, Harbor's folders.\n\n"
+    "Example: agentbench tasks import harbor their-tasks/ --out tasks"
 )
-exporting = typer.Typer(
-    help="Write tasks in another form.\n\n"
-    "Example: agentbench tasks export harbor tasks/ --out theirs",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
+exporting = options.command_group(
+    "Write tasks in another form.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
 tasks.command("new")(new_task)
@@ -90,7 +82,6 @@ def list_tasks(
 
 
 def _print(found: "Sequence[Task]") -> None:
-    from agentbench.core.display_text import printable
     from agentbench.report.text_table import TableColumn, console_of, print_rows
 
     rows = [
@@ -98,13 +89,9 @@ def _print(found: "Sequence[Task]") -> None:
             task.id,
             printable(task.problem.title),
             printable(f"[{', '.join(task.problem.tags)}]"),
-            _counted(len(task.answer_key.fail_to_pass), "target test"),
+            counted(len(task.answer_key.fail_to_pass), "target test"),
         )
         for task in found
     ]
     columns = (TableColumn(), TableColumn(below=2), TableColumn(below=1), TableColumn(below=1))
     print_rows(columns, rows, console_of(sys.stdout), has_header=False)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -9,6 +9,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.options import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
+from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
     from agentbench.importers.harbor.export import ExportResult
@@ -74,7 +75,6 @@ def validate_and_report(
         validate_new_tasks,
         validation_settings,
     )
-    from agentbench.core.display_text import printable
     from agentbench.importers.images import refuse_without_images
 
     for note in () if validation.quiet else imported.notes:
@@ -118,8 +118,6 @@ def export_harbor(
 
 
 def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> None:
-    from agentbench.core.display_text import printable
-
     if as_json:
         refused = [{"where": each.where, "what": each.what} for each in exported.refused]
         document = {"written": [str(path) for path in exported.written], "refused": refused}
@@ -132,7 +130,6 @@ def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> No
     for refusal in exported.refused:
         typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
     message = f", {len(exported.refused)} refused" if exported.refused else ""
-    count = len(exported.written)
-    typer.echo(f"{count} task{'s' * (count != 1)} written{message}", err=True)
+    typer.echo(f"{counted(len(exported.written), 'task')} written{message}", err=True)
     if exported.refused:
         raise typer.Exit(ExitCode.INPUT)

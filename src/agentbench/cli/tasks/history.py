@@ -11,6 +11,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.options import HistoryValidationOptions, expand_groups
 from agentbench.cli.tasks import history
+from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -234,7 +235,6 @@ def mine(
 
 
 def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool) -> None:
-    from agentbench.core.display_text import printable
     from agentbench.importers.history.mining import MINING_LOG, CandidateOutcome
 
     if as_json:

@@ -13,6 +13,7 @@ from agentbench.cli import options
 from agentbench.cli.options import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line, say_nothing
+from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
@@ -90,13 +91,7 @@ def _requested_pairs(
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    """Print the result for each pair, and how many there are of each kind.
-
-    Raises:
-        UnavailableError: nothing was decided, for the index or the sandbox was away.
-        Exit: 65 if a pair cannot become a task, 1 if a task that was made is invalid.
-    """
-    from agentbench.core.display_text import printable
+    """Print the result for each pair, and how many there are of each kind."""
     from agentbench.importers.history.mining import CandidateOutcome
 
     if as_json:
@@ -109,8 +104,9 @@ def _print_pairs(
         typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
     count = Counter(entry.fate for entry in entries)
     parts = [f"{count[fate]} {fate.value}" for fate in CandidateOutcome if count[fate]]
-    pairs = "1 pair" if len(entries) == 1 else f"{len(entries)} pairs"
-    typer.echo(f"{pairs} of releases: {', '.join(parts) or 'none'}", err=True)
+    typer.echo(
+        f"{counted(len(entries), 'pair')} of releases: {', '.join(parts) or 'none'}", err=True
+    )
     _exit(entries, refused)
 
 

@@ -11,6 +11,7 @@ from agentbench.cli import options
 from agentbench.cli.options import ValidationOptions
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import follow_run, say_line
+from agentbench.core.display_text import counted, printable
 from agentbench.tasks.dataset_rows import Rejection
 
 if TYPE_CHECKING:
@@ -89,8 +90,6 @@ def print_result(
     Raises:
         Exit: 65 if something was refused, 1 if a written task is invalid.
     """
-    from agentbench.core.display_text import printable
-
     if as_json:
         typer.echo(json.dumps(_json_document(refused, written, proven), indent=1))
     elif proven is None:
@@ -108,7 +107,6 @@ def print_result(
 
 
 def _print(proven: "Sequence[ValidationResult]") -> None:
-    from agentbench.core.display_text import printable
     from agentbench.validation.task_validation import invalid_reasons_text, result_lines
 
     for one in proven:
@@ -150,7 +148,7 @@ def _summary(
     written: Sequence[Path],
     proven: "Sequence[ValidationResult] | None",
 ) -> str:
-    parts = [f"{len(written)} task{'s' * (len(written) != 1)} written"]
+    parts = [f"{counted(len(written), 'task')} written"]
     if proven is not None:
         parts.append(f"{sum(one.is_valid for one in proven)} of {len(proven)} valid")
     if refused:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.choices import ControlLevel
+from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
 from agentbench.runs.options import RunOptions
@@ -124,11 +125,10 @@ def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
 
 
 def _why_not_located(located: LocatedTests, records: Sequence[AttemptRecord]) -> str:
-    names = ", ".join(repr(name) for name in located.lost[:3])
-    more = f" and {len(located.lost) - 3} more" if len(located.lost) > 3 else ""
+    names = list_with_more([repr(name) for name in located.lost], 3)
     details = sorted({record.detail for record in records if record.detail})
     message = f" ({'; '.join(details)})" if details else ""
-    return f"no test that the patch mends bears the name {names}{more}{message}"
+    return f"no test that the patch mends bears the name {names}{message}"
 
 
 def _write(folder: Path, origin: SwebenchOrigin, located: LocatedTests) -> None:

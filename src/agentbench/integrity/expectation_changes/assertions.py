@@ -166,22 +166,11 @@ def _bounded(
 
 Sites = Iterator[list[ExpectedValue]]
 
-_EQUALITY_METHODS = frozenset(
-    [
-        "assertEqual",
-        "assertEquals",
-        "assertListEqual",
-        "assertTupleEqual",
-        "assertSetEqual",
-        "assertDictEqual",
-        "assertSequenceEqual",
-        "assertMultiLineEqual",
-        "assertCountEqual",
-        "assert_equal",
-        "assert_array_equal",
-        "eq_",
-    ]
-)
+_EQUALITY_METHODS = frozenset([
+    "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertSetEqual",
+    "assertDictEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertCountEqual",
+    "assert_equal", "assert_array_equal", "eq_"
+])  # fmt: skip
 _ALMOST: Mapping[str, int] = {
     "assertAlmostEqual": 7,
     "assert_almost_equal": 7,
@@ -195,18 +184,10 @@ _COMPARING_METHODS: Mapping[str, type[ast.cmpop]] = {
     "assertGreater": ast.Gt,
     "assertGreaterEqual": ast.GtE,
 }
-_MOCK_METHODS = frozenset(
-    [
-        "assert_called_with",
-        "assert_called_once_with",
-        "assert_any_call",
-        "assert_has_calls",
-        "assert_awaited_with",
-        "assert_awaited_once_with",
-        "assert_any_await",
-        "assert_has_awaits",
-    ]
-)
+_MOCK_METHODS = frozenset([
+    "assert_called_with", "assert_called_once_with", "assert_any_call", "assert_has_calls",
+    "assert_awaited_with", "assert_awaited_once_with", "assert_any_await", "assert_has_awaits"
+])  # fmt: skip
 _RAISES = frozenset(
     ["raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"]
 )

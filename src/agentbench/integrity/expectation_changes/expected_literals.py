@@ -28,33 +28,11 @@ from agentbench.integrity.expectation_changes.source_text import SourceText
 from agentbench.integrity.records import ValueKind
 
 _LONGEST_COPY = 2_000
-_PURE = frozenset(
-    [
-        "set",
-        "frozenset",
-        "list",
-        "tuple",
-        "dict",
-        "sorted",
-        "Counter",
-        "OrderedDict",
-        "deque",
-        "approx",
-        "str",
-        "int",
-        "float",
-        "bytes",
-        "bytearray",
-        "Decimal",
-        "Fraction",
-        "array",
-        "Series",
-        "Path",
-        "PurePath",
-        "PurePosixPath",
-        "timedelta",
-    ]
-)
+_PURE = frozenset([
+    "set", "frozenset", "list", "tuple", "dict", "sorted", "Counter", "OrderedDict", "deque",
+    "approx", "str", "int", "float", "bytes", "bytearray", "Decimal", "Fraction", "array", "Series",
+    "Path", "PurePath", "PurePosixPath", "timedelta"
+])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

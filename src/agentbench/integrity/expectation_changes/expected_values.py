@@ -92,16 +92,22 @@ class ExpectedPattern:
         return None if text is None else Replacement(text=text, shown=repr(new))
 
 
+class _WithoutOtherForm:
+    """A rewriter of what has one form only: at most the constants in it are disguised, singly."""
+
+    __slots__ = ()
+
+    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (there is nothing to choose)
+        """Nothing."""
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedError:
+class ExpectedError(_WithoutOtherForm):
     """The name of an expected exception."""
 
     names: tuple[str, ...]
     """The names; several if any of them is allowed."""
-
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (a name has no other form)
-        """The name has no other form."""
-        return None
 
     def changed(self, rng: Random) -> Replacement | None:
         """The name of an unrelated one."""
@@ -147,16 +153,12 @@ class NumberBound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedValues:
+class AllowedValues(_WithoutOtherForm):
     """The allowed values of something; all of them are changed."""
 
     values: tuple[Scalar, ...]
     opening: str
     closing: str
-
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
-        """The container has no other form."""
-        return None
 
     def changed(self, rng: Random) -> Replacement | None:
         """The same number of other values."""
@@ -172,14 +174,10 @@ class AllowedValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedElement:
+class RemovedElement(_WithoutOtherForm):
     """An element that is removed from its container."""
 
     lines: int
-
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (its constants are disguised singly)
-        """The element has no other form."""
-        return None
 
     def changed(self, rng: Random) -> Replacement | None:  # noqa: ARG002 (there is one way only)
         """Only its line ends, so that line numbers stay."""
@@ -187,7 +185,7 @@ class RemovedElement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedElement:
+class AddedElement(_WithoutOtherForm):
     """An element that is added to a container, similar to an existing one."""
 
     like: Scalar
@@ -195,10 +193,6 @@ class AddedElement:
     before: str = ""
     """The text before the new element: the bracket of an empty container, or a key."""
     after: str = ", "
-
-    def disguised(self, rng: Random) -> str | None:  # noqa: ARG002 (nothing is there to write)
-        """No text."""
-        return None
 
     def changed(self, rng: Random) -> Replacement | None:
         """The new element."""

@@ -157,7 +157,7 @@ class DefinitionIndex:
 
 def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> DefinitionIndex:
     """The functions of a file, with the names that make their identity uncertain."""
-    known = Counter(_last(name) for name in (*functions.functions, *functions.classes))
+    known = Counter(name.rpartition("::")[2] for name in (*functions.functions, *functions.classes))
     defined: Counter[str] = Counter()
     bound: set[str] = set()
     used: set[str] = set()
@@ -173,10 +173,6 @@ def definition_index(tree: ast.Module, functions: FunctionsOfFile) -> Definition
         used=frozenset(used),
         bases=frozenset(name for name in functions.classes if known[name] == 1),
     )
-
-
-def _last(name: str) -> str:
-    return name.rpartition("::")[2]
 
 
 def _other_names(node: ast.AST) -> Iterator[tuple[str, bool]]:

@@ -236,14 +236,11 @@ def _edits(
         else:
             at = source.span(table.call).end - 1
             last = max(
-                source.span(node).end for node in (*table.call.args, *_keyword_values(table.call))
+                source.span(node).end
+                for node in (*table.call.args, *(keyword.value for keyword in table.call.keywords))
             )
             comma = "" if "," in source.text[last:at] else ", "
             yield SourceEdit(span=SourceSpan(at, at), text=f"{comma}ids={[*ids]!r}")
-
-
-def _keyword_values(call: ast.Call) -> list[ast.expr]:
-    return [keyword.value for keyword in call.keywords]
 
 
 def _renamed(test: str, known: Mapping[str, ParameterCase], new: Sequence[Sequence[str]]) -> str:

@@ -13,28 +13,11 @@ from agentbench.integrity.expectation_changes.values import LiteralValue, NotCon
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 _LONGEST = 100
 """Newer versions of pytest number rows with longer ids."""
-_OBJECTS = frozenset(
-    [
-        "Decimal",
-        "Fraction",
-        "date",
-        "datetime",
-        "time",
-        "timedelta",
-        "Path",
-        "PurePath",
-        "PurePosixPath",
-        "UUID",
-        "set",
-        "frozenset",
-        "list",
-        "dict",
-        "tuple",
-        "bytearray",
-        "OrderedDict",
-        "Counter",
-    ]
-)
+_OBJECTS = frozenset([
+    "Decimal", "Fraction", "date", "datetime", "time", "timedelta", "Path", "PurePath",
+    "PurePosixPath", "UUID", "set", "frozenset", "list", "dict", "tuple", "bytearray",
+    "OrderedDict", "Counter"
+])  # fmt: skip
 """Calls whose results never appear in an id."""
 _UNREADABLE_ID = ast.Name(id="")
 """Stands for an id that cannot be read in the file."""

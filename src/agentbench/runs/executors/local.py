@@ -94,7 +94,11 @@ class LocalExecutor:
 
     def start(self, planned: PlannedAttempt) -> None:
         """Begin one try in a free thread."""
-        self._pool.submit(self._one, planned).add_done_callback(self._ended.put)
+
+        def make() -> FinishedAttempt:
+            return FinishedAttempt(planned=planned, record=self._make(planned))
+
+        self._pool.submit(make).add_done_callback(self._ended.put)
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
         """The tries that have ended since; raises the exception of a try."""
@@ -105,6 +109,3 @@ class LocalExecutor:
         while not self._ended.empty():
             ended.append(self._ended.get_nowait())
         return [future.result() for future in ended]
-
-    def _one(self, planned: PlannedAttempt) -> FinishedAttempt:
-        return FinishedAttempt(planned=planned, record=self._make(planned))

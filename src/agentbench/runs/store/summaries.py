@@ -51,7 +51,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
     python: str | None = None
 
     @classmethod
-    def of(cls, record: "AttemptRecord | AttemptSummary") -> "AttemptSummary":
+    def of(cls, record: "AttemptRecord | AttemptSummary | _RecordFields") -> "AttemptSummary":
         """The headline of a record."""
         if isinstance(record, AttemptSummary):
             return record
@@ -127,8 +127,8 @@ class _RecordFields(msgspec.Struct, gc=False):
     """The fields of a record that a headline needs, as strict as the record's own."""
 
     schema_version: Literal[1]
-    run_id: str
-    task_id: str
+    run_id: RunId
+    task_id: TaskId
     attempt: int
     agent: str
     resolved: bool
@@ -169,7 +169,7 @@ class SummaryReader:
             told = _RECORD_DECODER.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        return self._shared(told)
+        return self.share(AttemptSummary.of(told))
 
     def share(self, headline: AttemptSummary) -> AttemptSummary:
         """The same headline, made of what others have, too."""
@@ -181,33 +181,6 @@ class SummaryReader:
         counts = self._counts.setdefault(headline.counts, headline.counts)
         force_setattr(headline, "counts", counts)
         return headline
-
-    def _shared(self, told: _RecordFields) -> AttemptSummary:
-        one, usage = self._texts.setdefault, told.usage
-        image, python = told.environment.image_name, told.environment.python
-        return AttemptSummary(
-            RunId(one(told.run_id, told.run_id)),
-            TaskId(one(told.task_id, told.task_id)),
-            told.attempt,
-            told.retry_of,
-            one(told.agent, told.agent),
-            told.resolved,
-            told.quarantined,
-            told.failure_reason,
-            told.fault,
-            told.detail,
-            self._counts.setdefault(told.counts, told.counts),
-            told.timing.total_s,
-            usage is not None,
-            usage.cost_usd if usage is not None else None,
-            any(_is_interrupt(failure) for failure in told.failures),
-            usage.input_tokens + usage.output_tokens if usage is not None else None,
-            one(told.model, told.model) if told.model is not None else None,
-            one(told.task_digest, told.task_digest),
-            _reward_text(told.rewards),
-            None if image is None else one(image, image),
-            None if python is None else one(python, python),
-        )
 
 
 def _reward_text(rewards: Mapping[str, float] | None) -> str:

@@ -54,7 +54,9 @@ class FoundTests:
             root
             for root in roots
             if not is_collected_by_default(root)
-            or not any(_is_below(root, other) for other in roots)
+            or not any(
+                root != other and PurePosixPath(root).is_relative_to(other) for other in roots
+            )
         )
 
 
@@ -106,10 +108,6 @@ def _root_of(path: PurePosixPath) -> str:
         if part in _TEST_FOLDERS:
             return PurePosixPath(*path.parts[: at + 1]).as_posix()
     return path.as_posix()
-
-
-def _is_below(root: str, other: str) -> bool:
-    return root != other and PurePosixPath(root).is_relative_to(other)
 
 
 class _TestReader:

@@ -3,100 +3,31 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+_SAME_NAME = """
+    aiohttp anyio arrow async_timeout attrs certifi click colorama coverage cryptography ddt
+    django docutils fastapi flaky flask freezegun httpx hypothesis importlib_metadata
+    importlib_resources iniconfig jinja2 jsonschema lxml markupsafe marshmallow mock
+    more_itertools msgpack multidict mypy nose numpy packaging pandas parameterized path pexpect
+    pretend psutil pydantic pyfakefs pygments pyperclip pytest_asyncio pytest_mock pytz regex
+    requests requests_mock responses rich schema setuptools simplejson six sortedcontainers
+    sqlalchemy starlette sybil tabulate testfixtures time_machine toml tomli tomli_w tomlkit
+    tornado tqdm trio twisted typeguard typing_extensions tzdata tzlocal ujson urllib3
+    virtualenv wcwidth webtest werkzeug yarl
+"""
+"""Modules that are called as their distribution, with underscores for its hyphens."""
+
 DISTRIBUTION_OF_MODULE: Mapping[str, str] = MappingProxyType(
-    {
+    {name: name.replace("_", "-") for name in _SAME_NAME.split()}
+    | {
         "OpenSSL": "pyopenssl",
         "PIL": "pillow",
-        "aiohttp": "aiohttp",
-        "anyio": "anyio",
-        "arrow": "arrow",
-        "async_timeout": "async-timeout",
         "attr": "attrs",
-        "attrs": "attrs",
         "bs4": "beautifulsoup4",
-        "certifi": "certifi",
-        "click": "click",
-        "colorama": "colorama",
-        "coverage": "coverage",
-        "cryptography": "cryptography",
         "dateutil": "python-dateutil",
-        "ddt": "ddt",
-        "django": "django",
-        "docutils": "docutils",
         "dotenv": "python-dotenv",
-        "fastapi": "fastapi",
-        "flaky": "flaky",
-        "flask": "flask",
-        "freezegun": "freezegun",
-        "httpx": "httpx",
-        "hypothesis": "hypothesis",
-        "importlib_metadata": "importlib-metadata",
-        "importlib_resources": "importlib-resources",
-        "iniconfig": "iniconfig",
-        "jinja2": "jinja2",
-        "jsonschema": "jsonschema",
-        "lxml": "lxml",
-        "markupsafe": "markupsafe",
-        "marshmallow": "marshmallow",
-        "mock": "mock",
-        "more_itertools": "more-itertools",
-        "msgpack": "msgpack",
-        "multidict": "multidict",
-        "mypy": "mypy",
-        "nose": "nose",
-        "numpy": "numpy",
-        "packaging": "packaging",
-        "pandas": "pandas",
-        "parameterized": "parameterized",
-        "path": "path",
-        "pexpect": "pexpect",
         "pkg_resources": "setuptools<81",
-        "pretend": "pretend",
-        "psutil": "psutil",
-        "pydantic": "pydantic",
-        "pyfakefs": "pyfakefs",
-        "pygments": "pygments",
-        "pyperclip": "pyperclip",
-        "pytest_asyncio": "pytest-asyncio",
-        "pytest_mock": "pytest-mock",
-        "pytz": "pytz",
-        "regex": "regex",
-        "requests": "requests",
-        "requests_mock": "requests-mock",
-        "responses": "responses",
-        "rich": "rich",
         "ruamel": "ruamel.yaml",
-        "schema": "schema",
-        "setuptools": "setuptools",
-        "simplejson": "simplejson",
-        "six": "six",
-        "sortedcontainers": "sortedcontainers",
-        "sqlalchemy": "sqlalchemy",
-        "starlette": "starlette",
-        "sybil": "sybil",
-        "tabulate": "tabulate",
-        "testfixtures": "testfixtures",
-        "time_machine": "time-machine",
-        "toml": "toml",
-        "tomli": "tomli",
-        "tomli_w": "tomli-w",
-        "tomlkit": "tomlkit",
-        "tornado": "tornado",
-        "tqdm": "tqdm",
-        "trio": "trio",
-        "twisted": "twisted",
-        "typeguard": "typeguard",
-        "typing_extensions": "typing-extensions",
-        "tzdata": "tzdata",
-        "tzlocal": "tzlocal",
-        "ujson": "ujson",
-        "urllib3": "urllib3",
-        "virtualenv": "virtualenv",
-        "wcwidth": "wcwidth",
-        "webtest": "webtest",
-        "werkzeug": "werkzeug",
         "yaml": "pyyaml",
-        "yarl": "yarl",
         "zope": "zope.interface",
     }
 )

@@ -62,7 +62,9 @@ def propose(
     env, why_env = _environment(tree)
     proposals = [
         Proposal(
-            environment=EnvironmentTable(image=_image(python), env=env),
+            environment=EnvironmentTable(
+                image=None if python is None else f"{REPOSITORY}:{python.version}", env=env
+            ),
             setup=SetupTable(commands=setup_commands(way, on=day)),
             tests=tests,
             reasons=(_python_reason(python), *_install_reasons(way, day), *why_tests, *why_env),
@@ -81,10 +83,6 @@ def _combinations(
         if on is not None:
             yield from ((python, on, way) for way in ways[:_MAX_DATED])
         yield from ((python, None, way) for way in ways)
-
-
-def _image(python: project_settings.PythonChoice | None) -> str | None:
-    return None if python is None else f"{REPOSITORY}:{python.version}"
 
 
 def _python_reason(python: project_settings.PythonChoice | None) -> str:

@@ -135,12 +135,7 @@ def _try_proposal(
 
 
 def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
-    """Run the proposal's set-up, then all tests without a network.
-
-    Raises:
-        UnavailableError: set-up failed.
-        SandboxError: the sandbox is lost.
-    """
+    """Run the proposal's set-up, then all tests without a network."""
     task = task_for_trial(tree, proposal)
     prepared = prepare_task(task, resources).prepared
     request = PytestRequest(
@@ -251,7 +246,10 @@ class EnvironmentFinder:
     def _try(self, known: "_TriedProposals", change: RepositoryChange) -> None:
         """Find the first proposal with which a change's own tests run."""
         paths = tuple(str(path) for path in change.tests)
-        narrowed = [_with_paths(proposal, paths) for proposal in known.proposals]
+        narrowed = [
+            replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
+            for proposal in known.proposals
+        ]
         try:
             chosen = try_proposals(change.after, narrowed, self._options)
         except InputError as error:
@@ -273,7 +271,3 @@ class _TriedProposals:
 def _end_of_month(day: date) -> date:
     """One day for all changes of a month, so that they share the result for the first."""
     return day.replace(day=monthrange(day.year, day.month)[1])
-
-
-def _with_paths(proposal: Proposal, paths: tuple[str, ...]) -> Proposal:
-    return replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))

@@ -133,11 +133,7 @@ def _with_mutant(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
 def _prepared_context(
     task: Task, settings: MutationScoreSettings, provider: SandboxProvider
 ) -> Iterator[PreparedContext]:
-    """A prepared task; without the cache, the preparation is removed after the block.
-
-    Raises:
-        UnavailableError: a stage before the agent failed.
-    """
+    """A prepared task; without the cache, the preparation is removed after the block."""
     options = settings.options
     with owned_folder("agentbench-strength-") as scratch:
         cache = PreparationCache(

@@ -52,13 +52,13 @@ def touched_lines(before: str, after: str) -> TouchedLines:
 
 def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int]:
     """All lines of the innermost functions that a fix touches."""
-    spans = [_function_lines(node) for node in ast.walk(tree) if isinstance(node, FunctionNode)]
+    spans = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, FunctionNode)
+    ]
     inner = (_innermost(spans, line) for line in sorted(touched.changed | touched.beside))
     return frozenset(_all_lines(span for span in inner if span is not None))
-
-
-def _function_lines(node: FunctionNode) -> range:
-    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _innermost(spans: Iterable[range], line: int) -> range | None:
