@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.attempt.preparation_cache import PreparationCache
-from agentbench.cli.cache_entries import CachedPreparation, cached_preparations, remove_preparations
+from agentbench.cli.cache_entries import CacheContents, CachedPreparation, cached_preparations
 from agentbench.core.file_locks import FileLock
 from agentbench.sandbox.registry import select_back_end
 from tests.scoring.strategies import Evidence, stage
@@ -23,6 +23,12 @@ def keys(cache_dir) -> list[str]:
     return [state.key for state in cached_preparations(cache_dir)]
 
 
+def remove_all(cache_dir) -> None:
+    cache = CacheContents(folder=cache_dir, engine=None)
+    for state in cached_preparations(cache_dir):
+        cache.forget_preparation(f"{state.provider}/{state.key}")
+
+
 def test_every_preparation_is_told_with_its_size(cache_dir):
     first, second = cached_preparations(cache_dir)
     size = (cache_dir / "prepared/process/a/stages.json").stat().st_size
@@ -35,18 +41,18 @@ def test_a_cache_that_nobody_used_is_empty(tmp_path):
 
 
 def test_what_is_given_up_is_gone(cache_dir):
-    remove_preparations(cached_preparations(cache_dir), cache_dir)
+    remove_all(cache_dir)
     assert keys(cache_dir) == []
 
 
 def test_what_somebody_is_making_stays(cache_dir):
     with FileLock(cache_dir / "prepared" / "process" / "a.lock"):
-        remove_preparations(cached_preparations(cache_dir), cache_dir)
+        remove_all(cache_dir)
     assert keys(cache_dir) == ["a"]
 
 
 def test_what_is_out_of_reach_stays(cache_dir, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{cache_dir}/no.sock")
     (cache_dir / "prepared" / "docker" / "c").mkdir(parents=True)
-    remove_preparations(cached_preparations(cache_dir), cache_dir)
+    remove_all(cache_dir)
     assert keys(cache_dir) == ["c"]
