@@ -1,19 +1,107 @@
-"""Task folders in other formats: checks of their files, and the working folder of a Dockerfile."""
+"""Imports task folders of other formats, checks their files, and reads their Dockerfiles."""
 
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from agentbench.errors import InputError, UsageError
 from agentbench.tasks.dataset_rows import Rejection
+from agentbench.tasks.writing import NewTask, write_task
 
 _MAX_TEXT_BYTES = 4 * 2**20
 _MAX_TREE_BYTES = 2**30
 _MAX_FILES = 50_000
 IGNORED_NAMES: Final = frozenset({".git", "__pycache__", ".DS_Store"})
 """Names of files that are not a part of a task, such as caches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedTask:
+    """A task converted from a folder in another format."""
+
+    new: NewTask
+    notes: tuple[str, ...]
+    """How it differs from running under the harness that the folder is for."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportResult:
+    """The results of importing some folders."""
+
+    written: list[Path] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """How tasks differ from running under the harness that they are for, by task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderFormat:
+    """A format of task folders."""
+
+    file: str
+    """The file by which a folder of this format is known."""
+    read: Callable[[Path], ConvertedTask | list[Rejection]]
+    """Reads a folder; if it cannot be imported, all the reasons."""
+
+
+def import_folders(
+    form: FolderFormat, sources: Sequence[Path], out: Path, *, replace: bool = False
+) -> ImportResult:
+    """Write a task for each folder of a format in some sources.
+
+    Raises:
+        UsageError: a source is not a folder, or contains no task.
+    """
+    imported = ImportResult()
+    for folder in _folders_with(form.file, sources):
+        converted = form.read(folder)
+        if isinstance(converted, ConvertedTask):
+            _write(converted, folder, out, imported, replace=replace)
+        else:
+            imported.rejections += converted
+    return imported
+
+
+def _folders_with(name: str, sources: Sequence[Path]) -> Iterator[Path]:
+    """The folders with a file: a source itself, or else its direct children."""
+    for source in sources:
+        if not source.is_dir():
+            raise UsageError(f"{source}: expected a folder with a {name}, found none")
+        if (source / name).is_file():
+            yield source
+            continue
+        found = [path.parent for path in sorted(source.glob(f"*/{name}"))]
+        if not found:
+            raise UsageError(f"{source}: no {name} in it, nor in a folder right below it")
+        yield from found
+
+
+def _write(
+    converted: ConvertedTask, folder: Path, out: Path, imported: ImportResult, *, replace: bool
+) -> None:
+    """Write one task, and record the result."""
+    new = converted.new
+    if any(path.name == new.id for path in imported.written):
+        message = f"gives the id {new.id}, which an earlier folder has given"
+        imported.rejections.append(Rejection(where=str(folder), what=message))
+        return
+    try:
+        imported.written.append(write_task(new, out, replace=replace))
+    except InputError as error:
+        place = str(out / new.id)
+        imported.rejections += [
+            Rejection(where=str(folder), what=fault.replace(place, str(folder)))
+            for fault in error.faults
+        ]
+        return
+    except UsageError as error:
+        imported.rejections.append(Rejection(where=str(folder), what=str(error)))
+        return
+    imported.notes += [f"{new.id}: {note}" for note in converted.notes]
 
 
 def read_text(path: Path) -> str | Rejection:

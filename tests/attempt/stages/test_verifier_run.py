@@ -16,7 +16,8 @@ from agentbench.attempt.runner import run_pipeline
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.task_image import resolve_image
 from agentbench.errors import UnavailableError
-from agentbench.importers.harbor.importing import import_folders
+from agentbench.importers.harbor.importing import HARBOR
+from agentbench.importers.task_folders import import_folders
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import StageName
@@ -50,7 +51,7 @@ class Bench:
 
     def task(self, name: str, changes=None) -> Task:
         theirs = harbor_folder(self._folder / "theirs" / name, changes or ALL_AGES[name])
-        (made,) = import_folders([theirs], self._folder / "ours").written
+        (made,) = import_folders(HARBOR, [theirs], self._folder / "ours").written
         return load_task(made, mirrors=self.mirrors)
 
     def attempt(self, task: Task, agent) -> AttemptRecord:
@@ -191,7 +192,7 @@ def test_a_reward_before_any_work_is_the_tasks_fault(bench):
 
 
 def test_a_sandbox_without_images_says_in_one_line_what_to_use(tmp_path):
-    (made,) = import_folders([harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
+    (made,) = import_folders(HARBOR, [harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
     task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))
     with pytest.raises(UnavailableError, match=r"use a container engine for it, --sandbox docker"):
         resolve_image(task, local_provider())

@@ -3,7 +3,7 @@ import typer
 
 from agentbench.cli.options import ValidationOptions
 from agentbench.cli.tasks.folder_formats import validate_and_report
-from agentbench.importers.harbor.importing import ImportResult
+from agentbench.importers.task_folders import ImportResult
 from agentbench.tasks.dataset_rows import Rejection
 
 

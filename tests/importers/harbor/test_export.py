@@ -7,7 +7,8 @@ import pytest
 
 from agentbench.errors import UsageError
 from agentbench.importers.harbor.export import export_tasks
-from agentbench.importers.harbor.importing import import_folders
+from agentbench.importers.harbor.importing import HARBOR
+from agentbench.importers.task_folders import import_folders
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from tests.e2e.small_task import LISTED, SmallTask
@@ -38,7 +39,7 @@ def test_what_came_from_harbor_goes_back_byte_for_byte(tmp_path, mirrors, name):
     theirs = harbor_folder(tmp_path / name, ALL_AGES[name])
     (theirs / "assets").mkdir()
     (theirs / "assets" / "picture").write_bytes(b"\x00\xff")
-    (ours,) = import_folders([theirs], tmp_path / "ours").written
+    (ours,) = import_folders(HARBOR, [theirs], tmp_path / "ours").written
     exported = export_tasks(
         [load_task(ours, mirrors=mirrors)], tmp_path / "back", mirrors, image="x"
     )
@@ -104,7 +105,7 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path, mirrors, small):
 
 def test_a_script_of_another_origin_is_refused_and_the_rest_is_written(tmp_path, mirrors, small):
     theirs = harbor_folder(tmp_path / "hello")
-    (ours,) = import_folders([theirs], tmp_path / "ours").written
+    (ours,) = import_folders(HARBOR, [theirs], tmp_path / "ours").written
     (ours / "harbor" / "task.toml").unlink()
     other = load_task(ours, mirrors=mirrors)
     exported = export_tasks([other, small], tmp_path / "out", mirrors, image="a")

@@ -1,16 +1,16 @@
 import pytest
 
 from agentbench.importers.harbor.importing import (
-    ConvertedHarborTask,
     read_harbor_task,
     without_canary,
 )
+from agentbench.importers.task_folders import ConvertedTask
 from tests.importers.harbor.harbor_folders import ONE_FOUR, ONE_ZERO, harbor_folder
 
 
-def task(folder) -> ConvertedHarborTask:
+def task(folder) -> ConvertedTask:
     found = read_harbor_task(folder)
-    assert isinstance(found, ConvertedHarborTask), [str(each) for each in found]
+    assert isinstance(found, ConvertedTask), [str(each) for each in found]
     return found
 
 

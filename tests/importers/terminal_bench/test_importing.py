@@ -2,8 +2,8 @@ import subprocess
 
 import pytest
 
+from agentbench.importers.task_folders import ConvertedTask
 from agentbench.importers.terminal_bench.importing import (
-    ConvertedTerminalBenchTask,
     read_terminal_bench_task,
 )
 from tests.importers.terminal_bench.terminal_folders import TASK, terminal_folder
@@ -11,9 +11,9 @@ from tests.importers.terminal_bench.terminal_folders import TASK, terminal_folde
 STEPS = "- command: echo hello > hello.txt\n- command: nano a\n  append_enter: {enter}\n"
 
 
-def task(folder) -> ConvertedTerminalBenchTask:
+def task(folder) -> ConvertedTask:
     found = read_terminal_bench_task(folder)
-    assert isinstance(found, ConvertedTerminalBenchTask), [str(each) for each in found]
+    assert isinstance(found, ConvertedTask), [str(each) for each in found]
     return found
 
 

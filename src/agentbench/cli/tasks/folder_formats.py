@@ -13,7 +13,7 @@ from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
     from agentbench.importers.harbor.export import ExportResult
-    from agentbench.importers.harbor.importing import ImportResult
+    from agentbench.importers.task_folders import ImportResult
 
 
 @expand_groups
@@ -30,9 +30,10 @@ def import_harbor(
 
     Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
     """
-    from agentbench.importers.harbor.importing import import_folders
+    from agentbench.importers.harbor.importing import HARBOR
+    from agentbench.importers.task_folders import import_folders
 
-    imported = import_folders(sources, out, replace=replace)
+    imported = import_folders(HARBOR, sources, out, replace=replace)
     validate_and_report(imported, validation, prove=not no_prove)
 
 
@@ -54,9 +55,10 @@ def import_terminal_bench(
     from agentbench.core.extras import YAML, require
 
     require("tasks import terminal-bench", YAML)
-    from agentbench.importers.terminal_bench.importing import import_terminal_bench_folders
+    from agentbench.importers.task_folders import import_folders
+    from agentbench.importers.terminal_bench.importing import TERMINAL_BENCH
 
-    imported = import_terminal_bench_folders(sources, out, replace=replace)
+    imported = import_folders(TERMINAL_BENCH, sources, out, replace=replace)
     validate_and_report(imported, validation, prove=not no_prove)
 
 

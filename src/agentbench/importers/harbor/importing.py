@@ -1,11 +1,10 @@
 """Imports Harbor's task folders: each becomes a task, or is rejected with reasons."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from agentbench.errors import InputError, UsageError
+from agentbench.errors import InputError
 from agentbench.importers import task_folders
 from agentbench.importers.harbor import conversion
 from agentbench.importers.harbor.task_toml import (
@@ -13,10 +12,11 @@ from agentbench.importers.harbor.task_toml import (
     parse_harbor_task_file,
     substitute_env,
 )
+from agentbench.importers.task_folders import ConvertedTask, FolderFormat
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import is_task_id
-from agentbench.tasks.writing import NewTask, write_task
+from agentbench.tasks.writing import NewTask
 
 ORIGINALS_FOLDER = "harbor"
 """The folder in a task that keeps Harbor's own files, such as its task.toml."""
@@ -32,16 +32,7 @@ _DIFFERENCES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertedHarborTask:
-    """A task converted from a Harbor folder."""
-
-    new: NewTask
-    notes: tuple[str, ...]
-    """How it differs from running under Harbor."""
-
-
-def read_harbor_task(folder: Path) -> ConvertedHarborTask | list[Rejection]:
+def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
     """Read a folder; if it cannot be imported, all the reasons."""
     faults = list(task_folders.tree_faults(folder))
     text = task_folders.read_text(folder / "task.toml")
@@ -107,7 +98,7 @@ def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]
         yield "verifier.environment.env", form.verifier.environment.env
 
 
-def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedHarborTask:
+def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedTask:
     task_id = _id_of(folder, form)
     workdir, assumed = _workdir(folder, form)
     table = conversion.convert_task_file(folder, form, task_id, workdir)
@@ -125,7 +116,7 @@ def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedH
         folders=folders | {name: path for name, path in kept.items() if path.is_dir()},
         copies={name: path for name, path in kept.items() if not path.is_dir()},
     )
-    return ConvertedHarborTask(new=new, notes=tuple(_notes(folder, form, workdir, assumed=assumed)))
+    return ConvertedTask(new=new, notes=tuple(_notes(folder, form, workdir, assumed=assumed)))
 
 
 def _notes(
@@ -174,76 +165,5 @@ def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
     return (_DEFAULT_WORKDIR, True) if found is None else (found, False)
 
 
-@dataclass(slots=True, kw_only=True)
-class ImportResult:
-    """The results of importing some folders."""
-
-    written: list[Path] = field(default_factory=list)
-    rejections: list[Rejection] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    """How tasks differ from running under Harbor, by task."""
-
-
-def import_folders(sources: Sequence[Path], out: Path, *, replace: bool = False) -> ImportResult:
-    """Write a task for each Harbor folder in some sources.
-
-    Raises:
-        UsageError: a source is not a folder, or contains no task.
-    """
-    imported = ImportResult()
-    for folder in folders_with("task.toml", sources):
-        harbor_task = read_harbor_task(folder)
-        if isinstance(harbor_task, ConvertedHarborTask):
-            write_imported_task(
-                harbor_task.new, harbor_task.notes, folder, out, imported, replace=replace
-            )
-        else:
-            imported.rejections += harbor_task
-    return imported
-
-
-def folders_with(name: str, sources: Sequence[Path]) -> Iterator[Path]:
-    """The folders with a file: a source itself, or else its direct children.
-
-    Raises:
-        UsageError: a source is not a folder, or contains none.
-    """
-    for source in sources:
-        if not source.is_dir():
-            raise UsageError(f"{source}: expected a folder with a {name}, found none")
-        if (source / name).is_file():
-            yield source
-            continue
-        found = [path.parent for path in sorted(source.glob(f"*/{name}"))]
-        if not found:
-            raise UsageError(f"{source}: no {name} in it, nor in a folder right below it")
-        yield from found
-
-
-def write_imported_task(
-    new: NewTask,
-    notes: Sequence[str],
-    folder: Path,
-    out: Path,
-    imported: ImportResult,
-    *,
-    replace: bool,
-) -> None:
-    """Write one task, and record the result."""
-    if any(path.name == new.id for path in imported.written):
-        message = f"gives the id {new.id}, which an earlier folder has given"
-        imported.rejections.append(Rejection(where=str(folder), what=message))
-        return
-    try:
-        imported.written.append(write_task(new, out, replace=replace))
-    except InputError as error:
-        place = str(out / new.id)
-        imported.rejections += [
-            Rejection(where=str(folder), what=fault.replace(place, str(folder)))
-            for fault in error.faults
-        ]
-        return
-    except UsageError as error:
-        imported.rejections.append(Rejection(where=str(folder), what=str(error)))
-        return
-    imported.notes += [f"{new.id}: {note}" for note in notes]
+HARBOR = FolderFormat(file="task.toml", read=read_harbor_task)
+"""Harbor's format."""

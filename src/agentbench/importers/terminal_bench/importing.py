@@ -4,7 +4,7 @@ A task's script prints pytest's output and writes no reward. Our script around i
 like Terminal-Bench's own parser, except that a summary without tests fails.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentbench.core.schema import describe_validation_error
 from agentbench.importers import task_folders
-from agentbench.importers.harbor.importing import ImportResult, folders_with, write_imported_task
+from agentbench.importers.task_folders import ConvertedTask, FolderFormat
 from agentbench.importers.terminal_bench.task_yaml import (
     ComposeService,
     SolutionStep,
@@ -50,14 +50,6 @@ awk '
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertedTerminalBenchTask:
-    """A task converted from a Terminal-Bench folder."""
-
-    new: NewTask
-    notes: tuple[str, ...]
-
-
 @dataclass(slots=True, kw_only=True)
 class _FolderContents:
     """The parts of a folder that are read so far."""
@@ -68,7 +60,7 @@ class _FolderContents:
     faults: list[Rejection] = field(default_factory=list)
 
 
-def read_terminal_bench_task(folder: Path) -> ConvertedTerminalBenchTask | list[Rejection]:
+def read_terminal_bench_task(folder: Path) -> ConvertedTask | list[Rejection]:
     """Read a folder; if it cannot be imported, all the reasons."""
     found = _FolderContents(faults=list(task_folders.tree_faults(folder)))
     _read_task_yaml(folder, found)
@@ -161,7 +153,7 @@ def _script_of(steps: tuple[SolutionStep, ...]) -> str:
 
 def _convert(
     folder: Path, form: TerminalBenchTaskFile, container: ComposeService, solution: bytes
-) -> ConvertedTerminalBenchTask | list[Rejection]:
+) -> ConvertedTask | list[Rejection]:
     name = folder.resolve().name.lower()
     if not is_task_id(name):
         message = f"{name[:80]!r} is not an id of [a-z0-9._-]+; rename the folder"
@@ -186,7 +178,7 @@ def _convert(
         copies=dict(_copies(folder, container)),
         files={**judging, "solution/solution.sh": solution},
     )
-    return ConvertedTerminalBenchTask(new=new, notes=tuple(_notes(workdir, form)))
+    return ConvertedTask(new=new, notes=tuple(_notes(workdir, form)))
 
 
 def _values(
@@ -252,26 +244,5 @@ def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]
         yield f"not used here: {', '.join(unused)}"
 
 
-def import_terminal_bench_folders(
-    sources: Sequence[Path], out: Path, *, replace: bool = False
-) -> ImportResult:
-    """Write a task for each Terminal-Bench folder in some sources.
-
-    Raises:
-        UsageError: a source is not a folder, or contains no task.
-    """
-    imported = ImportResult()
-    for folder in folders_with("task.yaml", sources):
-        terminal_bench_task = read_terminal_bench_task(folder)
-        if isinstance(terminal_bench_task, ConvertedTerminalBenchTask):
-            write_imported_task(
-                terminal_bench_task.new,
-                terminal_bench_task.notes,
-                folder,
-                out,
-                imported,
-                replace=replace,
-            )
-        else:
-            imported.rejections += terminal_bench_task
-    return imported
+TERMINAL_BENCH = FolderFormat(file="task.yaml", read=read_terminal_bench_task)
+"""Terminal-Bench's format."""
