@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.folder_sandbox import is_lived_in, sandbox_folders
+from agentbench.core.owned_folder import is_owned
+from agentbench.sandbox.folder_sandbox import sandbox_folders
 from agentbench.sandbox.trees import FileOwner
 
 MOVE_IN = """
@@ -40,11 +41,11 @@ def test_rooms_are_lived_in_until_their_process_is_dead(tmp_path: Path) -> None:
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as tenant:
         assert tenant.stdout is not None
         root = Path(tenant.stdout.readline().strip())
-        assert is_lived_in(root)
+        assert is_owned(root)
         tenant.kill()
     assert root.exists()
-    assert not is_lived_in(root)
+    assert not is_owned(root)
 
 
 def test_a_folder_that_is_gone_is_not_lived_in(tmp_path: Path) -> None:
-    assert not is_lived_in(tmp_path / "nothing")
+    assert not is_owned(tmp_path / "nothing")

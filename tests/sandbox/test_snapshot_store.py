@@ -59,7 +59,7 @@ def test_half_a_state_is_never_found(store: SnapshotStore, rooms: SandboxFolders
     (state,) = (store.folder / "states").iterdir()
     (state / "in-use").unlink()
     assert store.find("key") is None
-    with pytest.raises(SandboxError, match="any more"), store.opened(snapshot):
+    with pytest.raises(SandboxError, match="no longer exists"), store.opened(snapshot):
         pass
 
 
@@ -68,7 +68,7 @@ def test_a_failed_save_leaves_the_key_as_it_was(
 ) -> None:
     snapshot = store.save("key", rooms)
     with pytest.raises(FileNotFoundError):
-        store.save("key", SandboxFolders(root=rooms.root / "nowhere"))
+        store.save("key", SandboxFolders.of(rooms.root / "nowhere"))
     with store.opened(snapshot) as state:
         assert (state.workspace / "file").read_text() == "first"
 
@@ -102,7 +102,7 @@ def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
         pass
     assert store.find("key") is None
     assert "x-snapshot:key" in caplog.text
-    assert "it is made again" in caplog.text
+    assert "it is created again" in caplog.text
     assert not state.exists()
     assert store.save("key", rooms) == store.find("key")
 
