@@ -25,7 +25,7 @@ from agentbench.sandbox.trees import FileOwner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxRequest:
-    """A sandbox that is to be opened."""
+    """The request for a sandbox over filled folders."""
 
     folders: SandboxFolders
     stack: ExitStack  # closed with the sandbox

@@ -173,10 +173,12 @@ class FolderSandbox:
         watch = self.watch
 
         def must_end() -> bool:
+            """Whether the command must end now."""
             is_over = command.cancelled or self._killed.is_set() or self.cancel.is_set()
             return is_over or (watch is not None and bool(watch.exceeded()))
 
         def run() -> CommandResult:
+            """Run the command by the runner."""
             return self.runner.run(command, must_end)
 
         self._refuse_if_over()

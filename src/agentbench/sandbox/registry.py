@@ -117,10 +117,6 @@ def _process(cache_dir: Path) -> SandboxProvider:
     return ProcessProvider.connect(cache_dir=cache_dir)
 
 
-_CONNECTORS: Mapping[str, _Connect] = {
-    "docker": _docker,
-    "bubblewrap": _bubblewrap,
-    "process": _process,
-}
+_CONNECTORS = {"docker": _docker, "bubblewrap": _bubblewrap, "process": _process}
 BACK_ENDS = tuple(_CONNECTORS)
 """The back ends, the most trusted first."""

@@ -191,8 +191,11 @@ class _Watch:
         self._selector.register(self._pidfd, selectors.EVENT_READ, self._died)
         self._dead = False
         for stream, pipe in self._outputs():
-            self._register(pipe, selectors.EVENT_READ, partial(self._read, stream, pipe))
-        self._register(child.stdin, selectors.EVENT_WRITE, self._write)
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, partial(self._read, stream, pipe))
+        if child.stdin is not None:
+            os.set_blocking(child.stdin.fileno(), False)
+            self._selector.register(child.stdin, selectors.EVENT_WRITE, self._write)
 
     def until_dead(self, end: Callable[[], None], stop: Callable[[], bool]) -> None:
         """Handle events until the child has died, then read the rest of its pipes."""
@@ -242,11 +245,6 @@ class _Watch:
     def _outputs(self) -> list[tuple[Stream, IO[bytes]]]:
         pipes = ((Stream.STDOUT, self._child.stdout), (Stream.STDERR, self._child.stderr))
         return [(stream, pipe) for stream, pipe in pipes if pipe is not None]
-
-    def _register(self, pipe: IO[bytes] | None, event: int, handle: Callable[[], object]) -> None:
-        if pipe is not None:
-            os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, event, handle)
 
     def _time_left(self) -> float:
         return max(0.0, self._deadline - time.monotonic())

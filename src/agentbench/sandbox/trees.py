@@ -190,6 +190,7 @@ def relocation(*, old: str, new: str) -> Callable[[bytes], bytes]:
     """A `change` for `copy_tree` that replaces a path in text; binary content stays."""
 
     def relocated(content: bytes) -> bytes:
+        """The content with the new path."""
         return content if b"\0" in content else content.replace(old.encode(), new.encode())
 
     return relocated

@@ -2,7 +2,8 @@
 
 A path of ten thousand folders exceeds the longest path of the kernel, Python's recursion and a
 process's descriptors. So the walk holds only the folders near the root open. It returns from deeper
-ones by `..`, and checks that this is the folder where it came from.
+ones by `..`, and checks that this is the folder where it came from. The functions that open a name
+raise OSError if it is missing, a link, or not permitted.
 """
 
 import contextlib
@@ -18,11 +19,7 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_below(root: Path, parts: tuple[str, ...]) -> int:
-    """A descriptor of a folder below a trusted root.
-
-    Raises:
-        OSError: a part is missing, a link or not a folder.
-    """
+    """A descriptor of a folder below a trusted root."""
     descriptor = os.open(root, FOLDER)
     for part in parts:
         try:
@@ -40,33 +37,12 @@ def entries_of(folder: int) -> list[os.DirEntry[str]]:
 
 
 def open_as_it_is(name: str, flags: int, folder: int) -> int:
-    """Open a name without changing its mode.
-
-    Raises:
-        OSError: it is missing, a link, or not permitted.
-    """
+    """Open a name without changing its mode."""
     return os.open(name, flags, dir_fd=folder)
 
 
-def open_unlocking(name: str, flags: int, folder: int) -> int:
-    """Open a name, after adding the owner's permissions if these are missing.
-
-    Raises:
-        OSError: it is missing, a link, or another user's.
-    """
-    return _open_with_permission(name, flags, folder, restore_mode=False)
-
-
-def open_restoring_mode(name: str, flags: int, folder: int) -> int:
-    """Open a name as `open_unlocking` does, and restore its mode, since it is in use.
-
-    Raises:
-        OSError: it is missing, a link, or another user's.
-    """
-    return _open_with_permission(name, flags, folder, restore_mode=True)
-
-
-def _open_with_permission(name: str, flags: int, folder: int, *, restore_mode: bool) -> int:
+def open_unlocking(name: str, flags: int, folder: int, *, restore_mode: bool = False) -> int:
+    """Open a name, after adding the owner's permissions if these are missing."""
     try:
         return os.open(name, flags, dir_fd=folder)
     except PermissionError:
@@ -83,6 +59,11 @@ def _open_with_permission(name: str, flags: int, folder: int, *, restore_mode: b
                 os.chmod(path, mode)  # noqa: PTH101 - a descriptor, no path
     finally:
         os.close(handle)
+
+
+def open_restoring_mode(name: str, flags: int, folder: int) -> int:
+    """Open a name as `open_unlocking` does, and restore its mode, since it is in use."""
+    return open_unlocking(name, flags, folder, restore_mode=True)
 
 
 _MOST_OPEN = 64  # folders that stay open, from the root down
@@ -141,11 +122,7 @@ class DeepWalk:
         return self._levels[-1].names
 
     def down(self, name: str) -> None:
-        """Enter a subfolder.
-
-        Raises:
-            OSError: it is missing, not a folder, or cannot be opened.
-        """
+        """Enter a subfolder; it raises OSError if this cannot be opened."""
         above = self._levels[-1]
         self._enter(name, self._open(name, FOLDER, self.folder))
         if len(self._levels) > _MOST_OPEN:

@@ -98,6 +98,7 @@ def bind_arguments(
     """
 
     def shown(source: Path) -> Path:
+        """The path at which bwrap can reach a source."""
         if namespace is None:
             return source
         target = namespace.show(source)

@@ -58,11 +58,8 @@ class BwrapRunner:
         environment = {**self.environment, **command.env}
         cwd = command.cwd or WORKSPACE
         words = memory_file(profile.command_arguments(environment, cwd), stack)
-        argv = profile.limited_argv(
-            profile.start_argv(command.argv),
-            file_bytes=self._file_bytes,
-            open_files=self._open_files,
-        )
+        argv = profile.start_argv(command.argv)
+        argv = profile.limited_argv(argv, file_bytes=self._file_bytes, open_files=self._open_files)
         status, status_end = os.pipe()
         stack.callback(os.close, status)
         go_end, go = os.pipe()

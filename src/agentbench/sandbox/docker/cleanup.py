@@ -17,20 +17,13 @@ def find_engine_orphans(engine: Engine) -> tuple[Orphan, ...]:
     """Everything in the engine with our label, also if it is in use, without lasting images.
 
     Lasting images are snapshots and base images.
-
-    Raises:
-        SandboxError: the engine is lost.
     """
     with engine.api("find orphans") as api:
         return (*_containers(api), *_volumes(api), *_images(api))
 
 
 def remove_dead_orphans(engine: Engine) -> tuple[Orphan, ...]:
-    """Remove the orphans of dead runs, unmeasured; those that the engine refuses stay for `clean`.
-
-    Raises:
-        SandboxError: the engine is lost.
-    """
+    """Remove the orphans of dead runs; those that the engine refuses stay for `clean`."""
     removed: list[Orphan] = []
     for find in (_containers, _volumes, _images):  # in this order: each may use the next
         with engine.api("find orphans") as api:
@@ -125,11 +118,7 @@ class StoredSnapshot:
 
 
 def stored_snapshots(engine: Engine) -> tuple[StoredSnapshot, ...]:
-    """Every snapshot under a key.
-
-    Raises:
-        SandboxError: the engine is lost.
-    """
+    """Every snapshot under a key."""
     with engine.api("look for snapshots", moves_files=True) as api:
         containers = api.containers(all=True, filters={"label": f"{KIND}=sandbox"})
         images = api.df().get("Images") or []

@@ -53,7 +53,8 @@ class ProcessRunner:
                 start_new_session=True,  # we handle Ctrl-C in the terminal
             )
 
-        def terminate() -> None:  # the subreaper then kills the tree and ends
+        def terminate() -> None:
+            """Ask the subreaper to kill the tree."""
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
 
