@@ -152,5 +152,7 @@ class FolderProvider(ABC):
         with ExitStack() as stack:
             folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))
             sandbox = self._sandbox(SandboxRequest(folders=folders, stack=stack))
-            make_environment(sandbox, self.python, folders, self._venv(folders), self.user)
+            make_environment(
+                sandbox, self.python, folders, venv=self._venv(folders), owner=self.user
+            )
             self._store("image").save(key, folders)

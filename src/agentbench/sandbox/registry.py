@@ -55,8 +55,17 @@ def probe_back_ends(
     *, cache_dir: Path, connectors: Mapping[str, _Connect] | None = None
 ) -> tuple[BackEndProbe, ...]:
     """Connect to every back end, and describe the result."""
-    connect = connectors or _CONNECTORS
-    return tuple(_probe(name, connect[name], cache_dir) for name in connect)
+    probes: list[BackEndProbe] = []
+    for name, connect in (connectors or _CONNECTORS).items():
+        try:
+            provider = connect(cache_dir)
+        except (UnavailableError, SandboxError) as fault:
+            probes.append(BackEndProbe(name=name, available=False, detail=str(fault)))
+            continue
+        facts = ", ".join(f"{key} {value}" for key, value in provider.describe().items())
+        missing = _missing(provider)
+        probes.append(BackEndProbe(name=name, available=True, detail=facts, missing=missing))
+    return tuple(probes)
 
 
 def _first_that_works(connect: Mapping[str, _Connect], cache_dir: Path) -> BackEndSelection:
@@ -70,15 +79,6 @@ def _first_that_works(connect: Mapping[str, _Connect], cache_dir: Path) -> BackE
             continue
         return _selection(provider, "; ".join([*refusals, f"{name} works"]))
     raise UnavailableError("no sandbox works here:\n" + "\n".join(refusals))
-
-
-def _probe(name: str, connect: _Connect, cache_dir: Path) -> BackEndProbe:
-    try:
-        provider = connect(cache_dir)
-    except (UnavailableError, SandboxError) as fault:
-        return BackEndProbe(name=name, available=False, detail=str(fault))
-    facts = ", ".join(f"{key} {value}" for key, value in provider.describe().items())
-    return BackEndProbe(name=name, available=True, detail=facts, missing=_missing(provider))
 
 
 def _selection(provider: SandboxProvider, reason: str) -> BackEndSelection:

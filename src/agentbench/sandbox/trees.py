@@ -110,7 +110,7 @@ class _Copy:
             if stat.S_ISREG(facts.st_mode):
                 self._file(source, target, entry.name, facts)
             elif stat.S_ISDIR(facts.st_mode):
-                self._deeper(source, target, entry.name, lower, depth)
+                self._deeper(source, target, entry.name, lower, depth=depth)
             elif stat.S_ISLNK(facts.st_mode):
                 link_target = os.fsencode(os.readlink(entry.name, dir_fd=source))
                 if self._change is not None:

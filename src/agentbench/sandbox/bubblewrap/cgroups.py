@@ -123,7 +123,11 @@ def make_group(hierarchy: CgroupHierarchy, name: str, limits: Limits) -> Control
             folder.mkdir()
         for controller, file, value in _settings(group.version, limits):
             if controller in group.folders:
-                _set(group.folders[controller] / file, value)
+                is_optional = "swap" in file or "memsw" in file  # missing without swap accounting
+                optional = (FileNotFoundError, PermissionError) if is_optional else ()
+                path = group.folders[controller] / file
+                with contextlib.suppress(*optional), path.open("r+") as setting:  # "w" creates it
+                    setting.write(value)
     except OSError:
         group.remove()
         raise
@@ -170,13 +174,6 @@ def _settings(version: int, limits: Limits) -> list[tuple[str, str, str]]:
         ("pids", "pids.max", str(limits.pids)),
         ("cpu", "cpu.max", f"{quota} {_PERIOD}"),
     ]
-
-
-def _set(file: Path, value: str) -> None:
-    is_optional = "swap" in file.name or "memsw" in file.name  # missing without swap accounting
-    ignored = (FileNotFoundError, PermissionError) if is_optional else ()
-    with contextlib.suppress(*ignored), file.open("r+") as setting:  # "w" would create it
-        setting.write(value)
 
 
 def _own_groups(file: Path) -> dict[str, str]:

@@ -31,9 +31,15 @@ def owned_by_user(tar: bytes) -> bytes:
         with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
             for member in archive:
                 header = member.offset_data - _BLOCK
-                _patch(patched, header)
+                block = patched[header : header + _BLOCK]
+                block[_IDS] = b"%07o\0" % USER_ID * 2
+                block[_CHECKSUM] = b" " * 8
+                block[_CHECKSUM] = b"%06o\0 " % sum(block)
+                patched[header : header + _BLOCK] = block
                 extended = bytes(patched[member.offset : header])
-                patched[member.offset : header] = _PAX_ID.sub(_same_width, extended)
+                patched[member.offset : header] = _PAX_ID.sub(
+                    lambda number: str(USER_ID).encode().zfill(len(number[0])), extended
+                )
     except tarfile.TarError as fault:
         raise SandboxError(f"the archive is not a plain tar: {fault}") from fault
     return bytes(patched)
@@ -85,15 +91,3 @@ def _packed(member: tarfile.TarInfo, path: Path) -> Iterator[bytes]:
     if missing:
         raise OSError(f"{path} became shorter while it was copied")
     yield bytes(-member.size % _BLOCK)
-
-
-def _patch(tar: bytearray, header: int) -> None:
-    block = tar[header : header + _BLOCK]
-    block[_IDS] = b"%07o\0" % USER_ID * 2
-    block[_CHECKSUM] = b" " * 8
-    block[_CHECKSUM] = b"%06o\0 " % sum(block)
-    tar[header : header + _BLOCK] = block
-
-
-def _same_width(number: re.Match[bytes]) -> bytes:
-    return str(USER_ID).encode().zfill(len(number[0]))

@@ -1,9 +1,8 @@
 """Finds and removes the containers, volumes and images of dead runs; lists stored snapshots."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.cleanup import Orphan, OrphanKind
@@ -123,18 +122,17 @@ def stored_snapshots(engine: Engine) -> tuple[StoredSnapshot, ...]:
         containers = api.containers(all=True, filters={"label": f"{KIND}=sandbox"})
         images = api.df().get("Images") or []
     used = {str(each.get("ImageID")) for each in containers}
-    return tuple(found for image in images for found in _snapshots(image, used))
-
-
-def _snapshots(image: Mapping[str, Any], used: set[str]) -> Iterator[StoredSnapshot]:
-    # Any: the engine's JSON
-    size = int(image.get("Size") or 0) - max(0, int(image.get("SharedSize") or 0))
-    for tag in image.get("RepoTags") or ():
-        repository, _, key = str(tag).rpartition(":")
-        if repository == SNAPSHOT_REPOSITORY:
-            yield StoredSnapshot(
-                key=key,
-                size_bytes=max(0, size),
-                made_at=float(image.get("Created") or 0),
-                in_use=str(image["Id"]) in used,
-            )
+    found: list[StoredSnapshot] = []
+    for image in images:
+        size = int(image.get("Size") or 0) - max(0, int(image.get("SharedSize") or 0))
+        for tag in image.get("RepoTags") or ():
+            repository, _, key = str(tag).rpartition(":")
+            if repository == SNAPSHOT_REPOSITORY:
+                snapshot = StoredSnapshot(
+                    key=key,
+                    size_bytes=max(0, size),
+                    made_at=float(image.get("Created") or 0),
+                    in_use=str(image["Id"]) in used,
+                )
+                found.append(snapshot)
+    return tuple(found)

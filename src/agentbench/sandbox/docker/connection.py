@@ -56,9 +56,22 @@ class EngineAddress:
         Raises:
             UnavailableError: they are missing.
         """
+        verify = bool(environ.get("DOCKER_TLS_VERIFY"))
+        cert_path = environ.get("DOCKER_CERT_PATH")
         if self.url is None or self.url.startswith(_SCHEMES_WITHOUT_TLS):
             return None
-        return self.context_tls if self.in_context else _tls_of(environ)
+        if self.in_context or not (verify or cert_path):
+            return self.context_tls
+        folder = Path(cert_path) if cert_path else Path.home() / ".docker"
+        missing = [name for name in _TLS_FILES if not os.access(folder / name, os.R_OK)]
+        if missing:
+            raise UnavailableError(
+                f"the engine requires TLS, but {folder} has no readable {', '.join(missing)}: put "
+                "the engine's CA and your certificate with its key there, or set DOCKER_CERT_PATH "
+                "to their folder"
+            )
+        ca, certificate, key = (str(folder / name) for name in _TLS_FILES)
+        return TLSConfig(client_cert=(certificate, key), ca_cert=ca, verify=verify)
 
 
 def find_address(base_url: str | None, environ: Mapping[str, str]) -> EngineAddress:
@@ -79,23 +92,6 @@ def find_address(base_url: str | None, environ: Mapping[str, str]) -> EngineAddr
         in_context=True,
         context_tls=context.TLSConfig,
     )
-
-
-def _tls_of(environ: Mapping[str, str]) -> TLSConfig | None:
-    verify = bool(environ.get("DOCKER_TLS_VERIFY"))
-    named = environ.get("DOCKER_CERT_PATH")
-    if not verify and not named:
-        return None
-    folder = Path(named) if named else Path.home() / ".docker"
-    missing = [name for name in _TLS_FILES if not os.access(folder / name, os.R_OK)]
-    if missing:
-        raise UnavailableError(
-            f"the engine requires TLS, but {folder} has no readable {', '.join(missing)}: put the "
-            "engine's CA and your certificate with its key there, or set DOCKER_CERT_PATH to "
-            "their folder"
-        )
-    ca, certificate, key = (str(folder / name) for name in _TLS_FILES)
-    return TLSConfig(client_cert=(certificate, key), ca_cert=ca, verify=verify)
 
 
 _EXPECTED = "expected ssh://[user@]host[:port][/path of its socket]"

@@ -75,22 +75,16 @@ def pull_snapshot(engine: Engine, name: str, key: str) -> bytes | None:
     except DockerNotFoundError:
         return None
     try:
-        note = _note(labels)
+        note = None
+        if labels.get(KIND) == "snapshot":  # an image of others has no note
+            with suppress(binascii.Error, ValueError, KeyError):
+                note = b64decode(labels[_NOTE], validate=True)
         if note is not None:
             with engine.api(f"name {name}") as api:
                 api.tag(name, SNAPSHOT_REPOSITORY, key)
     finally:
         _forget_name(engine, name)
     return note
-
-
-def _note(labels: Mapping[str, str]) -> bytes | None:
-    """The note of an image that is a shared snapshot of ours."""
-    if labels.get(KIND) != "snapshot" or _NOTE not in labels:
-        return None
-    with suppress(binascii.Error, ValueError):
-        return b64decode(labels[_NOTE], validate=True)
-    return None
 
 
 def _forget_name(engine: Engine, name: str) -> None:

@@ -82,10 +82,10 @@ def build_base_image(
             faults.append(f"{base.kind}: {fault}")
             continue
         return _build_on(engine, base, name, progress)
-    other = "or install mmdebstrap."
+    remedy = "Let the engine reach a registry, or install mmdebstrap."
     if python not in SUITES:
-        other = f"since Debian's packages have Python {', '.join(SUITES)}."
-    remedy = f"Let the engine reach a registry, {other}"
+        suites = ", ".join(SUITES)
+        remedy = f"Let the engine reach a registry; Debian's packages have Python {suites}."
     attempts = "\n  ".join(faults)
     raise UnavailableError(
         f"cannot build a base image with Python {python}. Attempts:\n  {attempts}\n{remedy}"
@@ -103,7 +103,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
         tag = f"agentbench/task:{_hash_of(dockerfile)}"
         if (found := _id_of(engine, tag)) is not None:
             return found
-        return _build(engine, tag, labels_of("task-image"), lambda: folder, str(dockerfile))
+        return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
     image = image or name_of(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
         return found
@@ -148,7 +148,7 @@ def _build_on(engine: Engine, base: BaseImageSource, name: str, progress: Progre
     progress(f"building {tag} from {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
     buildargs = {"BASE": name}
-    _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, tag)
+    _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, what=tag)
     for image in list_images(engine):
         if image.name == tag:
             progress(f"{tag} is ready")
@@ -262,4 +262,4 @@ def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath) -> Imag
     context = tar_of_file("Dockerfile", f"FROM {image}\nUSER 0:0\nRUN {run}\n".encode())
     labels = {**labels_of("task-image"), WORKDIR: str(workdir)}
     what = f"the workspace {workdir} of {image}"
-    return _build(engine, tag, labels, lambda: _context(context), what)
+    return _build(engine, tag, labels, lambda: _context(context), what=what)

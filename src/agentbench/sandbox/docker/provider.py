@@ -125,7 +125,11 @@ class DockerProvider:
         """See SandboxProvider.open."""
         plan, is_ours = self._plan(source, limits)
         if network:
-            plan, mounts = self._with_network(plan, mounts)
+            env = forwarded_settings(self._host_env)
+            if (bundle := ca_bundle(self._host_env)) is not None:
+                env |= ca_variables(str(MOUNTS / _CA_MOUNT))
+                mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
+            plan = replace(plan, network=True, env=env)
         with self._launcher.launched(plan, mounts) as container:
             if not is_ours:
                 with self._engine.api("prepare a container of a foreign image") as api:
@@ -151,7 +155,7 @@ class DockerProvider:
     def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
         """See SharesSnapshots.push."""
         self._require_docker()
-        push_snapshot(self._engine, snapshot, name, note, self._owner)
+        push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
 
     def pull(self, name: str, key: str) -> bytes | None:
         """See SharesSnapshots.pull."""
@@ -176,13 +180,3 @@ class DockerProvider:
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
-
-    def _with_network(
-        self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]
-    ) -> tuple[ContainerPlan, Sequence[ReadOnlyMount]]:
-        env = forwarded_settings(self._host_env)
-        bundle = ca_bundle(self._host_env)
-        if bundle is not None:
-            env |= ca_variables(str(MOUNTS / _CA_MOUNT))
-            mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
-        return replace(plan, network=True, env=env), mounts

@@ -40,7 +40,7 @@ def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> Snaps
         environment = str(api.commit(container.name, pause=False)["Id"])
     try:
         with engine.api("save the workspace", moves_files=True) as api:
-            _fill_holder(engine, api, holder, environment, container)
+            _fill_holder(engine, api, holder, environment, origin=container)
             # Its owner protects the image while it has no name yet: other processes remove
             # nameless images of dead owners.
             changes = commit_changes(labels_of("snapshot", container.plan.owner))
@@ -90,34 +90,27 @@ def _fill_holder(
         if engine.facts.product is EngineProduct.PODMAN:
             _fill_podman_holder(api, holder, image, labels=labels, folder=workspace, files=stream)
             return
-        _create_holder(api, holder, image, workspace, labels)
+        api.create_container(
+            image,
+            name=holder,
+            user="0:0",
+            entrypoint=["/bin/sh", "-c", _WIPE, "sh", str(workspace)],
+            command=[],
+            network_disabled=True,
+            labels=labels,
+            host_config={
+                "NetworkMode": "none",
+                "CapDrop": ["ALL"],
+                # To remove the user's files, and to give the empty folder to the user.
+                "CapAdd": ["CHOWN", "DAC_OVERRIDE", "FOWNER"],
+                "SecurityOpt": ["no-new-privileges"],
+                "LogConfig": {"Type": "none"},
+            },
+        )
         if origin.plan.holds_workspace:
             api.start(holder)
             api.wait(holder, timeout=_WIPE_SECONDS)
         api.put_archive(holder, str(workspace), stream)
-
-
-def _create_holder(
-    api: DockerApi, name: str, image: str, workspace: PurePosixPath, labels: dict[str, str]
-) -> None:
-    """Create a container that empties its workspace when it runs."""
-    api.create_container(
-        image,
-        name=name,
-        user="0:0",
-        entrypoint=["/bin/sh", "-c", _WIPE, "sh", str(workspace)],
-        command=[],
-        network_disabled=True,
-        labels=labels,
-        host_config={
-            "NetworkMode": "none",
-            "CapDrop": ["ALL"],
-            # To remove the user's files, and to give the empty folder to the user.
-            "CapAdd": ["CHOWN", "DAC_OVERRIDE", "FOWNER"],
-            "SecurityOpt": ["no-new-privileges"],
-            "LogConfig": {"Type": "none"},
-        },
-    )
 
 
 def commit_changes(labels: Mapping[str, str]) -> list[str]:

@@ -53,8 +53,11 @@ def mount_paths(
 
 def _mount_path(mount: ReadOnlyMount, copies: Path, user: FileOwner | None) -> Path:
     source = mount.source.resolve()
-    if user is None or mount.live or _is_readable(source, user):
+    folder = source if source.is_dir() else source.parent
+    if user is None or mount.live:
         return source
+    if source.stat().st_mode & stat.S_IROTH and can_reach(user, folder):
+        return source  # of a folder, only the folder itself is checked
     copies.mkdir(mode=0o755, exist_ok=True)
     target = copies / mount.name
     if source.is_dir():
@@ -67,12 +70,6 @@ def _mount_path(mount: ReadOnlyMount, copies: Path, user: FileOwner | None) -> P
             program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
             path.chmod(0o755 if program else 0o644)
     return target
-
-
-def _is_readable(source: Path, user: FileOwner) -> bool:
-    """Whether a user can reach and read a source; of a folder, only itself is checked."""
-    folder = source if source.is_dir() else source.parent
-    return bool(source.stat().st_mode & stat.S_IROTH) and can_reach(user, folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
