@@ -19,8 +19,8 @@ def test_an_environment_is_made_once(environments: EnvironmentStore, tmp_path: P
 
     def make(key: str) -> None:
         made.append(key)
-        with sandbox_folders(tmp_path / "live", "", None) as rooms:
-            environments.store.save(key, rooms)
+        with sandbox_folders(tmp_path / "live", "", None) as folders:
+            environments.store.save(key, folders)
 
     first = environments.resolve(None, None, make)
     second = environments.resolve(environments.python.image_name, None, make)

@@ -63,7 +63,7 @@ def test_an_image_that_cannot_be_made_says_what_was_tried(python: str, remedy: s
         images.build_base_image(EngineWith(), python)
     said = str(refused.value)
     assert said.startswith(
-        f"no base image with Python {python} can be made. Tried:\n  slim-{python}"
+        f"cannot build a base image with Python {python}. Attempts:\n  slim-{python}"
     )
     assert remedy in said
 

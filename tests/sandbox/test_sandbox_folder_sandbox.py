@@ -41,19 +41,19 @@ class ScriptedRunner:
 
 
 @pytest.fixture
-def rooms(tmp_path: Path) -> Iterator[SandboxFolders]:
-    with sandbox_folders(tmp_path, "", None) as rooms:
-        yield rooms
+def folders(tmp_path: Path) -> Iterator[SandboxFolders]:
+    with sandbox_folders(tmp_path, "", None) as folders:
+        yield folders
 
 
 def sandbox_of(
-    rooms: SandboxFolders,
+    folders: SandboxFolders,
     runner: ScriptedRunner,
     cancel: Event | None = None,
     watch: DiskWatch | None = None,
 ) -> FolderSandbox:
     return FolderSandbox(
-        folders=rooms,
+        folders=folders,
         paths=VIEW,
         runner=runner,
         save=SnapshotId,
@@ -63,53 +63,53 @@ def sandbox_of(
 
 
 @pytest.mark.parametrize("path", ["/etc", "/workspace/../etc", "workspace", "/opt/venv"])
-def test_a_path_outside_the_rooms_is_not_read(rooms: SandboxFolders, path: str) -> None:
-    sandbox = sandbox_of(rooms, ScriptedRunner())
+def test_a_path_outside_the_folders_is_not_read(folders: SandboxFolders, path: str) -> None:
+    sandbox = sandbox_of(folders, ScriptedRunner())
     with pytest.raises(SandboxError), sandbox.read_tree(PurePosixPath(path)):
         pass
 
 
-def test_a_sink_may_kill_its_own_sandbox(rooms: SandboxFolders) -> None:
+def test_a_sink_may_kill_its_own_sandbox(folders: SandboxFolders) -> None:
     runner = ScriptedRunner()
-    sandbox = sandbox_of(rooms, runner)
+    sandbox = sandbox_of(folders, runner)
     runner.script = sandbox.kill
     with pytest.raises(SandboxError, match="was killed"):
         sandbox.run(COMMAND)
 
 
-def test_a_run_that_was_cancelled_before_starts_nothing(rooms: SandboxFolders) -> None:
+def test_a_run_that_was_cancelled_before_starts_nothing(folders: SandboxFolders) -> None:
     def never() -> None:
         raise AssertionError("it was started")
 
     cancel = Event()
     cancel.set()
     with pytest.raises(RunCancelled):
-        sandbox_of(rooms, ScriptedRunner(never), cancel).run(COMMAND)
+        sandbox_of(folders, ScriptedRunner(never), cancel).run(COMMAND)
 
 
-def test_a_full_disk_is_a_lost_sandbox(rooms: SandboxFolders) -> None:
+def test_a_full_disk_is_a_lost_sandbox(folders: SandboxFolders) -> None:
     def full(_key: str) -> SnapshotId:
         raise OSError(28, "No space left on device")
 
-    sandbox = sandbox_of(rooms, ScriptedRunner())
+    sandbox = sandbox_of(folders, ScriptedRunner())
     sandbox.save = full
     with pytest.raises(SandboxError, match="No space left"):
         sandbox.snapshot("key")
 
 
 def test_a_command_that_fills_the_disk_is_told_so_however_fast_it_was(
-    rooms: SandboxFolders,
+    folders: SandboxFolders,
 ) -> None:
-    gauge = FolderGauge(folders=(rooms.root,), processes=tuple)
+    gauge = FolderGauge(folders=(folders.root,), processes=tuple)
     watch = DiskWatch(gauge, Limits(disk_mib=16))
-    runner = ScriptedRunner(lambda: fill(rooms.home / "big", 40))
-    result = sandbox_of(rooms, runner, watch=watch).run(COMMAND)
+    runner = ScriptedRunner(lambda: fill(folders.home / "big", 40))
+    result = sandbox_of(folders, runner, watch=watch).run(COMMAND)
     assert (result.ending, result.exceeded) == (Ending.OUT_OF_DISK, "16 MiB")
 
 
-def test_without_a_watch_the_disk_may_be_filled(rooms: SandboxFolders) -> None:
-    runner = ScriptedRunner(lambda: fill(rooms.home / "big", 40))
-    assert sandbox_of(rooms, runner).run(COMMAND).ok
+def test_without_a_watch_the_disk_may_be_filled(folders: SandboxFolders) -> None:
+    runner = ScriptedRunner(lambda: fill(folders.home / "big", 40))
+    assert sandbox_of(folders, runner).run(COMMAND).ok
 
 
 def fill(path: Path, mib: int) -> None:

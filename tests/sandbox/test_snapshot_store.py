@@ -10,10 +10,10 @@ from agentbench.sandbox.snapshot_store import SnapshotStore
 
 
 @pytest.fixture
-def rooms(tmp_path: Path) -> Iterator[SandboxFolders]:
-    with sandbox_folders(tmp_path / "live", "", None) as rooms:
-        (rooms.workspace / "file").write_text("first")
-        yield rooms
+def folders(tmp_path: Path) -> Iterator[SandboxFolders]:
+    with sandbox_folders(tmp_path / "live", "", None) as folders:
+        (folders.workspace / "file").write_text("first")
+        yield folders
 
 
 @pytest.fixture
@@ -25,50 +25,50 @@ def states(store: SnapshotStore) -> int:
     return len(list((store.folder / "states").iterdir()))
 
 
-def test_what_was_saved_is_found_and_opened(store: SnapshotStore, rooms: SandboxFolders) -> None:
+def test_what_was_saved_is_found_and_opened(store: SnapshotStore, folders: SandboxFolders) -> None:
     assert store.find("key") is None
-    snapshot = store.save("key", rooms)
+    snapshot = store.save("key", folders)
     assert store.find("key") == snapshot
     assert store.holds(snapshot)
     with store.opened(snapshot) as state:
         assert (state.workspace / "file").read_text() == "first"
-        assert state.saved_at == str(rooms.root)
+        assert state.saved_at == str(folders.root)
 
 
 def test_a_state_in_use_outlives_its_key_and_is_swept_later(
-    store: SnapshotStore, rooms: SandboxFolders
+    store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    snapshot = store.save("key", rooms)
+    snapshot = store.save("key", folders)
     with store.opened(snapshot) as state:
-        (rooms.workspace / "file").write_text("second")
-        store.save("key", rooms)
+        (folders.workspace / "file").write_text("second")
+        store.save("key", folders)
         store.discard(snapshot)
         assert (state.workspace / "file").read_text() == "first"
     store.discard(snapshot)
     assert states(store) == 0
 
 
-def test_a_replaced_state_is_removed(store: SnapshotStore, rooms: SandboxFolders) -> None:
-    store.save("key", rooms)
-    store.save("key", rooms)
+def test_a_replaced_state_is_removed(store: SnapshotStore, folders: SandboxFolders) -> None:
+    store.save("key", folders)
+    store.save("key", folders)
     assert states(store) == 1
 
 
-def test_half_a_state_is_never_found(store: SnapshotStore, rooms: SandboxFolders) -> None:
-    snapshot = store.save("key", rooms)
+def test_half_a_state_is_never_found(store: SnapshotStore, folders: SandboxFolders) -> None:
+    snapshot = store.save("key", folders)
     (state,) = (store.folder / "states").iterdir()
     (state / "in-use").unlink()
     assert store.find("key") is None
-    with pytest.raises(SandboxError, match="any more"), store.opened(snapshot):
+    with pytest.raises(SandboxError, match="no longer exists"), store.opened(snapshot):
         pass
 
 
 def test_a_failed_save_leaves_the_key_as_it_was(
-    store: SnapshotStore, rooms: SandboxFolders
+    store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    snapshot = store.save("key", rooms)
+    snapshot = store.save("key", folders)
     with pytest.raises(FileNotFoundError):
-        store.save("key", SandboxFolders(root=rooms.root / "nowhere"))
+        store.save("key", SandboxFolders.of(folders.root / "nowhere"))
     with store.opened(snapshot) as state:
         assert (state.workspace / "file").read_text() == "first"
 
@@ -92,39 +92,39 @@ def flip(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
-    store: SnapshotStore, rooms: SandboxFolders, caplog: pytest.LogCaptureFixture, damage: str
+    store: SnapshotStore, folders: SandboxFolders, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
-    (rooms.workspace / "file").chmod(0o644)
-    snapshot = store.save("key", rooms)
+    (folders.workspace / "file").chmod(0o644)
+    snapshot = store.save("key", folders)
     (state,) = (store.folder / "states").iterdir()
     DAMAGE[damage](state)
     with pytest.raises(SandboxError, match="x-snapshot:key"), store.opened(snapshot):
         pass
     assert store.find("key") is None
     assert "x-snapshot:key" in caplog.text
-    assert "it is made again" in caplog.text
+    assert "it is created again" in caplog.text
     assert not state.exists()
-    assert store.save("key", rooms) == store.find("key")
+    assert store.save("key", folders) == store.find("key")
 
 
 @pytest.mark.parametrize(
     "content", [b"", b".", b"..", b"../keys", b"/etc", b"\xff\xfe", b"a\0b", b"none", b"x" * 300]
 )
 def test_a_damaged_key_names_nothing(
-    store: SnapshotStore, rooms: SandboxFolders, content: bytes
+    store: SnapshotStore, folders: SandboxFolders, content: bytes
 ) -> None:
-    store.save("key", rooms)
+    store.save("key", folders)
     (store.folder / "keys" / "key").write_bytes(content)
     assert store.find("key") is None
     assert store.known_keys() == []
-    assert store.save("key", rooms) == store.find("key")
+    assert store.save("key", folders) == store.find("key")
     assert states(store) == 1
 
 
 def test_what_a_maker_that_was_killed_left_is_swept_and_a_new_one_is_given_time(
-    store: SnapshotStore, rooms: SandboxFolders
+    store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    store.save("key", rooms)
+    store.save("key", folders)
     fresh, old = (store.folder / "states" / name for name in ("fresh", "old"))
     for half in (fresh, old):
         (half / "workspace").mkdir(parents=True)

@@ -28,7 +28,7 @@ def remove_all_orphans(cache_dir: Path, provider: SandboxProvider) -> str | None
         cache_dir: The folder of mirrors, preparations and snapshots.
         provider: The back end of the run; only for Docker an engine is asked.
     """
-    removed = Counter(each.kind for each in remove_orphans(find_dead_orphans(cache_dir)))
+    removed = Counter[str](each.kind for each in remove_orphans(find_dead_orphans(cache_dir)))
     removed["unfinished snapshot"] += sweep_all(cache_dir)
     removed["unfinished toolbox"] += remove_unfinished(bundles_folder(cache_dir))
     try:

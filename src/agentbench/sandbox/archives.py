@@ -1,4 +1,4 @@
-"""Trees and files as plain tar archives: read on this side, unpacked in the sandbox."""
+"""Trees and files as plain tar archives: read on the host, unpacked in the sandbox."""
 
 import io
 import os
@@ -10,38 +10,17 @@ from pathlib import PurePosixPath
 from agentbench.core.files import FileContent
 from agentbench.sandbox.walk import FILE, DeepWalk, entries_of, open_unlocking
 
-
-def tar_of_file(name: str, content: bytes) -> bytes:
-    """A tar of one file."""
-    return tar_of_files({PurePosixPath(name): FileContent(content=content, executable=False)})
-
-
-def tar_of_files(files: Mapping[PurePosixPath, FileContent]) -> bytes:
-    """A tar of some files; their folders are made where they are missing."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for folder in sorted({parent for path in files for parent in path.parents}):
-            if folder.name:
-                archive.addfile(_file_member(folder, mode=0o755, kind=tarfile.DIRTYPE))
-        for path, file in files.items():
-            member = _file_member(
-                path, mode=0o755 if file.executable else 0o644, kind=tarfile.REGTYPE
-            )
-            member.size = len(file.content)
-            archive.addfile(member, io.BytesIO(file.content))
-    return buffer.getvalue()
-
-
-def _file_member(path: PurePosixPath, *, mode: int, kind: bytes) -> tarfile.TarInfo:
-    member = tarfile.TarInfo(path.as_posix())
-    member.type, member.mode = kind, mode
-    return member
-
-
 _CHUNK = 1 << 20
 _BLOCK = tarfile.BLOCKSIZE
 _LONGEST_PATH = 4096  # bytes: Linux' PATH_MAX
-
+_MEMBER_TYPES = {
+    stat.S_IFREG: tarfile.REGTYPE,
+    stat.S_IFDIR: tarfile.DIRTYPE,
+    stat.S_IFLNK: tarfile.SYMTYPE,
+    stat.S_IFIFO: tarfile.FIFOTYPE,
+    stat.S_IFCHR: tarfile.CHRTYPE,
+    stat.S_IFBLK: tarfile.BLKTYPE,
+}
 UNPACK = """
 import os, sys, tarfile
 root = sys.argv[1]
@@ -65,14 +44,35 @@ with tarfile.open(fileobj=sys.stdin.buffer, mode="r|") as tar:
 for path, mode in reversed(folders):
     os.chmod(path, mode)
 """
-"""What `write_tree` runs in a sandbox, as its user: a link leads only where that user may go."""
+"""The program of `write_tree`, run in the sandbox as its user, who follows links at own risk."""
+
+
+def tar_of_file(name: str, content: bytes) -> bytes:
+    """A tar of one file."""
+    return tar_of_files({PurePosixPath(name): FileContent(content=content, executable=False)})
+
+
+def tar_of_files(files: Mapping[PurePosixPath, FileContent]) -> bytes:
+    """A tar of files and of the folders that they are in."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for folder in sorted({parent for path in files for parent in path.parents}):
+            if folder.name:
+                member = tarfile.TarInfo(folder.as_posix())
+                member.type, member.mode = tarfile.DIRTYPE, 0o755
+                archive.addfile(member)
+        for path, file in files.items():
+            member = tarfile.TarInfo(path.as_posix())
+            member.mode, member.size = 0o755 if file.executable else 0o644, len(file.content)
+            archive.addfile(member, io.BytesIO(file.content))
+    return buffer.getvalue()
 
 
 def tar_stream(folder: int) -> Iterator[bytes]:
-    """The tree under an open folder as a plain tar, member names relative to it.
+    """The tree below an open folder as a plain tar, with member names relative to it.
 
-    Sockets, which tar cannot hold, are left out. A hard link comes as a file of its own. A folder
-    whose path is longer than any program can say comes without what is in it.
+    Sockets, which tar cannot hold, are omitted. Each hard link becomes a file of its own. A folder
+    whose path is longer than PATH_MAX comes without its content.
     """
     with DeepWalk(folder) as walk:
         yield from _members(walk)
@@ -87,47 +87,36 @@ def tar_stream(folder: int) -> Iterator[bytes]:
 
 
 def _members(walk: DeepWalk) -> Iterator[bytes]:
-    """What lies in the folder that a walk is in; it is to go down into the folders next."""
+    """The entries of a walk's present folder; its subfolders are scheduled for the walk."""
     prefix = walk.path
     for entry in entries_of(walk.folder):
         facts = entry.stat(follow_symlinks=False)
+        kind = _MEMBER_TYPES.get(stat.S_IFMT(facts.st_mode))
+        if kind is None:
+            continue
         info = tarfile.TarInfo(prefix + entry.name)
-        info.mode, info.mtime = stat.S_IMODE(facts.st_mode), int(facts.st_mtime)
-        if stat.S_ISREG(facts.st_mode):
+        info.type, info.mode, info.mtime = kind, stat.S_IMODE(facts.st_mode), int(facts.st_mtime)
+        if kind == tarfile.SYMTYPE:
+            info.linkname = os.readlink(entry.name, dir_fd=walk.folder)
+        elif kind == tarfile.REGTYPE:
             info.size = facts.st_size
-            yield _header(info)
-            # Exactly as many bytes as the header says, whatever becomes of the file meanwhile
-            descriptor = open_unlocking(entry.name, FILE, walk.folder)
-            left = facts.st_size
-            try:
-                while left and (chunk := os.read(descriptor, min(left, _CHUNK))):
-                    left -= len(chunk)
-                    yield chunk
-            finally:
-                os.close(descriptor)
-            if padding := left + -facts.st_size % _BLOCK:
-                yield b"\0" * padding
-        elif (kind := _special(facts.st_mode)) is not None:
-            info.type = kind
-            if kind == tarfile.SYMTYPE:
-                info.linkname = os.readlink(entry.name, dir_fd=walk.folder)
-            yield _header(info)
-            if kind == tarfile.DIRTYPE:
-                walk.names.append(entry.name)
+        yield info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+        if kind == tarfile.REGTYPE:
+            yield from _content(walk.folder, entry.name, facts.st_size)
+        elif kind == tarfile.DIRTYPE:
+            walk.names.append(entry.name)
     walk.names.reverse()
 
 
-def _special(mode: int) -> bytes | None:
-    if stat.S_ISDIR(mode):
-        return tarfile.DIRTYPE
-    if stat.S_ISLNK(mode):
-        return tarfile.SYMTYPE
-    if stat.S_ISFIFO(mode):
-        return tarfile.FIFOTYPE
-    if stat.S_ISCHR(mode):
-        return tarfile.CHRTYPE
-    return tarfile.BLKTYPE if stat.S_ISBLK(mode) else None
-
-
-def _header(info: tarfile.TarInfo) -> bytes:
-    return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
+    """Exactly as many bytes as the header announces, even if the file changes meanwhile."""
+    descriptor = open_unlocking(name, FILE, folder)
+    missing = size
+    try:
+        while missing and (chunk := os.read(descriptor, min(missing, _CHUNK))):
+            missing -= len(chunk)
+            yield chunk
+    finally:
+        os.close(descriptor)
+    if padding := missing + -size % _BLOCK:
+        yield b"\0" * padding

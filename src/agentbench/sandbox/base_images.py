@@ -1,6 +1,6 @@
-"""Which Python versions base images exist for, what pytest they install, and how they are named.
+"""The Python versions of base images, their pytest and their names.
 
-Light: the command line imports it at its start.
+The command line imports this module at its start, so it imports little.
 """
 
 from collections.abc import Mapping
@@ -10,44 +10,25 @@ from agentbench.errors import UsageError
 
 # Pure wheels, pinned, since the tag of a base image is a hash of its recipe.
 _FOR_310_AND_NEWER = (
-    "pytest==9.2.0",
-    "iniconfig==2.3.1",
-    "packaging==26.3",
-    "pluggy==1.7.0",
-    "pygments==2.21.0",
-)
-_BEFORE_311 = ("exceptiongroup==1.3.2", "tomli==2.5.0")  # the standard library has both since then
-
+    "pytest==9.2.0", "iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0", "pygments==2.21.0",
+)  # fmt: skip
+_BEFORE_311 = ("exceptiongroup==1.3.2", "tomli==2.5.0")  # Python 3.11 includes both
+_FOR_38 = ("pytest==8.3.5", "iniconfig==2.1.0", "packaging==26.2", "pluggy==1.5.0")
+_FOR_39 = (
+    "pytest==8.4.2", "iniconfig==2.1.0", "packaging==26.3", "pluggy==1.6.0", "pygments==2.21.0",
+)  # fmt: skip
 STACKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "3.8": (
-            "pytest==8.3.5",
-            "iniconfig==2.1.0",
-            "packaging==26.2",
-            "pluggy==1.5.0",
-            *_BEFORE_311,
-            "typing-extensions==4.13.2",
-        ),
-        "3.9": (
-            "pytest==8.4.2",
-            "iniconfig==2.1.0",
-            "packaging==26.3",
-            "pluggy==1.6.0",
-            "pygments==2.21.0",
-            *_BEFORE_311,
-            "typing-extensions==4.16.0",
-        ),
+        "3.8": (*_FOR_38, *_BEFORE_311, "typing-extensions==4.13.2"),
+        "3.9": (*_FOR_39, *_BEFORE_311, "typing-extensions==4.16.0"),
         "3.10": (*_FOR_310_AND_NEWER, *_BEFORE_311, "typing-extensions==4.16.0"),
-        "3.11": _FOR_310_AND_NEWER,
-        "3.12": _FOR_310_AND_NEWER,
-        "3.13": _FOR_310_AND_NEWER,
-        "3.14": _FOR_310_AND_NEWER,
+        **dict.fromkeys(("3.11", "3.12", "3.13", "3.14"), _FOR_310_AND_NEWER),
     }
 )
 """Requirements by Python version, oldest version first."""
 
 DEFAULT_PYTHON = "3.11"
-"""The Python of base images where nobody asks for another one."""
+"""The Python of base images unless another one is requested."""
 
 
 def stack_for(python: str) -> tuple[str, ...]:

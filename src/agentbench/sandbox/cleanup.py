@@ -1,14 +1,12 @@
-"""Finds and removes what runs that died left on this machine.
-
-Folders, unfinished files, control groups.
-"""
+"""Finds and removes folders, unfinished files and control groups of processes that died."""
 
 import os
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
 from agentbench.core.files import OWNER, UNFINISHED, has_owner_file, is_owned
@@ -17,46 +15,55 @@ from agentbench.sandbox.ownership import CGROUP_PREFIX, is_group_owner_alive
 from agentbench.sandbox.trees import remove_tree, size_of
 
 
+class OrphanKind(StrEnum):
+    """The kinds of things that a dead process leaves on the machine or in the engine."""
+
+    CONTAINER = "container"
+    VOLUME = "volume"
+    IMAGE = "image"
+    FOLDER = "folder"
+    FILE = "file"
+    CGROUP = "cgroup"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """One thing of ours on the machine; while its owner is alive it is in use, not left over."""
+    """Something that agentbench created; it is in use, not an orphan, while its owner lives."""
 
-    kind: str  # "container", "volume", "folder", "cgroup"
-    id: str  # what removes it: a container's id, a folder's path
+    kind: OrphanKind
+    id: str  # a container's id, a folder's path and so on
     size_bytes: int = 0
     owner_alive: bool = False
 
 
-_FOLDER, _GROUP, _FILE = "folder", "cgroup", "file"
-_TEMPORARY = "agentbench-"  # how folders of ours among the temporary files begin
+_TEMPORARY_PREFIX = "agentbench-"
 _WRITTEN_WITHIN = 60  # seconds; a file that is being written is renamed long before
 
 
 def find_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
-    """All folders, files and control groups of runs; those whose owner lives are in use.
+    """All folders, files and control groups of runs, also those in use.
 
     Args:
-        cache_dir: The one that providers are connected with.
+        cache_dir: The folder that providers are connected with.
     """
-    return tuple(_measured(leftover) for leftover in _everything(cache_dir))
+    return tuple(_measured(orphan) for orphan in _all_candidates(cache_dir))
 
 
 def find_dead_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
     """Those whose owner is dead, unmeasured: quick enough for the start of every run."""
-    return tuple(leftover for leftover in _everything(cache_dir) if not leftover.owner_alive)
+    return tuple(orphan for orphan in _all_candidates(cache_dir) if not orphan.owner_alive)
 
 
-def remove_orphans(leftovers: tuple[Orphan, ...]) -> tuple[Orphan, ...]:
-    """Remove what no living process owns; returns what was removed."""
-    dead = tuple(leftover for leftover in leftovers if not leftover.owner_alive)
-    return tuple(leftover for leftover in dead if _removed(leftover))
+def remove_orphans(orphans: tuple[Orphan, ...]) -> tuple[Orphan, ...]:
+    """Remove the orphans that no living process owns; returns the removed ones."""
+    return tuple(orphan for orphan in orphans if not orphan.owner_alive and _removed(orphan))
 
 
-def _removed(leftover: Orphan) -> bool:
-    path = Path(leftover.id)
+def _removed(orphan: Orphan) -> bool:
+    path = Path(orphan.id)
     try:
-        match leftover.kind:
-            case "folder":
+        match orphan.kind:
+            case OrphanKind.FOLDER:
                 with suppress(NotADirectoryError, FileNotFoundError):
                     for entry in list(os.scandir(path)):
                         if entry.is_dir(follow_symlinks=False):
@@ -64,68 +71,57 @@ def _removed(leftover: Orphan) -> bool:
                         elif entry.name != OWNER:
                             Path(entry.path).unlink(missing_ok=True)
                 remove_tree(path)
-            case "cgroup":
+            case OrphanKind.CGROUP:
                 remove_group(path)
-            case "file":
+            case OrphanKind.FILE:
                 path.unlink(missing_ok=True)
             case _:
                 return False
     except OSError:
-        return False  # another user's, or its disk is gone; `clean` shows it again
+        return False  # another user's, or its disk is gone; `clean` lists it again
     return True
 
 
-def _everything(cache_dir: Path) -> Iterator[Orphan]:
+def _all_candidates(cache_dir: Path) -> Iterator[Orphan]:
     for folder in sorted(_folders(cache_dir)):
-        yield Orphan(kind=_FOLDER, id=str(folder), owner_alive=is_owned(folder))
+        yield Orphan(kind=OrphanKind.FOLDER, id=str(folder), owner_alive=is_owned(folder))
     for file in sorted(_unfinished_files(cache_dir)):
-        yield Orphan(kind=_FILE, id=str(file))
-    yield from _groups()
+        yield Orphan(kind=OrphanKind.FILE, id=str(file))
+    hierarchy = find_hierarchy()
+    parents = set[Path]() if hierarchy is None else set(hierarchy.parents.values())
+    for group in sorted(path for parent in parents for path in parent.glob(f"{CGROUP_PREFIX}*")):
+        alive = is_group_owner_alive(group)
+        yield Orphan(kind=OrphanKind.CGROUP, id=str(group), owner_alive=alive)
 
 
-def _measured(leftover: Orphan) -> Orphan:
-    if leftover.kind == _GROUP:
-        return leftover
-    path = Path(leftover.id)
-    size = size_of(path) if leftover.kind == _FOLDER else path.lstat().st_size
-    return Orphan(
-        kind=leftover.kind, id=leftover.id, size_bytes=size, owner_alive=leftover.owner_alive
-    )
+def _measured(orphan: Orphan) -> Orphan:
+    if orphan.kind == OrphanKind.CGROUP:
+        return orphan
+    path = Path(orphan.id)
+    size = size_of(path) if orphan.kind == OrphanKind.FOLDER else path.lstat().st_size
+    return replace(orphan, size_bytes=size)
 
 
 def _folders(cache_dir: Path) -> Iterator[Path]:
-    """In folders of ours, what is named like scratch; elsewhere, only what bears our mark."""
+    """Scratch folders by name inside our own folders; elsewhere only those with an owner file."""
     yield from _inside(cache_dir / "bubblewrap" / "live", "")
     yield from (path for path in _inside(cache_dir / "mirrors", "clone-") if path.is_dir())
-    temporary = _inside(Path(tempfile.gettempdir()), _TEMPORARY)
+    temporary = _inside(Path(tempfile.gettempdir()), _TEMPORARY_PREFIX)
     prepared = (path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, ""))
-    for path in (*temporary, *prepared):
-        if has_owner_file(path):
-            yield path
+    yield from (path for path in (*temporary, *prepared) if has_owner_file(path))
 
 
 def _unfinished_files(cache_dir: Path) -> Iterator[Path]:
-    places = [cache_dir / noun / kind for noun in ("bubblewrap", "process")
+    folders = [cache_dir / noun / kind for noun in ("bubblewrap", "process")
               for kind in ("snapshots/keys", "images/keys")]  # fmt: skip
-    places += _inside(cache_dir / "prepared", "")
-    places += [path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, "")]
-    for place in places:
-        for path in _inside(place, "."):
-            if path.name.endswith(UNFINISHED) and _is_old(path):
-                yield path
-
-
-def _is_old(path: Path) -> bool:
-    with suppress(OSError):
-        return time.time() - path.lstat().st_mtime > _WRITTEN_WITHIN
-    return False
-
-
-def _groups() -> Iterator[Orphan]:
-    hierarchy = find_hierarchy()
-    parents = set[Path]() if hierarchy is None else set(hierarchy.parents.values())
-    for folder in sorted(path for parent in parents for path in parent.glob(f"{CGROUP_PREFIX}*")):
-        yield Orphan(kind=_GROUP, id=str(folder), owner_alive=is_group_owner_alive(folder))
+    folders += _inside(cache_dir / "prepared", "")
+    folders += [path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, "")]
+    for folder in folders:
+        for path in _inside(folder, "."):
+            with suppress(OSError):
+                is_old = time.time() - path.lstat().st_mtime > _WRITTEN_WITHIN
+                if path.name.endswith(UNFINISHED) and is_old:
+                    yield path
 
 
 def _inside(folder: Path, prefix: str) -> list[Path]:

@@ -1,11 +1,9 @@
-"""Measures what the writable folders of a sandbox hold.
+"""Measures the writable folders of a sandbox, and ends commands that exceed its disk limit.
 
-Ends a command whose sandbox holds more than its limit.
-
-While a command runs, its loop asks `exceeded` again and again. Most answers cost one look at what
-the file system has left: unless that has shrunk by as much as the sandbox may still take, it cannot
-be over. Where it may be, and now and then in any case, its files are measured, a slice of time
-after the other, so that the command's output and its deadline are attended to meanwhile.
+While a command runs, its loop calls `exceeded` repeatedly. Most calls only read the free space of
+the file systems: unless this shrank by the sandbox's remaining allowance, the limit cannot be
+exceeded. Otherwise, and regularly in any case, the files are measured in slices of time, so that
+the loop can serve the command's output and its deadline between them.
 """
 
 import contextlib
@@ -22,13 +20,13 @@ from agentbench.sandbox.interface import Limits
 from agentbench.sandbox.walk import FOLDER, entries_below, open_restoring_mode
 from agentbench.scoring.evidence import CommandResult, Ending
 
-_BLOCK = 512  # bytes, whatever the file system's own blocks are
+_BLOCK = 512  # bytes, the unit of st_blocks on every file system
 _STEP = 256  # entries between two pauses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUsage:
-    """An amount of disk: bytes that are allocated, and how many files, folders and links."""
+    """An amount of disk: allocated bytes, and the number of files, folders and links."""
 
     bytes: int
     files: int
@@ -38,24 +36,24 @@ class DiskGauge(Protocol):
     """Measures one sandbox."""
 
     def free(self) -> DiskUsage | None:
-        """What its file systems have left, as fast as it can be asked; None: nobody knows."""
+        """The free part of its file systems, quickly; None if it is unknown."""
 
     def measure(self) -> Iterator[DiskUsage | None]:
-        """The sum so far, again and again; the last one is the whole. None: nothing known yet.
+        """The sums so far; the last one is the total. None: nothing is known yet.
 
-        A measure that fails ends before it has said anything.
+        A measurement that fails yields no sum.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderGauge:
-    """Measures folders of this machine, and the files that processes hold open without a name."""
+    """Measures host folders, and the removed files that processes still hold open."""
 
     folders: Sequence[Path]
-    processes: Callable[[], Iterable[int]]  # those of the sandbox, as far as they are known
+    processes: Callable[[], Iterable[int]]  # the sandbox's known processes
 
     def free(self) -> DiskUsage | None:
-        """What the file systems of the folders have left."""
+        """See DiskGauge.free."""
         found: dict[int, os.statvfs_result] = {}
         try:
             for folder in self.folders:
@@ -68,7 +66,7 @@ class FolderGauge:
         )
 
     def measure(self) -> Iterator[DiskUsage]:
-        """The sum so far. Other file systems are not left out: nobody can mount one in there."""
+        """See DiskGauge.measure; no other file system can be mounted inside."""
         tally = _Tally()
         for folder in self.folders:
             with contextlib.suppress(OSError):
@@ -81,13 +79,17 @@ class FolderGauge:
                             yield tally.usage
                 finally:
                     os.close(root)
-        for facts in _nameless(self.processes(), set(_devices_of(self.folders))):
+        devices = set[int]()
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                devices.add(folder.stat().st_dev)
+        for facts in _nameless(self.processes(), devices):
             tally.take(facts)
         yield tally.usage
 
 
 class _Tally:
-    """Adds up files; one with several names takes its blocks once."""
+    """Adds up files; the blocks of a file with several names count once."""
 
     def __init__(self) -> None:
         self.blocks = self.files = 0
@@ -95,9 +97,11 @@ class _Tally:
 
     @property
     def usage(self) -> DiskUsage:
+        """The sum so far."""
         return DiskUsage(bytes=self.blocks * _BLOCK, files=self.files)
 
     def take(self, facts: os.stat_result) -> None:
+        """Add a file."""
         self.files += 1
         if facts.st_nlink != 1 and not stat.S_ISDIR(facts.st_mode):
             identity = facts.st_dev, facts.st_ino
@@ -107,21 +111,15 @@ class _Tally:
         self.blocks += facts.st_blocks
 
 
-def _devices_of(folders: Iterable[Path]) -> Iterator[int]:
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            yield folder.stat().st_dev
-
-
 def _nameless(processes: Iterable[int], measured: set[int]) -> Iterator[os.stat_result]:
     """The regular files that processes hold open although their names are removed.
 
-    Files in memory are left out, since they count as memory, but not on the measured devices:
-    a sandbox whose folders lie in memory writes there what it would write to a disk.
+    Files in memory are omitted, since they count as memory, except on the measured devices: the
+    folders of a sandbox may be in memory, too.
     """
     in_memory: set[int] | None = None
     for pid in processes:
-        with contextlib.suppress(OSError):  # the process ended, or is not ours to look at
+        with contextlib.suppress(OSError):  # the process ended, or is another user's
             if in_memory is None:
                 in_memory = _devices_in_memory(pid) - measured
             for descriptor in os.scandir(f"/proc/{pid}/fd"):
@@ -133,7 +131,7 @@ def _nameless(processes: Iterable[int], measured: set[int]) -> Iterator[os.stat_
 
 
 def _devices_in_memory(pid: int) -> set[int]:
-    """The devices of its file systems that take memory, not disk."""
+    """The devices of a process's file systems that are in memory."""
     anonymous = os.memfd_create("agentbench", os.MFD_CLOEXEC)
     devices = {os.fstat(anonymous).st_dev}
     os.close(anonymous)
@@ -145,39 +143,39 @@ def _devices_in_memory(pid: int) -> set[int]:
     return devices
 
 
-_LOOK_EVERY = 0.1  # seconds
-_SLICE = 0.05  # seconds of measuring at one look
-_ROUTINE = 5.0  # seconds that commands run before they are measured without a suspicion
-_BLIND_ROUTINE = 2.0  # the same where nothing cheaper tells of a growth
-_SPARED = 19  # times a measure's cost that pass before the next one: it takes 5 % of the time
-_SUSPICIOUS = 4  # the same when the limit may have been passed
-_NOISE = DiskUsage(bytes=4 << 20, files=64)  # by which a file system shrinks in any case
-_SETTLES_WITHIN = 5.0  # seconds that are measured after a command's end
+_CHECK_EVERY = 0.1  # seconds
+_SLICE = 0.05  # seconds of measuring at one check
+_ROUTINE = 5.0  # seconds of running commands between two measurements without a suspicion
+_BLIND_ROUTINE = 2.0  # the same if the free space is unknown
+_IDLE_FACTOR = 19  # pause between two measurements, in durations of one: they take 5 % of the time
+_SUSPICIOUS = 4  # the same if the limit may be exceeded
+_NOISE = DiskUsage(bytes=4 << 20, files=64)  # ordinary shrinking of a file system
+_SETTLES_WITHIN = 5.0  # seconds of measuring after a command's end
 
 
 @dataclass(slots=True, kw_only=True)
 class _RunningMeasure:
-    """A measure under way."""
+    """A measurement that has begun."""
 
-    free: DiskUsage | None  # on the file systems when it began
+    free: DiskUsage | None  # at its begin
     steps: Iterator[DiskUsage | None]
     began: float
-    found: DiskUsage | None = None  # so far
+    found: DiskUsage | None = None  # the sum so far
 
 
 class DiskWatch:
     """Watches one sandbox, over all its commands."""
 
     def __init__(self, gauge: DiskGauge, limits: Limits) -> None:
-        """Watch what a gauge shows; nothing is measured yet."""
+        """Watch by a gauge; nothing is measured yet."""
         self._gauge = gauge
         self._limits = limits
         self._lock = Lock()
-        self._known = DiskUsage(bytes=0, files=0)  # what the last measure found
-        self._free = gauge.free()  # when it was made
-        self._cost = 0.0  # seconds that it took
-        self._ran = 0.0  # seconds that commands have run since
-        self._looked_at = 0.0
+        self._known = DiskUsage(bytes=0, files=0)  # by the last measurement
+        self._free = gauge.free()  # at its begin
+        self._cost = 0.0  # its seconds
+        self._ran = 0.0  # seconds of running commands since then
+        self._checked_at = 0.0
         self._running = 0
         self._measure: _RunningMeasure | None = None
         self._exceeded = ""
@@ -187,16 +185,16 @@ class DiskWatch:
         with self._lock:
             if not self._running:
                 self._exceeded = ""
-                self._looked_at = time.monotonic()
+                self._checked_at = time.monotonic()
             self._running += 1
 
     def exceeded(self) -> str:
-        """The limit that the sandbox is over, in words, or nothing. To be asked all the time."""
+        """The limit that the sandbox exceeds, in words, or nothing; call it repeatedly."""
         now = time.monotonic()
-        if now - self._looked_at >= _LOOK_EVERY and self._lock.acquire(blocking=False):
+        if now - self._checked_at >= _CHECK_EVERY and self._lock.acquire(blocking=False):
             try:
-                self._ran += now - self._looked_at
-                self._looked_at = now
+                self._ran += now - self._checked_at
+                self._checked_at = now
                 if not self._exceeded and (self._measure is not None or self._is_due()):
                     self._go_on(now + _SLICE)
             finally:
@@ -204,47 +202,51 @@ class DiskWatch:
         return self._exceeded
 
     def end(self) -> str:
-        """A command ended: the limit that the sandbox is over by it, in words, or nothing."""
+        """A command ended: the limit that the sandbox exceeds now, in words, or nothing."""
         with self._lock:
             now = time.monotonic()
             self._running -= 1
-            self._ran += now - self._looked_at
-            self._looked_at = now
-            # What was under way may have been killed with the command: it is begun anew. Once a
-            # command was ended for it, what is held now is what later ones may not add to.
+            self._ran += now - self._checked_at
+            self._checked_at = now
+            # A begun measurement may have lost its process with the command, so it is repeated.
+            # After a command that exceeded the limit, later ones may hold as much, but not more.
             was_measuring, self._measure = self._measure is not None, None
             if self._exceeded or was_measuring or self._is_due():
                 self._go_on(now + _SETTLES_WITHIN)
                 self._measure = None
             return self._exceeded
 
+    def watched(self, run: Callable[[], CommandResult]) -> CommandResult:
+        """Run a command; if the sandbox exceeds its limit then, its ending is OUT_OF_DISK."""
+        self.begin()
+        try:
+            result = run()
+        finally:
+            exceeded = self.end()
+        return out_of_disk(result, exceeded)
+
     def _is_due(self) -> bool:
         free = self._gauge.free()
         if free is None or self._free is None:
-            return self._ran >= max(_BLIND_ROUTINE, _SPARED * self._cost)
-        if self._may_have_passed(free):
-            return self._ran >= _SUSPICIOUS * self._cost
-        return self._ran >= max(_ROUTINE, _SPARED * self._cost)
-
-    def _may_have_passed(self, free: DiskUsage) -> bool:
-        """Whether the file systems lost as much as the sandbox might take."""
-        assert self._free is not None
+            return self._ran >= max(_BLIND_ROUTINE, _IDLE_FACTOR * self._cost)
         allowed, known = self._allowed, self._known
-        lost_bytes, lost_files = self._free.bytes - free.bytes, self._free.files - free.files
-        return lost_bytes > max(allowed.bytes - known.bytes, _NOISE.bytes) or (
-            lost_files > max(allowed.files - known.files, _NOISE.files)
-        )
+        taken_bytes, taken_files = self._free.bytes - free.bytes, self._free.files - free.files
+        if taken_bytes > max(allowed.bytes - known.bytes, _NOISE.bytes) or (
+            taken_files > max(allowed.files - known.files, _NOISE.files)
+        ):
+            return self._ran >= _SUSPICIOUS * self._cost
+        return self._ran >= max(_ROUTINE, _IDLE_FACTOR * self._cost)
 
     @property
     def _allowed(self) -> DiskUsage:
-        """The limits; what is over them already may shrink or stay, not grow."""
+        """The limits, or the known usage if it exceeds them already: it may stay, but not grow."""
         return DiskUsage(
             bytes=max(self._limits.disk_mib << 20, self._known.bytes),
             files=max(self._limits.files, self._known.files),
         )
 
     def _go_on(self, until: float) -> None:
-        """Measure until a moment; what is learned counts when the measure is whole."""
+        """Measure until a moment; the results count once the measurement is complete."""
         if self._measure is None:
             now, free = time.monotonic(), self._gauge.free()
             self._measure = _RunningMeasure(began=now, free=free, steps=self._gauge.measure())
@@ -252,7 +254,7 @@ class DiskWatch:
         for found in measure.steps:
             if found is not None:
                 measure.found = found
-                self._exceeded = self._exceeded or self._judged(found)
+                self._exceeded = self._exceeded or self._limit_below(found)
             if time.monotonic() >= until:
                 return
         self._measure = None
@@ -260,14 +262,14 @@ class DiskWatch:
         if measure.found is not None:
             self._known, self._free = measure.found, measure.free
 
-    def _judged(self, found: DiskUsage) -> str:
+    def _limit_below(self, found: DiskUsage) -> str:
         if found.bytes > self._allowed.bytes:
             return f"{self._limits.disk_mib} MiB"
         return f"{self._limits.files} files" if found.files > self._allowed.files else ""
 
 
 def out_of_disk(result: CommandResult, exceeded: str) -> CommandResult:
-    """The result of a command whose sandbox went over a limit; the deadline outranks that."""
+    """The result of a command whose sandbox exceeded a limit; the deadline outranks this."""
     if not exceeded or result.ending is Ending.TIMED_OUT:
         return result
     facts = {"ending": Ending.OUT_OF_DISK, "signal": None, "exceeded": exceeded}

@@ -1,6 +1,6 @@
-"""What sandboxes without images borrow from this machine.
+"""The parts of this machine that sandboxes without images use.
 
-An unprivileged user, its Python, and a virtual environment that stands in for an image.
+An unprivileged user, the host's Python, and a virtual environment in place of an image.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from agentbench.sandbox.interface import Command, ImageId, Sandbox
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import FileOwner
 
-# Assigned to nobody by Debian's policy and by systemd, and mapped in rootless containers too.
+# Unassigned by Debian's policy and by systemd, and mapped in rootless containers, too.
 _UNASSIGNED = range(60706, 61184)
 
 
 def sandbox_user() -> FileOwner | None:
-    """A user without a name, or None where the harness itself has no privileges to drop."""
+    """A user without a name, or None if the harness has no privileges to drop."""
     if os.geteuid() != 0:
         return None
     taken = {entry.pw_uid for entry in pwd.getpwall()}
@@ -34,7 +34,7 @@ def sandbox_user() -> FileOwner | None:
 
 
 def can_reach(user: FileOwner | None, path: Path) -> bool:
-    """Whether a user gets to a path by its name: every folder above it lets others through."""
+    """Whether a user can reach a path: every parent folder lets other users pass."""
     if user is None:
         return os.access(path, os.R_OK | os.X_OK)
     real = path.resolve()
@@ -42,7 +42,7 @@ def can_reach(user: FileOwner | None, path: Path) -> bool:
 
 
 _DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
-_INSTALLER = ("pip", "setuptools")  # what `venv` brings where the system has not split it off
+_INSTALLER = ("pip", "setuptools")  # installed by `venv` unless the system has split it off
 _SCRIPT = "#!{python}\nimport sys\nfrom {module} import {main}\nsys.exit({main}())\n"
 _SCRIPTS = {
     "pytest": ("pytest", "console_main"),
@@ -62,12 +62,12 @@ class HostPython:
 
     @property
     def image_name(self) -> str:
-        """What a task calls a base image of this version."""
+        """The name of a base image with this version in tasks."""
         return f"agentbench/python:{self.version}"
 
 
 def host_python() -> HostPython:
-    """The interpreter that runs the harness, without the environment it may run in."""
+    """The interpreter of the harness, without its virtual environment."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     prefix = Path(sys.base_prefix)
     return HostPython(
@@ -79,42 +79,42 @@ def host_python() -> HostPython:
 
 
 def pytest_version() -> str:
-    """The version of pytest that environments are given."""
+    """The version of pytest in the environments."""
     from importlib.metadata import version
 
     return version("pytest")
 
 
 def install_pytest(venv: Path, *, seen_as: Path) -> list[Path]:
-    """Copy pytest and what it needs from the harness's own environment, without a network.
+    """Copy pytest and its dependencies from the harness's own environment, without a network.
 
-    Pip comes along where `venv` did not bring it, as on a Debian without python3-venv.
+    Pip is copied, too, if `venv` did not install it, as on a Debian without python3-venv.
 
     Args:
         venv: A virtual environment of this Python.
-        seen_as: The path under which programs will see that environment.
+        seen_as: The path of this environment in the sandbox.
 
     Returns:
-        All files and folders that were made.
+        All created files and folders.
 
     Raises:
         OSError: the environment cannot be written.
     """
     (purelib,) = (venv / "lib").glob("python3*/site-packages")
     missing = () if (purelib / "pip").is_dir() else _INSTALLER
-    made: dict[Path, None] = {}
+    created: dict[Path, None] = {}
     for name in (*_DISTRIBUTIONS, *missing):
         for target in _copied(name, purelib):
-            made[target] = None
-            made.update((folder, None) for folder in target.parents if purelib in folder.parents)
+            created[target] = None
+            created.update((folder, None) for folder in target.parents if purelib in folder.parents)
     for script, (module, main) in _SCRIPTS.items():
         path = venv / "bin" / script
         if not path.exists():
             python = seen_as / "bin" / "python"
             path.write_text(_SCRIPT.format(python=python, module=module, main=main))
             path.chmod(0o755)
-            made[path] = None
-    return list(made)
+            created[path] = None
+    return list(created)
 
 
 def _copied(name: str, purelib: Path) -> Iterator[Path]:
@@ -134,9 +134,9 @@ def _copied(name: str, purelib: Path) -> Iterator[Path]:
         yield target
 
 
-_RECIPE = "1"  # to be counted up when what is made below changes
-_MADE_WITHIN = timedelta(minutes=5)
-# Leaves the byte-code of all that a test run imports, so that no sandbox compiles it again.
+_RECIPE = "1"  # increment it when the environments change
+_CREATED_WITHIN = timedelta(minutes=5)
+# Creates the byte-code of all imports of a test run, so that no sandbox compiles it again.
 _WARM_UP = (
     'cd "$(mktemp -d)" && echo "def test_it(): assert 1" > test_it.py '
     "&& python -m pytest -q test_it.py && python -m pip --version"
@@ -145,7 +145,7 @@ _WARM_UP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentStore:
-    """The environments of one back end, kept as snapshots with an empty workspace."""
+    """The environments of one back end, stored as snapshots with an empty workspace."""
 
     store: SnapshotStore
     python: HostPython
@@ -158,33 +158,33 @@ class EnvironmentStore:
         make: Callable[[str], object],
         workdir: PurePosixPath | None = None,
     ) -> ImageId:
-        """The id of the environment that goes by an image's name, made now if need be.
+        """The id of the environment for an image's name; it is created if it does not exist.
 
         Args:
-            image: None, or the name that a base image of this very Python would have.
-            dockerfile: Refused: there is no engine to build it.
-            make: Saves an environment under the key it is handed; not called for one that exists.
-            workdir: Refused: no file system here has such a folder of its own.
+            image: None, or the name of a base image with this Python.
+            dockerfile: Refused, since there is no engine to build it.
+            make: Saves an environment under a key; called only for a missing one.
+            workdir: Refused, since there is no image with such a folder.
 
         Raises:
-            UnavailableError: this back end cannot have that image, or making it failed.
+            UnavailableError: this back end cannot provide the image, or failed to create it.
         """
         if dockerfile is not None or image not in (None, self.python.image_name):
             raise UnavailableError(
-                f"{self.back_end} has the Python of this machine only, {self.python.image_name}, "
+                f"{self.back_end} provides only this machine's Python, {self.python.image_name}, "
                 f"not {dockerfile or image}: use a container engine for it, --sandbox docker"
             )
         if workdir is not None:
             raise UnavailableError(
-                f"{self.back_end} has no image with the folders that a script of the task's own "
-                f"knows ({workdir}, /tests, /logs): use a container engine, --sandbox docker"
+                f"{self.back_end} has no images with the folders of the task's own scripts "
+                f"({workdir}, /tests, /logs): use a container engine, --sandbox docker"
             )
         key = self._key()
         if self.store.find(key) is None:
-            self._make(key, make)
+            self._create(key, make)
         return ImageId(self.store.id_of(key))
 
-    def _make(self, key: str, make: Callable[[str], object]) -> None:
+    def _create(self, key: str, make: Callable[[str], object]) -> None:
         from agentbench.core.file_locks import FileLock
 
         self.store.folder.mkdir(parents=True, exist_ok=True)
@@ -193,7 +193,7 @@ class EnvironmentStore:
                 try:
                     make(key)
                 except (OSError, SandboxError) as fault:
-                    raise UnavailableError(f"no virtual environment was made: {fault}") from fault
+                    raise UnavailableError(f"cannot create an environment: {fault}") from fault
 
     def _key(self) -> str:
         owner = "" if self.store.owner is None else str(self.store.owner.uid)
@@ -205,29 +205,28 @@ class EnvironmentStore:
 def make_environment(
     sandbox: Sandbox,
     python: HostPython,
-    rooms: SandboxFolders,
+    folders: SandboxFolders,
     venv: PurePosixPath,
     owner: FileOwner | None,
 ) -> None:
-    """Make a virtual environment with pytest in an empty sandbox, without a network.
+    """Create a virtual environment with pytest in an empty sandbox, without a network.
 
     Raises:
-        SandboxError: Python has no venv module, or pytest does not run in what was made.
+        SandboxError: Python has no venv module, or pytest does not run in the environment.
         OSError: the disk is full.
     """
-    make = f"{shlex.quote(str(python.executable))} -I -m venv"
-    place = shlex.quote(str(venv))
-    # Debian may lack what `venv` takes pip from; then it is copied like pytest.
-    _run_checked(sandbox, f"{make} {place} || {make} --clear --without-pip {place}")
-    paths = install_pytest(rooms.venv, seen_as=Path(venv))
-    for path in paths:
+    create = f"{shlex.quote(str(python.executable))} -I -m venv"
+    path = shlex.quote(str(venv))
+    # Debian may lack the pip of `venv`; then pip is copied like pytest.
+    _run_checked(sandbox, f"{create} {path} || {create} --clear --without-pip {path}")
+    for installed in install_pytest(folders.venv, seen_as=Path(venv)):
         if owner is not None:
-            os.lchown(path, owner.uid, owner.gid)
+            os.lchown(installed, owner.uid, owner.gid)
     _run_checked(sandbox, _WARM_UP)
 
 
 def _run_checked(sandbox: Sandbox, script: str) -> None:
-    result = sandbox.run(Command(argv=("sh", "-c", script), timeout=_MADE_WITHIN))
+    result = sandbox.run(Command(argv=("sh", "-c", script), timeout=_CREATED_WITHIN))
     if not result.ok:
-        said = (result.stderr or result.stdout).strip()[-800:]
-        raise SandboxError(f"`{script}` did not work ({result.ending}): {said}")
+        output = (result.stderr or result.stdout).strip()[-800:]
+        raise SandboxError(f"`{script}` failed ({result.ending}): {output}")

@@ -1,6 +1,6 @@
-"""What a command with a network needs of this machine's settings.
+"""The host settings that a command with a network needs.
 
-Certificate authorities, package indexes and proxies without credentials.
+Certificate authorities, package indexes and proxies, without credentials.
 """
 
 import ssl
@@ -9,30 +9,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 _CA_VARIABLES = (
-    "SSL_CERT_FILE",
-    "PIP_CERT",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
+    "SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
     "NODE_EXTRA_CA_CERTS",
-)
+)  # fmt: skip
 _ADDRESSES = (
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "UV_DEFAULT_INDEX",
-    "UV_INDEX_URL",
-    "UV_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "NPM_CONFIG_REGISTRY",
-    "npm_config_registry",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-)
+    "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_INDEX_URL",
+    "UV_INDEX", "UV_EXTRA_INDEX_URL", "NPM_CONFIG_REGISTRY", "npm_config_registry",
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+)  # fmt: skip
 _PLAIN = ("NO_PROXY", "no_proxy", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT")
 _UV_NAMES = {"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_EXTRA_INDEX_URL": "UV_INDEX"}
 _UV_DEFAULTS = ("UV_DEFAULT_INDEX", "UV_INDEX_URL")
@@ -40,7 +24,7 @@ _NPM = "npm_config_registry"
 
 
 def ca_bundle(host_env: Mapping[str, str]) -> Path | None:
-    """The file of certificate authorities that this machine trusts, a company's own included."""
+    """The file of certificate authorities that this machine trusts, including a company's own."""
     candidates = (host_env.get("SSL_CERT_FILE"), ssl.get_default_verify_paths().cafile)
     for candidate in candidates:
         if candidate and Path(candidate).is_file():
@@ -54,53 +38,43 @@ def ca_variables(bundle: str) -> dict[str, str]:
 
 
 def forwarded_settings(host_env: Mapping[str, str]) -> dict[str, str]:
-    """The host's package indexes and proxies, but for those that bear credentials.
+    """The host's package indexes and proxies, except those with credentials.
 
-    An address on the host's own loopback is left out too: it is somebody else's inside. What pip
-    is told, uv is told as well, and npm's registry may stand in the user's `.npmrc`.
+    Addresses on the host's loopback interface are omitted, too: a sandbox cannot reach them. The
+    settings of pip also become those of uv. The registry of npm may be in the user's `.npmrc`.
     """
-    said = _with_npmrc(host_env)
-    found = {name: said[name] for name in _PLAIN if said.get(name)}
+    settings = _with_npmrc(host_env)
+    found = {name: settings[name] for name in _PLAIN if settings.get(name)}
     for name in _ADDRESSES:
-        addresses = said.get(name, "").split()
-        if addresses and all(_may_go_in(address) for address in addresses):
+        addresses = settings.get(name, "").split()
+        if addresses and all(_is_public(address) for address in addresses):
             found[name] = " ".join(addresses)
-    return _for_uv(found)
-
-
-def _for_uv(found: Mapping[str, str]) -> dict[str, str]:
     if any(name in found for name in _UV_DEFAULTS):
-        return dict(found)
-    told = {uv: found[pip] for pip, uv in _UV_NAMES.items() if pip in found}
-    return {**told, **found}
+        return found
+    return {**{uv: found[pip] for pip, uv in _UV_NAMES.items() if pip in found}, **found}
 
 
 def _with_npmrc(host_env: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables, and the last `registry =` of `.npmrc`; nothing else of it: it holds tokens."""
     if _NPM in host_env or _NPM.upper() in host_env:
         return host_env
     file = host_env.get("NPM_CONFIG_USERCONFIG") or host_env.get("npm_config_userconfig")
     home = host_env.get("HOME")
     if file is None and home is None:
         return host_env
-    registry = _registry_in(Path(file) if file else Path(home or "", ".npmrc"))
-    return host_env if registry is None else {**host_env, _NPM: registry}
-
-
-def _registry_in(npmrc: Path) -> str | None:
-    """The last `registry =` of a file, and nothing else of it: it may hold tokens, too."""
     try:
-        lines = npmrc.read_text().splitlines()
+        lines = (Path(file) if file else Path(home or "", ".npmrc")).read_text().splitlines()
     except (OSError, UnicodeDecodeError):
-        return None
-    found = None
-    for line in lines:
-        name, _, value = line.partition("=")
-        if name.strip() == "registry":
-            found = value.strip().strip("\"'")
-    return found
+        return host_env
+    settings = [line.partition("=") for line in lines]
+    found = [
+        value.strip().strip("\"'") for name, _, value in settings if name.strip() == "registry"
+    ]
+    return {**host_env, _NPM: found[-1]} if found else host_env
 
 
-def _may_go_in(address: str) -> bool:
+def _is_public(address: str) -> bool:
+    """Whether an address has a host, no credentials, and does not mean this machine."""
     try:
         url = urlsplit(address if "://" in address else f"//{address}")
         host = url.hostname or ""

@@ -1,9 +1,7 @@
 """The protocols of sandboxes and of their providers.
 
-Commands, limits, mounts, snapshots, and sharing snapshots by a registry.
-
-Three back ends fulfil it (docker, bubblewrap, process) and pass one conformance suite,
-`tests/sandbox/conformance.py`, as far as each one's `promises` go.
+Three back ends implement them: docker, bubblewrap and process. All pass one conformance suite,
+`tests/sandbox/conformance.py`, as far as their `promises` go.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,13 +18,26 @@ from typing import NewType, Protocol, runtime_checkable
 from agentbench.scoring.evidence import CommandResult
 
 SnapshotId = NewType("SnapshotId", str)
-"""Names a state that a provider remembered; of use to that provider only."""
+"""The name of a stored state; only the provider that stored it can open it."""
 
 ImageId = NewType("ImageId", str)
-"""Names what a sandbox starts from, in the provider's own terms."""
+"""The name of an image, in the provider's own terms."""
 
 DEFAULT_OUTPUT_CAP = 10 * 1024 * 1024
-"""Bytes kept of each output stream of a command: half of it from the head, half from the tail."""
+"""Bytes captured of each output stream of a command: half from its head, half from its tail."""
+
+# Paths inside the sandboxes of docker and bubblewrap
+WORKSPACE = PurePosixPath("/workspace")
+RESULTS = PurePosixPath("/results")
+HOME = PurePosixPath("/home/agentbench")
+VENV = PurePosixPath("/opt/venv")
+MOUNTS = PurePosixPath("/agentbench")
+
+USER_ID = 1000
+"""The number of the sandbox's user and group in docker and bubblewrap."""
+
+GIT_CONFIGURATION = "[safe]\n\tdirectory = *\n"
+"""Makes git accept mounted repositories, which belong to another user."""
 
 
 class Stream(StrEnum):
@@ -37,11 +48,11 @@ class Stream(StrEnum):
 
 
 OutputSink = Callable[[Stream, bytes], None]
-"""Is handed every chunk of output the moment it arrives, past the cap too."""
+"""Receives every chunk of output as soon as it arrives, also beyond the cap."""
 
 
 class Promise(StrEnum):
-    """What a back end may promise; one that it lacks is a named gap, shown by `doctor`."""
+    """A property that a back end guarantees; `doctor` lists the missing ones."""
 
     OWN_FILE_SYSTEM = "own file system view"
     NO_NETWORK = "no network for agent and tests"
@@ -55,119 +66,115 @@ class Promise(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a sandbox may use, over all its processes together."""
+    """The limits of a sandbox, for all its processes together."""
 
     cpus: float = 1.0
     memory_mib: int = 2048
     pids: int = 256
-    disk_mib: int = 4096  # of all that its writable places hold, and of each file by its size
-    files: int = 300_000  # files, folders and links that they hold
+    disk_mib: int = 4096  # of all writable folders together, and of each file
+    files: int = 300_000  # files, folders and links in the writable folders
     open_files: int = 16_384  # descriptors of each process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOnlyMount:
-    """A file or folder of ours that a sandbox sees, read-only, under a name.
-
-    Where the engine shares no file system with us it is copied in instead.
-    """
+    """A host file or folder, read-only in the sandbox; copied if the engine cannot see it."""
 
     name: str
     source: Path
-    live: bool = False  # of use only in place, since it holds a socket: else it is left out
+    live: bool = False  # holds a socket, so it is omitted where it would have to be copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sidecar:
-    """A program in the sandbox that speaks, by its stdin and stdout, with somebody on this side.
+    """A program in the sandbox that talks to the host by its stdin and stdout.
 
-    It takes the place of a live mount that was left out, and is run where that happens only. What
-    it says comes from where the agent rules.
+    It runs only if a live mount was omitted, and replaces it. Its output is untrusted.
     """
 
     argv: tuple[str, ...]
     attend: Callable[[socket], AbstractContextManager[None]]
-    """Entered before the command starts, with the program's streams, and left when it ended."""
+    """Entered with the program's streams before the command starts, exited after the command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One command to run in a sandbox. No shell is involved unless argv names one."""
+    """One command to run in a sandbox; a shell runs only if argv names one."""
 
     argv: tuple[str, ...]
     timeout: timedelta
-    cwd: PurePosixPath | None = None  # the workspace
+    cwd: PurePosixPath | None = None  # None: the workspace
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     stdin: bytes = b""
     sink: OutputSink | None = None
-    output_cap: int = DEFAULT_OUTPUT_CAP  # bytes a stream
-    cancel: Event | None = None  # set while it runs, it ends this command, not the sandbox
+    output_cap: int = DEFAULT_OUTPUT_CAP  # bytes per stream
+    cancel: Event | None = None  # once set, it ends this command, not the sandbox
     sidecar: Sidecar | None = None  # runs as long as the command
 
     @property
     def cancelled(self) -> bool:
-        """Whether whoever gave it has changed their mind."""
+        """Whether its `cancel` event is set."""
         return self.cancel is not None and self.cancel.is_set()
 
 
 class Sandbox(Protocol):
-    """One place in which commands run, isolated as far as its back end promises.
+    """An environment for commands, isolated as far as its back end promises.
 
-    It bears an unprivileged user, a writable `workspace`, a writable `results` folder outside the
-    workspace, and on PATH a `python` in a virtual environment which that user may install into.
+    It has an unprivileged user, a writable `workspace`, a writable `results` folder outside the
+    workspace, and on PATH a `python` in a virtual environment that the user may install into.
     """
 
     @property
     def workspace(self) -> PurePosixPath:
-        """Where the task's repository lives, as commands in the sandbox see it."""
+        """The folder of the task's repository, as commands in the sandbox see it."""
 
     @property
     def results(self) -> PurePosixPath:
-        """An empty folder that commands may write to, outside the workspace; never snapshotted."""
+        """A folder outside the workspace that commands may write to; no part of snapshots."""
 
     def mounted(self, name: str) -> PurePosixPath:
-        """The path inside the sandbox of the `ReadOnlyMount` that bears this name.
+        """The path inside the sandbox of the `ReadOnlyMount` with this name.
 
         Raises:
-            KeyError: nothing of that name was mounted.
+            KeyError: there is no mount with this name.
         """
 
     def run(self, command: Command) -> CommandResult:
-        """Run to its end, to its deadline or to the limit; every process of it is dead after.
+        """Run a command until its end, its deadline or a limit; all its processes are dead then.
 
-        A non-zero exit, a timeout and lack of memory are values, not exceptions. A program that
-        does not exist exits 127, one that may not be executed 126, as in a shell.
+        A non-zero exit, a timeout and lack of memory are values, not exceptions. As in a shell,
+        the exit code is 127 for a missing program and 126 for one that cannot be executed.
 
         Raises:
-            SandboxError: the sandbox or its engine is lost (or it was killed before).
+            SandboxError: the sandbox or its engine is lost, or the sandbox was killed before.
             RunCancelled: the run or the command was cancelled; its processes are dead.
         """
 
     def kill(self) -> None:
-        """End every process of the sandbox, for good. Its files stay readable."""
+        """End every process of the sandbox permanently. Its files stay readable."""
 
     def read_tree(self, path: PurePosixPath) -> AbstractContextManager[Iterator[bytes]]:
-        """The tree under a path as a plain tar stream, member names relative to that path.
+        """The tree below a path as a plain tar stream, with member names relative to the path.
 
-        Works after `kill`. The stream is whatever an agent left: parse it with limits.
+        It works after `kill`. The stream is untrusted: parse it with limits.
 
         Raises:
-            SandboxError: the sandbox is lost, or there is no such path.
+            SandboxError: the sandbox is lost, or the path does not exist.
         """
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
-        """Unpack a plain tar under a folder; all members will belong to the sandbox's user.
+        """Unpack a plain tar below a folder; all members will belong to the sandbox's user.
 
         Raises:
-            DoesNotFitError: it is more than the sandbox may hold, where that is seen at once.
+            DoesNotFitError: the files exceed the disk limit, if the back end detects it at once.
             SandboxError: the sandbox is lost, or its disk is full.
         """
 
     def snapshot(self, key: str) -> SnapshotId:
-        """Remember the installed environment and the workspace under a key, for `open`.
+        """Store the installed environment and the workspace under a key, for `open`.
 
-        The key is made of `[a-z0-9-]` and names the content: whoever asks `SandboxProvider.find`
-        for it later, in another process too, gets this state. A key that exists is replaced.
+        The key consists of `[a-z0-9-]`. `SandboxProvider.find` returns this state for it, also in
+        other processes. An existing snapshot with the key is replaced.
 
         Raises:
             SandboxError: the sandbox is lost.
@@ -176,22 +183,22 @@ class Sandbox(Protocol):
 
 @runtime_checkable
 class BuildsBaseImages(Protocol):
-    """A provider that makes base images."""
+    """A provider that builds base images."""
 
     def build_base_image(
         self, python: str, *, progress: Callable[[str], None] = lambda _line: None
     ) -> None:
-        """Make the base image with a Python, unless it is there.
+        """Build the base image with a Python, unless it exists.
 
         Raises:
             UsageError: no base image has this Python.
-            UnavailableError: it cannot be made.
+            UnavailableError: the image cannot be built.
             SandboxError: the engine is lost.
         """
 
 
 class SandboxProvider(Protocol):
-    """Opens sandboxes of one kind. Safe to use from several threads at once."""
+    """Opens sandboxes of one kind; thread-safe."""
 
     @property
     def name(self) -> str:
@@ -199,20 +206,20 @@ class SandboxProvider(Protocol):
 
     @property
     def promises(self) -> frozenset[Promise]:
-        """What this back end keeps on this machine, as far as could be found out."""
+        """The promises that this back end keeps on this machine, as far as it is known."""
 
     def describe(self) -> Mapping[str, str]:
-        """Engine, version, isolation facts for the record; keys are stable words.
+        """Engine, version and isolation facts for the record; the keys are stable.
 
-        `python` is there where all sandboxes have that one Python, whatever their image is called.
+        `python` is present if all sandboxes have this Python, regardless of their image.
         """
 
     @property
     def disk_folders(self) -> tuple[Path, ...]:
-        """The folders of this machine whose disks its sandboxes fill, as far as can be seen."""
+        """The host folders whose disks its sandboxes fill, as far as it is known."""
 
     def check(self) -> None:
-        """Find out, within seconds, whether sandboxes can be made at present.
+        """Check, within seconds, that sandboxes can be opened now.
 
         Raises:
             SandboxError: the engine is lost, or does not answer.
@@ -227,10 +234,10 @@ class SandboxProvider(Protocol):
     ) -> ImageId:
         """The id of an image by name (None: the default base image), or built from a Dockerfile.
 
-        With `workdir` its sandboxes have their workspace there, with what the image holds in it.
+        With `workdir` the workspace is this folder of the image, with its files.
 
         Raises:
-            UnavailableError: it is not there and cannot be had; says how to get it.
+            UnavailableError: the image is missing; the message says how to get it.
             SandboxError: the engine is lost.
         """
 
@@ -243,23 +250,23 @@ class SandboxProvider(Protocol):
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
     ) -> AbstractContextManager[Sandbox]:
-        """A fresh sandbox from an image or a snapshot; all of it is gone when the block ends.
+        """A fresh sandbox from an image or a snapshot; it is removed when the block ends.
 
-        Once `cancel` is set, a command in it is killed and `run` raises RunCancelled.
+        Once `cancel` is set, a running command is killed and `run` raises RunCancelled.
 
         Raises:
-            SandboxError: it could not be made.
+            SandboxError: it cannot be opened.
         """
 
     def find(self, key: str) -> SnapshotId | None:
-        """The snapshot that was made under a key, if it is still whole.
+        """The snapshot with a key; None if it is missing or damaged.
 
         Raises:
             SandboxError: the engine is lost.
         """
 
     def discard(self, snapshot: SnapshotId) -> None:
-        """Forget a snapshot and free what it holds; a snapshot that is gone is no error."""
+        """Remove a snapshot; a missing one is no error."""
 
 
 @runtime_checkable
@@ -267,23 +274,23 @@ class SharesSnapshots(Protocol):
     """A provider that pushes snapshots to an image registry and pulls them from there."""
 
     def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
-        """Put a snapshot into a registry.
+        """Push a snapshot to a registry.
 
         Args:
-            snapshot: One of this machine's.
-            name: As `registry.example:5000/team/snapshot:key`; what bears it is replaced.
-            note: Goes with it; some ten thousand bytes at most.
+            snapshot: A snapshot of this machine.
+            name: Such as `registry.example:5000/team/snapshot:key`; an existing one is replaced.
+            note: Stored with it; some ten thousand bytes at most.
 
         Raises:
-            SandboxError: the registry does not take it or does not answer, or the engine is lost.
+            SandboxError: the registry refuses or does not answer, or the engine is lost.
         """
 
     def pull(self, name: str, key: str) -> bytes | None:
-        """Have the snapshot of a name under a key of this machine.
+        """Pull the snapshot with a name, and store it under a key.
 
         Returns:
-            The note that came with it; `None` where the registry has no snapshot of that name.
+            The note stored with it; None if the registry has no snapshot with this name.
 
         Raises:
-            SandboxError: the registry does not answer or refuses, or the engine is lost.
+            SandboxError: the registry refuses or does not answer, or the engine is lost.
         """

@@ -1,44 +1,41 @@
-"""Which process made a container, a volume or a control group.
+"""The owner of a container, a volume or a control group: the process that created it.
 
-Labels and names that tell whether it is still alive.
+Labels and names identify the owner, so that other processes can see whether it is still alive.
 """
 
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 CGROUP_PREFIX = "agentbench-"
-
-
 OURS = "agentbench"
 KIND = "agentbench.kind"
 RECIPE = "agentbench.recipe"
 PYTHON = "agentbench.python"
-WORKDIR = "agentbench.workdir"  # of an image whose own folder is the workspace
+WORKDIR = "agentbench.workdir"  # the workspace of an image that has its own
 _OWNER_LABEL = "agentbench.owner"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOwner:
-    """A process, told from all others that ever bore its number."""
+    """A process, identified beyond its number, which the kernel reuses."""
 
     machine: str
-    boot: str  # of the machine, and the pid namespace in it
+    boot: str  # the machine's boot id, and the pid namespace
     pid: int
     started: str  # clock ticks after boot
 
     @classmethod
     def current(cls) -> "ProcessOwner":
         """This process."""
-        return cls(
-            machine=_machine(), boot=_boot(), pid=os.getpid(), started=_started(os.getpid()) or ""
-        )
+        pid = os.getpid()
+        return cls(machine=_machine(), boot=_boot(), pid=pid, started=_started(pid) or "")
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> "ProcessOwner | None":
-        """Whom the labels name, if they name anybody."""
+        """The owner in the labels, if there is one."""
         match labels.get(_OWNER_LABEL, "").split("|"):
             case [machine, boot, pid, started] if pid.isdigit():
                 return cls(machine=machine, boot=boot, pid=int(pid), started=started)
@@ -47,7 +44,7 @@ class ProcessOwner:
 
     @property
     def alive(self) -> bool:
-        """Whether it lives, as far as can be seen from here: elsewhere counts as alive."""
+        """Whether it lives; a process of another machine or pid namespace counts as alive."""
         if self.machine != _machine():
             return True
         boot, _, namespace = self.boot.partition("/")
@@ -58,7 +55,7 @@ class ProcessOwner:
 
 
 def labels_of(kind: str, owner: ProcessOwner | None = None) -> dict[str, str]:
-    """The labels for a thing of some kind, which has an owner if it dies with one."""
+    """The labels of a thing; it has an owner if it should be removed after its owner's death."""
     labels = {OURS: "1", KIND: kind}
     if owner is not None:
         labels[_OWNER_LABEL] = f"{owner.machine}|{owner.boot}|{owner.pid}|{owner.started}"
@@ -66,7 +63,7 @@ def labels_of(kind: str, owner: ProcessOwner | None = None) -> dict[str, str]:
 
 
 def without_owner() -> dict[str, str]:
-    """What overrides the owner's label in an image made from an owned container."""
+    """The label that removes the owner from an image made from an owned container."""
     return {_OWNER_LABEL: ""}
 
 
@@ -91,7 +88,7 @@ def _started(pid: int) -> str | None:
     except ProcessLookupError:
         return None
     except OSError:
-        return ""
+        pass
     return ""
 
 
@@ -103,22 +100,20 @@ def _read(path: str) -> str | None:
 
 
 def group_name(sandbox: str) -> str:
-    """A name that says which process made the group, also to one that counts processes anew."""
+    """A name that identifies the owner of a control group, also from other pid namespaces."""
     owner = ProcessOwner.current()
     namespace = owner.boot.partition("/")[2]
     return f"{owner.pid}-{owner.started}-{namespace}-{sandbox}"
 
 
 def is_group_owner_alive(group: Path) -> bool:
-    """Whether the process that made a group lives, or could do so where we cannot look."""
+    """Whether a group's owner lives, or may live in another pid namespace."""
     match group.name.removeprefix(CGROUP_PREFIX).split("-", 3):
         case [pid, started, namespace, _] if pid.isdigit():
             here = ProcessOwner.current()
             boot = f"{here.boot.partition('/')[0]}/{namespace}"
-            return ProcessOwner(
-                machine=here.machine, boot=boot, pid=int(pid), started=started
-            ).alive
-        case [pid, *_] if pid.isdigit():  # of an older agentbench
+            return replace(here, boot=boot, pid=int(pid), started=started).alive
+        case [pid, *_] if pid.isdigit():  # the format of an older agentbench
             return Path("/proc", pid).exists() and int(pid) != os.getpid()
         case _:
             return False

@@ -1,9 +1,6 @@
-"""Watches a child process to its end: its streams within a cap, its deadline, its cancellation.
+"""Runs a child process to its end: captures its output, and ends it at its deadline.
 
-Both back ends that start processes use it.
-
-Both back ends that start processes of their own (bubblewrap, process) run commands through
-`run_child`; what differs is how the tree is ended, which they pass in.
+The bubblewrap and process back ends run commands by `run_child`, and pass in how to kill the tree.
 """
 
 import contextlib
@@ -12,7 +9,7 @@ import resource
 import selectors
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,7 +22,7 @@ from agentbench.scoring.evidence import CommandResult, Ending
 
 
 class OutputCapture:
-    """Is fed a stream and keeps at most `cap` bytes of it, half from each end."""
+    """Captures at most `cap` bytes of a stream, half from each end."""
 
     def __init__(self, cap: int) -> None:
         self._head_cap = cap - cap // 2
@@ -36,20 +33,20 @@ class OutputCapture:
 
     @property
     def truncated(self) -> bool:
-        """Whether anything was cut."""
+        """Whether anything was cut out."""
         return self.total > self._head_cap + self._tail_cap
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream."""
         self.total += len(data)
-        room = self._head_cap - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:]
-        if len(self._tail) > 2 * self._tail_cap:  # not at every chunk: each cut moves the tail
+        missing = self._head_cap - len(self._head)
+        self._head += data[:missing]
+        self._tail += data[missing:]
+        if len(self._tail) > 2 * self._tail_cap:  # rarely, since each cut moves the tail
             del self._tail[: len(self._tail) - self._tail_cap]
 
     def text(self) -> str:
-        """What was kept, as text; bytes that are none become U+FFFD."""
+        """The captured bytes as text; invalid bytes become U+FFFD."""
         if not self.truncated:
             return (self._head + self._tail).decode("utf-8", "replace")
         tail = self._tail[len(self._tail) - self._tail_cap :]
@@ -58,35 +55,81 @@ class OutputCapture:
         return self._head.decode("utf-8", "replace") + note + tail.decode("utf-8", "replace")
 
 
-def memory_file(content: bytes, keep: ExitStack) -> int:
-    """A descriptor that reads as this content, once; closed when `keep` is."""
+def memory_file(content: bytes, stack: ExitStack) -> int:
+    """A descriptor from which this content can be read once; the stack closes it."""
     descriptor = os.memfd_create("agentbench", os.MFD_CLOEXEC)
-    keep.callback(os.close, descriptor)
+    stack.callback(os.close, descriptor)
     with open(descriptor, "wb", closefd=False) as file:
         file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 
 
-def within_hard_limit(limit: int, wanted: int) -> int:
-    """The value to set a limit to: what is wanted, or our own hard limit where that is lower.
-
-    Nobody but root may raise a hard limit, and a child whose limits are refused does not start.
-    """
+def within_hard_limit(limit: int, value: int) -> int:
+    """The value for a limit, lowered to our own hard limit, which only root may raise."""
     _, hard = resource.getrlimit(limit)
-    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
 
-_LOOK_EVERY = 0.1  # seconds between two looks at whether to stop
+_CHECK_EVERY = 0.1  # seconds between two calls of `stop`
 _DIES_WITHIN = 10.0  # seconds that the kernel gets to end a killed tree
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChildResult:
-    """How a child ended and what it said."""
+class ResourceUse:
+    """The resources that a command used, as far as they are known."""
 
-    exit_code: int  # 128 + n for death by signal n, as shells have it
+    out_of_memory: bool = False
+    peak_memory_bytes: int | None = None
+    cpu_seconds: float | None = None
+
+
+def command_result(
+    command: Command,
+    code: int | None,
+    captures: Mapping[Stream, OutputCapture],
+    *,
+    duration: timedelta,
+    use: ResourceUse,
+) -> CommandResult:
+    """The result of a command: its deadline outranks lack of memory, which outranks a signal.
+
+    Args:
+        command: The command.
+        code: Its exit code, 128 + n for death by signal n; None if it ended at its deadline.
+        captures: Its output.
+        duration: The time that it took.
+        use: The resources that it used.
+    """
+    number = code - 128 if code is not None and 128 < code <= 128 + 64 else None
+    ending = Ending.EXITED if number is None else Ending.KILLED
+    if code is None:
+        ending = Ending.TIMED_OUT
+    elif use.out_of_memory and code != 0:
+        ending = Ending.OUT_OF_MEMORY
+    stdout, stderr = captures[Stream.STDOUT], captures[Stream.STDERR]
+    return CommandResult(
+        argv=command.argv,
+        ending=ending,
+        exit_code=code,
+        signal=number,
+        duration=duration,
+        timeout=command.timeout if code is None else None,
+        stdout=stdout.text(),
+        stderr=stderr.text(),
+        truncated=stdout.truncated or stderr.truncated,
+        output_bytes=stdout.total + stderr.total,
+        peak_memory_bytes=use.peak_memory_bytes,
+        cpu_seconds=use.cpu_seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildResult:
+    """The end and the output of a child."""
+
+    exit_code: int  # 128 + n for death by signal n, as in a shell
     timed_out: bool
     stopped: bool
     duration: timedelta
@@ -97,27 +140,13 @@ class ChildResult:
     def result(
         self, command: Command, *, out_of_memory: bool = False, peak_memory: int | None = None
     ) -> CommandResult:
-        """The facts, with an ending: the deadline outranks lack of memory, that a signal."""
-        number = self.exit_code - 128 if 128 < self.exit_code <= 128 + 64 else None
-        ending = Ending.EXITED if number is None else Ending.KILLED
-        if out_of_memory and self.exit_code != 0:
-            ending = Ending.OUT_OF_MEMORY
-        if self.timed_out:
-            ending, number = Ending.TIMED_OUT, None
-        return CommandResult(
-            argv=command.argv,
-            ending=ending,
-            exit_code=None if self.timed_out else self.exit_code,
-            signal=number,
-            duration=self.duration,
-            timeout=command.timeout if self.timed_out else None,
-            stdout=self.stdout.text(),
-            stderr=self.stderr.text(),
-            truncated=self.stdout.truncated or self.stderr.truncated,
-            output_bytes=self.stdout.total + self.stderr.total,
-            peak_memory_bytes=peak_memory,
-            cpu_seconds=self.cpu_seconds,
+        """The result of the command that the child ran."""
+        use = ResourceUse(
+            out_of_memory=out_of_memory, peak_memory_bytes=peak_memory, cpu_seconds=self.cpu_seconds
         )
+        captures = {Stream.STDOUT: self.stdout, Stream.STDERR: self.stderr}
+        code = None if self.timed_out else self.exit_code
+        return command_result(command, code, captures, duration=self.duration, use=use)
 
 
 def run_child(
@@ -127,10 +156,10 @@ def run_child(
     end: Callable[[], None],
     stop: Callable[[], bool],
 ) -> ChildResult:
-    """Feed, read and time a child until it is dead and reaped.
+    """Write a child's input and read its output until it is dead and reaped.
 
-    `end` kills the whole tree; it is called at the deadline, when `stop` says so, and when
-    anything is raised in here (a sink, Ctrl-C), so that no process survives the call.
+    `end` kills the whole tree. It is called at the deadline, when `stop` returns true, and after an
+    exception (of a sink, Ctrl-C), so that no process survives the call.
 
     Raises:
         SandboxError: the child did not die although it was killed.
@@ -162,19 +191,22 @@ class _Watch:
         self._selector.register(self._pidfd, selectors.EVENT_READ, self._died)
         self._dead = False
         for stream, pipe in self._outputs():
-            self._register(pipe, selectors.EVENT_READ, partial(self._read, stream, pipe))
-        self._register(child.stdin, selectors.EVENT_WRITE, self._write)
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, partial(self._read, stream, pipe))
+        if child.stdin is not None:
+            os.set_blocking(child.stdin.fileno(), False)
+            self._selector.register(child.stdin, selectors.EVENT_WRITE, self._write)
 
     def until_dead(self, end: Callable[[], None], stop: Callable[[], bool]) -> None:
-        """Handle what comes until the child has died, then take what its pipes still hold."""
+        """Handle events until the child has died, then read the rest of its pipes."""
         killed = False
         while not self._dead:
-            for key, _ in self._selector.select(min(_LOOK_EVERY, self._time_left())):
+            for key, _ in self._selector.select(min(_CHECK_EVERY, self._time_left())):
                 key.data()
             if self._dead:
                 break
             if killed and self._time_left() == 0.0:
-                raise SandboxError(f"process {self._child.pid} was killed and does not die")
+                raise SandboxError(f"process {self._child.pid} does not die after SIGKILL")
             self._timed_out = self._timed_out or (not killed and self._time_left() == 0.0)
             self._stopped = self._stopped or stop()
             if not killed and (self._timed_out or self._stopped):
@@ -187,10 +219,10 @@ class _Watch:
                     pass
 
     def result(self) -> ChildResult:
-        """Reap the child and sum up."""
+        """Reap the child."""
         _, status, usage = os.wait4(self._child.pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        self._child.returncode = code  # or Popen believes that it still runs
+        self._child.returncode = code  # otherwise Popen believes that it still runs
         return ChildResult(
             exit_code=code if code >= 0 else 128 - code,
             timed_out=self._timed_out,
@@ -202,7 +234,7 @@ class _Watch:
         )
 
     def close(self) -> None:
-        """Close the pipes and the descriptor that tells of the child's death."""
+        """Close the pipes and the descriptor of the child."""
         self._selector.close()
         os.close(self._pidfd)
         for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
@@ -213,11 +245,6 @@ class _Watch:
     def _outputs(self) -> list[tuple[Stream, IO[bytes]]]:
         pipes = ((Stream.STDOUT, self._child.stdout), (Stream.STDERR, self._child.stderr))
         return [(stream, pipe) for stream, pipe in pipes if pipe is not None]
-
-    def _register(self, pipe: IO[bytes] | None, event: int, handle: Callable[[], object]) -> None:
-        if pipe is not None:
-            os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, event, handle)
 
     def _time_left(self) -> float:
         return max(0.0, self._deadline - time.monotonic())

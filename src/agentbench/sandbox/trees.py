@@ -1,4 +1,4 @@
-"""Copies, measures and removes trees that a stranger wrote, following no link in them."""
+"""Copies, measures and removes untrusted trees, without following links."""
 
 import contextlib
 import errno
@@ -19,14 +19,14 @@ from agentbench.sandbox.walk import (
 )
 
 _COPY_CHUNK = 1 << 20
-_DEEPEST = 200  # folders in one another that are copied: three descriptors each
-_SMALL = 1 << 20  # no script or path file is larger
+_DEEPEST = 200  # nested folders in a copied tree, which take three descriptors each
+_SMALL = 1 << 20  # bytes; no script or path file is larger
 _OPAQUE = "user.overlay.opaque"  # how an overlay marks a folder that hides all below it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOwner:
-    """Whom a copy is to belong to."""
+    """The user and group that files belong to."""
 
     uid: int
     gid: int
@@ -38,45 +38,45 @@ def copy_tree(
     *,
     owner: FileOwner | None = None,
     change: Callable[[bytes], bytes] | None = None,
-    below: Path | None = None,
+    lower: Path | None = None,
 ) -> None:
-    """Copy a tree into a folder that exists: modes, times, links; no sockets, pipes or devices.
+    """Copy an untrusted tree: modes, times and links, but no sockets, pipes or devices.
 
     Args:
-        source: The tree; it may be a stranger's.
+        source: The tree.
         target: An empty folder.
-        owner: Whom the copies belong to; None: to us.
-        change: Is handed each small file's content and each link's target; returns the new one.
-        below: A tree that nobody changes any more, over which an overlay has `source` on top:
-            the copy is what the overlay shows, with hard links to what comes from `below`.
+        owner: The owner of the copies; None: this process's user.
+        change: Returns the new content of a small file, or the new target of a link.
+        lower: An immutable tree, if `source` is the upper folder of an overlay over it: the copy
+            is the overlay's content, with hard links to the files from `lower`.
 
     Raises:
-        OSError: the disk is full, or the source is gone.
+        OSError: the disk is full, or the source does not exist.
     """
     copy = _Copy(owner, change)
-    with contextlib.ExitStack() as keep:
-        from_folder, to_folder = (_opened(path, None, keep) for path in (source, target))
-        lower = None if below is None else _opened(below, None, keep)
-        copy.folder(from_folder, to_folder, lower)
+    with contextlib.ExitStack() as stack:
+        from_folder, to_folder = (_opened(path, None, stack) for path in (source, target))
+        lower_folder = None if lower is None else _opened(lower, None, stack)
+        copy.folder(from_folder, to_folder, lower_folder)
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a tree, locked folders too; one that is gone is no fault.
+    """Remove a tree, including folders without permissions; a missing one is no error.
 
     Raises:
         OSError: something in it cannot be removed.
     """
-    with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as keep:
+    with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as stack:
         parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        keep.callback(os.close, parent)
+        stack.callback(os.close, parent)
         folder = open_unlocking(path.name, FOLDER, parent)
-        keep.callback(os.close, folder)
+        stack.callback(os.close, folder)
         remove_below(folder)
         os.rmdir(path.name, dir_fd=parent)
 
 
 def size_of(path: Path) -> int:
-    """Bytes that the regular files of a tree hold, as far as it can be read."""
+    """The bytes of the regular files in a tree, as far as it can be read."""
     try:
         folder = os.open(path, FOLDER)
     except OSError:
@@ -100,9 +100,9 @@ class _Copy:
         self._change = change
 
     def folder(self, source: int, target: int, lower: int | None, depth: int = 0) -> None:
-        """Copy what is in `source`, then link what an overlay lets through from `lower`."""
+        """Copy the content of `source`, then link the entries of `lower` that it does not hide."""
         if depth > _DEEPEST:
-            raise OSError(errno.ENAMETOOLONG, f"more than {_DEEPEST} folders in one another")
+            raise OSError(errno.ENAMETOOLONG, f"more than {_DEEPEST} nested folders")
         names = set[str]()
         for entry in entries_of(source):
             names.add(entry.name)
@@ -110,36 +110,31 @@ class _Copy:
             if stat.S_ISREG(facts.st_mode):
                 self._file(source, target, entry.name, facts)
             elif stat.S_ISDIR(facts.st_mode):
-                self._deeper(source, target, entry.name, lower, depth)
+                self._deeper(source, target, entry.name, lower, depth=depth)
             elif stat.S_ISLNK(facts.st_mode):
-                leads_to = os.fsencode(os.readlink(entry.name, dir_fd=source))
+                link_target = os.fsencode(os.readlink(entry.name, dir_fd=source))
                 if self._change is not None:
-                    leads_to = self._change(leads_to)
-                os.symlink(leads_to, entry.name, dir_fd=target)
+                    link_target = self._change(link_target)
+                os.symlink(link_target, entry.name, dir_fd=target)
                 if self._owner is not None:
-                    os.chown(
-                        entry.name,
-                        self._owner.uid,
-                        self._owner.gid,
-                        dir_fd=target,
-                        follow_symlinks=False,
-                    )
-            # A device of number 0:0 is how an overlay says that a name was removed.
+                    uid, gid = self._owner.uid, self._owner.gid
+                    os.chown(entry.name, uid, gid, dir_fd=target, follow_symlinks=False)
+            # A device of number 0:0 marks a name that was removed in an overlay.
         if lower is not None:
-            self._take_over(lower, target, names)
+            self._link_lower(lower, target, names)
         self._finish(source, target)
 
     def _deeper(self, source: int, target: int, name: str, lower: int | None, depth: int) -> None:
         os.mkdir(name, 0o700, dir_fd=target)
-        with contextlib.ExitStack() as keep:
-            from_folder, to_folder = _opened(name, source, keep), _opened(name, target, keep)
-            below = None
+        with contextlib.ExitStack() as stack:
+            from_folder, to_folder = _opened(name, source, stack), _opened(name, target, stack)
+            deeper = None
             if lower is not None and not _is_opaque(from_folder):
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    below = _opened(name, lower, keep)
-            self.folder(from_folder, to_folder, below, depth + 1)
+                    deeper = _opened(name, lower, stack)
+            self.folder(from_folder, to_folder, deeper, depth + 1)
 
-    def _take_over(self, lower: int, target: int, hidden: set[str]) -> None:
+    def _link_lower(self, lower: int, target: int, hidden: set[str]) -> None:
         for entry in entries_of(lower):
             if entry.name in hidden:
                 continue
@@ -148,10 +143,10 @@ class _Copy:
                 os.link(name, name, src_dir_fd=lower, dst_dir_fd=target, follow_symlinks=False)
                 continue
             os.mkdir(entry.name, 0o700, dir_fd=target)
-            with contextlib.ExitStack() as keep:
-                deeper = _opened(entry.name, lower, keep)
-                to_folder = _opened(entry.name, target, keep)
-                self._take_over(deeper, to_folder, set())
+            with contextlib.ExitStack() as stack:
+                deeper = _opened(entry.name, lower, stack)
+                to_folder = _opened(entry.name, target, stack)
+                self._link_lower(deeper, to_folder, set())
                 self._finish(deeper, to_folder)
 
     def _file(self, source: int, target: int, name: str, facts: os.stat_result) -> None:
@@ -177,30 +172,25 @@ class _Copy:
         os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 
-def _opened(name: str | Path, folder: int | None, keep: contextlib.ExitStack) -> int:
+def _opened(name: str | Path, folder: int | None, stack: contextlib.ExitStack) -> int:
     path = str(name)
     descriptor = os.open(path, FOLDER) if folder is None else open_unlocking(path, FOLDER, folder)
-    keep.callback(os.close, descriptor)
+    stack.callback(os.close, descriptor)
     return descriptor
 
 
 def _is_opaque(folder: int) -> bool:
     try:
         return os.getxattr(folder, _OPAQUE) == b"y"
-    except OSError:  # it bears no such mark, or the file system knows of none
+    except OSError:  # there is no such attribute, or the file system has none
         return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relocation:
-    """Rewrites a path in text, as `copy_tree` wants it; anything with a NUL byte stays."""
+def relocation(*, old: str, new: str) -> Callable[[bytes], bytes]:
+    """A `change` for `copy_tree` that replaces a path in text; binary content stays."""
 
-    old: str
-    new: str
+    def relocated(content: bytes) -> bytes:
+        """The content with the new path."""
+        return content if b"\0" in content else content.replace(old.encode(), new.encode())
 
-    def __call__(self, content: bytes) -> bytes:
-        """The content with every mention of the old path made the new one."""
-        old = self.old.encode()
-        if old not in content or b"\0" in content:
-            return content
-        return content.replace(old, self.new.encode())
+    return relocated

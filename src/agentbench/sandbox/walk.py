@@ -1,10 +1,9 @@
-"""Opens and walks a tree that a stranger laid out.
+"""Opens and walks untrusted trees of any depth, without following links.
 
-However deep, following no link, with few descriptors.
-
-A path of ten thousand folders is longer than the kernel takes, deeper than Python recurses and
-wants more descriptors than a process has. So the walk holds the folders near the root open, and
-comes back up from below them by `..`, looking whether it is where it came from.
+A path of ten thousand folders exceeds the longest path of the kernel, Python's recursion and a
+process's descriptors. So the walk holds only the folders near the root open. It returns from deeper
+ones by `..`, and checks that this is the folder where it came from. The functions that open a name
+raise OSError if it is missing, a link, or not permitted.
 """
 
 import contextlib
@@ -20,11 +19,7 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def open_below(root: Path, parts: tuple[str, ...]) -> int:
-    """A descriptor of a folder below a root of ours.
-
-    Raises:
-        OSError: a part is missing, is a link or is no folder.
-    """
+    """A descriptor of a folder below a trusted root."""
     descriptor = os.open(root, FOLDER)
     for part in parts:
         try:
@@ -36,39 +31,18 @@ def open_below(root: Path, parts: tuple[str, ...]) -> int:
 
 
 def entries_of(folder: int) -> list[os.DirEntry[str]]:
-    """What lies in an open folder, by name."""
+    """The entries of an open folder, sorted by name."""
     with os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: entry.name)
 
 
 def open_as_it_is(name: str, flags: int, folder: int) -> int:
-    """Open a name, if we may.
-
-    Raises:
-        OSError: it is missing, is a link, or is not for us.
-    """
+    """Open a name without changing its mode."""
     return os.open(name, flags, dir_fd=folder)
 
 
-def open_unlocking(name: str, flags: int, folder: int) -> int:
-    """Open a name, first giving its owner the right to if that is what is missing.
-
-    Raises:
-        OSError: it is missing, is a link, or is another's.
-    """
-    return _opened_by_force(name, flags, folder, keep_mode=False)
-
-
-def open_restoring_mode(name: str, flags: int, folder: int) -> int:
-    """Open a name as `open_unlocking` does, and let it have its mode again: somebody works there.
-
-    Raises:
-        OSError: it is missing, is a link, or is another's.
-    """
-    return _opened_by_force(name, flags, folder, keep_mode=True)
-
-
-def _opened_by_force(name: str, flags: int, folder: int, *, keep_mode: bool) -> int:
+def open_unlocking(name: str, flags: int, folder: int, *, restore_mode: bool = False) -> int:
+    """Open a name, after adding the owner's permissions if these are missing."""
     try:
         return os.open(name, flags, dir_fd=folder)
     except PermissionError:
@@ -81,13 +55,18 @@ def _opened_by_force(name: str, flags: int, folder: int, *, keep_mode: bool) -> 
         try:
             return os.open(name, flags, dir_fd=folder)
         finally:
-            if keep_mode:
+            if restore_mode:
                 os.chmod(path, mode)  # noqa: PTH101 - a descriptor, no path
     finally:
         os.close(handle)
 
 
-_HELD = 64  # folders that stay open, from the root down
+def open_restoring_mode(name: str, flags: int, folder: int) -> int:
+    """Open a name as `open_unlocking` does, and restore its mode, since it is in use."""
+    return open_unlocking(name, flags, folder, restore_mode=True)
+
+
+_MOST_OPEN = 64  # folders that stay open, from the root down
 
 OpenBelow = Callable[[str, int, int], int]
 """Opens a name with flags below an open folder, as `open_unlocking` does."""
@@ -95,94 +74,88 @@ OpenBelow = Callable[[str, int, int], int]
 
 @dataclass(slots=True, kw_only=True)
 class WalkLevel:
-    """One folder on the way from the root to where a walk is."""
+    """A folder between the root and the present folder of a walk."""
 
     name: str
     descriptor: int | None
     identity: tuple[int, int]
-    names: list[str] = field(default_factory=list)  # of folders in it that are still to be seen
+    names: list[str] = field(default_factory=list)  # of subfolders that are still to be visited
 
 
 class DeepWalk:
-    """A place in a tree, from which one goes down a name or up again."""
+    """A position in a tree, which moves down to a subfolder or up again."""
 
     def __init__(self, root: int, opened: OpenBelow = open_unlocking) -> None:
-        """Begin at an open folder, which stays the caller's."""
+        """Begin at an open folder; the caller closes it."""
         self._open = opened
         self._levels: list[WalkLevel] = []
         self._enter("", os.dup(root))
 
     def __enter__(self) -> "DeepWalk":
-        """Walk for a block."""
+        """Begin the walk."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close what is open."""
+        """Close all folders."""
         for level in self._levels:
             _close(level)
         self._levels.clear()
 
     @property
     def folder(self) -> int:
-        """The open folder that the walk is in; another one after each step."""
+        """The descriptor of the present folder; each step changes it."""
         return _descriptor(self._levels[-1])
 
     @property
     def depth(self) -> int:
-        """How many folders it is below the root."""
+        """The number of folders between the root and the present one."""
         return len(self._levels) - 1
 
     @property
     def path(self) -> str:
-        """The way from the root: empty, or names that end with a slash each."""
+        """The path from the root: empty, or names that each end with a slash."""
         return "".join(f"{level.name}/" for level in self._levels[1:])
 
     @property
     def names(self) -> list[str]:
-        """The names of folders here that are still to be gone down."""
+        """The names of subfolders that are still to be visited."""
         return self._levels[-1].names
 
     def down(self, name: str) -> None:
-        """Into a folder by its name.
-
-        Raises:
-            OSError: it is gone, is no folder, or cannot be opened.
-        """
+        """Enter a subfolder; it raises OSError if this cannot be opened."""
         above = self._levels[-1]
         self._enter(name, self._open(name, FOLDER, self.folder))
-        if len(self._levels) > _HELD:
+        if len(self._levels) > _MOST_OPEN:
             _close(above)
 
     def up(self) -> str:
-        """Back to the folder above; returns the name that this one has there.
+        """Return to the parent; returns the name of the present folder in it.
 
         Raises:
-            OSError: this folder is elsewhere by now. The walk is then in the deepest folder on
-                the way to it that is known to be where it was.
+            OSError: the present folder was moved. The walk continues in its deepest ancestor that
+                is still open.
         """
-        left, above = self._levels.pop(), self._levels[-1]
+        previous, parent = self._levels.pop(), self._levels[-1]
         try:
-            if above.descriptor is None:
-                above.descriptor = self._open("..", FOLDER, _descriptor(left))
-                _require(above)
+            if parent.descriptor is None:
+                parent.descriptor = self._open("..", FOLDER, _descriptor(previous))
+                if _identity(parent.descriptor) != parent.identity:
+                    raise OSError(errno.ESTALE, "moved during the walk", parent.name)  # noqa: TRY301
         except OSError:
-            self._fall_back()
+            while len(self._levels) >= _MOST_OPEN:
+                _close(self._levels.pop())
             raise
         finally:
-            _close(left)
-        return left.name
+            _close(previous)
+        return previous.name
 
     def _enter(self, name: str, descriptor: int) -> None:
         identity = _identity(descriptor)
         self._levels.append(WalkLevel(name=name, descriptor=descriptor, identity=identity))
 
-    def _fall_back(self) -> None:
-        while len(self._levels) >= _HELD:
-            _close(self._levels.pop())
-
 
 def remove_below(folder: int) -> None:
-    """Remove all that lies in an open folder, giving ourselves the right to where it is lacking.
+    """Remove the content of an open folder; missing permissions of the owner are added.
 
     Raises:
         OSError: something cannot be removed.
@@ -190,7 +163,7 @@ def remove_below(folder: int) -> None:
     with DeepWalk(folder) as walk:
         _remove_files(walk)
         while walk.depth or walk.names:
-            with contextlib.suppress(FileNotFoundError):  # somebody else was there before us
+            with contextlib.suppress(FileNotFoundError):  # another process removed it first
                 if walk.names:
                     walk.down(walk.names.pop())
                     _remove_files(walk)
@@ -212,7 +185,7 @@ def _remove_files(walk: DeepWalk) -> None:
 
 
 def entries_below(folder: int, *, opened: OpenBelow) -> Iterator[os.DirEntry[str]]:
-    """Every entry of a tree, folder by folder; one that changes meanwhile is walked in part."""
+    """Every entry of a tree, folder by folder; parts that change meanwhile may be omitted."""
     with DeepWalk(folder, opened) as walk:
         yield from _entries(walk)
         while walk.depth or walk.names:
@@ -238,13 +211,8 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 
 def _descriptor(level: WalkLevel) -> int:
-    assert level.descriptor is not None  # only those above the walk's own are ever closed
+    assert level.descriptor is not None  # only ancestors of the present folder are closed
     return level.descriptor
-
-
-def _require(level: WalkLevel) -> None:
-    if _identity(_descriptor(level)) != level.identity:
-        raise OSError(errno.ESTALE, "moved during the walk", level.name)
 
 
 def _close(level: WalkLevel) -> None:

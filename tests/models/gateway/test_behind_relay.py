@@ -250,7 +250,7 @@ def test_what_is_left_of_a_carrier_ends_with_its_command(far: Sandbox, door: Uni
         assert run(far, door, "true").ok
     seen = far.run(Command(argv=("sh", "-c", "cat /proc/*/cmdline"), timeout=timedelta(minutes=10)))
     assert "agentbench-carrier" not in seen.stdout
-    assert [each.name for each in threading.enumerate() if each.name == "agentbench-beside"] == []
+    assert [each.name for each in threading.enumerate() if each.name == "agentbench-sidecar"] == []
 
 
 @pytest.mark.docker

@@ -159,7 +159,7 @@ def test_an_image_of_docker_is_refused_with_the_way_to_have_it(
 
 def test_what_it_did_not_make_it_does_not_open(provider: BubblewrapProvider) -> None:
     with (
-        pytest.raises(SandboxError, match="nothing that bubblewrap made"),
+        pytest.raises(SandboxError, match="is not an image or snapshot of bubblewrap"),
         provider.open(SnapshotId("sha256:0"), limits=LIMITS, network=False),
     ):
         pass

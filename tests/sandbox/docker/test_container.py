@@ -32,7 +32,7 @@ def test_a_container_that_is_killed_from_outside_is_an_error_of_the_sandbox(
     command = Command(argv=argv, timeout=PATIENCE, sink=meddle)
     with (
         provider.open(image, limits=LIMITS, network=False) as sandbox,
-        pytest.raises(SandboxError, match="ended from outside"),
+        pytest.raises(SandboxError, match="another program ended"),
     ):
         sandbox.run(command)
     assert left_in(engine) == frozenset()

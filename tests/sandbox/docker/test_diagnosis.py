@@ -60,6 +60,6 @@ def test_what_is_not_as_it_should_be_comes_with_what_to_do(
     monkeypatch.setattr(diagnosis, "_ENOUGH_DISK", 1 << 60)
     poor = replace(engine.facts, storage_driver="vfs", seccomp=False)
     said = " ".join(diagnosis._faults(engine, poor))
-    assert "have it use overlay2" in said
+    assert "configure it to use overlay2" in said
     assert "no seccomp" in said
     assert ("agentbench clean" in said) is engine.is_local

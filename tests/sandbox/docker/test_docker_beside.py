@@ -29,7 +29,7 @@ class _Container:
 
     def begin(self, argv: list[str], _env: dict[str, str]) -> StartedExec:
         self.began.append(argv)
-        return StartedExec(id="x", wire=AttachedStream(self.ours))
+        return StartedExec(id="x", stream=AttachedStream(self.ours))
 
 
 @pytest.fixture
@@ -160,4 +160,4 @@ def test_with_the_command_it_ends(container: _Container) -> None:
     with attended(container):
         pass
     assert container.engines.recv(1) == b""
-    assert "agentbench-beside" not in {thread.name for thread in threading.enumerate()}
+    assert "agentbench-sidecar" not in {thread.name for thread in threading.enumerate()}

@@ -16,9 +16,9 @@ SAID = {
     "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required": "does not take",
     "[SSL: SSLV3_ALERT_BAD_CERTIFICATE] ssl/tls alert bad certificate": "does not take",
     "400 Client Error: Client sent an HTTP request to an HTTPS server.": "DOCKER_TLS_VERIFY=1",
-    "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)": "does not speak TLS",
-    "[SSL: RECORD_LAYER_FAILURE] record layer failure": "does not speak TLS",
-    "[X509: KEY_VALUES_MISMATCH] key values mismatch": "no pair",
+    "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)": "does not use TLS",
+    "[SSL: RECORD_LAYER_FAILURE] record layer failure": "does not use TLS",
+    "[X509: KEY_VALUES_MISMATCH] key values mismatch": "do not belong together",
     "[Errno 13] Permission denied": "join the group docker",
     "[Errno 2] No such file\nor directory": "No such file or directory: start it (`systemctl",
 }

@@ -157,17 +157,17 @@ def test_a_host_whose_key_is_not_known_is_refused_with_what_to_do(
     server: SshServer, url: str
 ) -> None:
     server.forget_host()
-    assert "key is not known here: log in once by hand" in refusal(url)
+    assert "key is unknown here: log in once by hand" in refusal(url)
 
 
 def test_a_user_whose_key_is_not_taken_is_told(server: SshServer, url: str) -> None:
     server.refuse_user()
-    assert "takes no key of ours" in refusal(url)
+    assert "accepts none of our keys" in refusal(url)
 
 
 @pytest.mark.usefixtures("server")
 def test_a_host_that_is_not_there_is_told() -> None:
-    assert "no ssh answers there" in refusal(f"ssh://root@127.0.0.1:{closed_port()}")
+    assert "no ssh server answers" in refusal(f"ssh://root@127.0.0.1:{closed_port()}")
 
 
 @pytest.mark.usefixtures("server")
@@ -177,7 +177,7 @@ def test_a_host_that_says_nothing_is_not_waited_for_without_end() -> None:
 
 
 def test_an_engine_that_is_not_there_is_told(server: SshServer) -> None:
-    assert "is its socket there" in refusal(f"{server.url}/nowhere/docker.sock")
+    assert "check that its socket exists" in refusal(f"{server.url}/nowhere/docker.sock")
 
 
 @pytest.mark.parametrize("url", ["ssh://", "ssh://user@", "ssh://-oProxyCommand=x/", "ssh://h:x"])

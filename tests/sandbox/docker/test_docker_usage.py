@@ -51,9 +51,9 @@ def wrote(container: DockerContainer, script: str, until: bytes = b"done") -> No
     started = container.begin(["/bin/sh", "-c", line], {})
     heard = b""
     while until not in heard:
-        assert not started.wire.ended, heard
-        heard += b"".join(frame.data for frame in started.wire.receive(0.5))
-    started.wire.close()
+        assert not started.stream.ended, heard
+        heard += b"".join(frame.data for frame in started.stream.receive(0.5))
+    started.stream.close()
 
 
 @pytest.mark.parametrize("inside", [True, False])

@@ -10,11 +10,11 @@ import pytest
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import owned_by_user
 from agentbench.sandbox.docker.container import DockerContainer
-from agentbench.sandbox.docker.container_options import WORKSPACE, ContainerPlan
+from agentbench.sandbox.docker.container_options import ContainerPlan
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.docker.volumes import find_volume, write_volume
-from agentbench.sandbox.interface import ImageId, Limits
+from agentbench.sandbox.interface import WORKSPACE, ImageId, Limits
 from agentbench.sandbox.ownership import ProcessOwner
 from tests.sandbox.conformance_base import sh
 from tests.sandbox.conformance_trees import FOLDER, LINK, tar_of

@@ -43,8 +43,8 @@ def test_the_marks_end_it_and_bear_the_exit_code(
     engine.sendall(frame(1, b"out\n" + mark) + frame(2, mark))
     assert execution.listen(wire, HANG_SECONDS) is ExecEnd.MARKED
     assert execution.exit_code == 3
-    assert execution.output.stdout.text() == "out\n"
-    assert execution.output.stderr.text() == ""
+    assert execution.output[Stream.STDOUT].text() == "out\n"
+    assert execution.output[Stream.STDERR].text() == ""
 
 
 @pytest.mark.parametrize("cut", range(1, 22))
@@ -59,7 +59,7 @@ def test_a_mark_is_found_wherever_it_is_cut(
     assert execution.listen(wire, HANG_SECONDS, is_full=lambda: next(read_once)) is ExecEnd.FULL
     engine.sendall(frame(1, mark[cut:]))
     assert execution.listen(wire, HANG_SECONDS) is ExecEnd.MARKED
-    assert execution.output.stdout.text() == "a\0b"
+    assert execution.output[Stream.STDOUT].text() == "a\0b"
 
 
 def test_one_mark_is_not_enough(ends: tuple[AttachedStream, socket.socket]) -> None:
@@ -91,7 +91,7 @@ def test_what_looked_like_a_mark_is_told_when_the_stream_ends(
     engine.sendall(frame(1, b"text\0"))
     engine.close()
     assert execution.listen(wire, HANG_SECONDS) is ExecEnd.CUT_OFF
-    assert execution.output.stdout.text() == "text\0"
+    assert execution.output[Stream.STDOUT].text() == "text\0"
 
 
 def test_a_set_event_ends_the_listening(ends: tuple[AttachedStream, socket.socket]) -> None:
@@ -108,8 +108,8 @@ def test_each_stream_has_a_cap_of_its_own(ends: tuple[AttachedStream, socket.soc
     mark = mark_of(execution, 0)
     engine.sendall(frame(1, b"0123456789" + mark) + frame(2, b"abcd" + mark))
     assert execution.listen(wire, HANG_SECONDS) is ExecEnd.MARKED
-    assert execution.output.stdout.truncated
-    assert execution.output.stderr.text() == "abcd"
+    assert execution.output[Stream.STDOUT].truncated
+    assert execution.output[Stream.STDERR].text() == "abcd"
 
 
 def test_input_follows_the_line_that_lets_the_command_run(
@@ -134,4 +134,4 @@ def test_the_commands_path_does_not_become_its_shells() -> None:
 
 def test_both_streams_have_a_channel() -> None:
     output = ContainerExec(a_command(), "/").output
-    assert [output.stdout.total, output.stderr.total] == [0] * len(Stream)
+    assert [output[stream].total for stream in Stream] == [0] * len(Stream)

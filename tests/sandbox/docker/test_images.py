@@ -40,7 +40,7 @@ def test_an_image_that_is_up_to_date_is_not_built_again(engine: Engine, image: I
     said: list[str] = []
     again = images.build_base_image(engine, progress=said.append)
     assert again.id == image
-    assert said == [f"{again.name} is there and up to date"]
+    assert said == [f"{again.name} is up to date"]
 
 
 def test_the_base_image_is_listed_and_is_the_default(engine: Engine, image: ImageId) -> None:

@@ -10,11 +10,11 @@ import pytest
 from agentbench.errors import SandboxError
 from agentbench.integrity.trees import WorkspaceTree, read_tree
 from agentbench.sandbox.docker.container import DockerContainer
-from agentbench.sandbox.docker.container_options import HOME, RESULTS, WORKSPACE, ContainerPlan
+from agentbench.sandbox.docker.container_options import ContainerPlan
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.docker.volumes import find_volume, read_volume
-from agentbench.sandbox.interface import ImageId, Limits
+from agentbench.sandbox.interface import HOME, RESULTS, WORKSPACE, ImageId, Limits
 from agentbench.sandbox.ownership import ProcessOwner
 from tests.sandbox.conformance_base import python, sh
 from tests.sandbox.docker_fixtures import engine, image

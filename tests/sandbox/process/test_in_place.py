@@ -80,5 +80,5 @@ def test_mounts_are_the_files_themselves(tmp_path):
 
 
 def test_there_is_no_snapshot_of_a_project_in_place(sandbox):
-    with pytest.raises(SandboxError, match="worked on in place"):
+    with pytest.raises(SandboxError, match="used in place"):
         sandbox.snapshot("key")

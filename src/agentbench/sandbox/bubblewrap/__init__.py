@@ -1,1 +1,1 @@
-"""The back end without a container engine: Linux namespaces made by bubblewrap."""
+"""The back end without a container engine: Linux namespaces by bubblewrap."""

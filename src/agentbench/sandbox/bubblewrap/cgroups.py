@@ -1,10 +1,8 @@
-"""A control group for one sandbox, of version 1 or 2.
+"""Control groups of version 1 or 2, which limit a sandbox's memory, processes and CPU time.
 
-Memory, processes and processor time together.
-
-Version 1 keeps one hierarchy a controller, version 2 one for all. Ours lies below the group that
-this process is in (v1) or below the nearest one that hands its controllers down (v2), so that
-limits set on us hold for sandboxes too.
+Version 1 has one hierarchy per controller, version 2 one for all. Ours are below this process's
+own group (v1), or below the nearest one that delegates its controllers (v2), so that our own limits
+also hold for sandboxes.
 """
 
 import contextlib
@@ -19,45 +17,45 @@ from agentbench.sandbox.ownership import CGROUP_PREFIX
 
 _CONTROLLERS = ("memory", "pids", "cpu")
 _DYING_SECONDS = 20.0
-_PERIOD = 100_000  # microseconds over which processor time is counted
+_PERIOD = 100_000  # microseconds in which CPU time is counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CgroupHierarchy:
-    """Where groups of ours may be made, and what they can limit there."""
+    """The parent groups in which we can create groups, by controller."""
 
     version: int
-    parents: dict[str, Path]  # by controller; on version 2 all the same folder
+    parents: dict[str, Path]  # by controller; all the same folder on version 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlGroup:
-    """One group: a folder a controller on version 1, one folder on version 2."""
+    """One group: a folder per controller on version 1, one folder on version 2."""
 
     version: int
     folders: dict[str, Path]
 
     @property
     def controllers(self) -> frozenset[str]:
-        """What it limits: some of memory, pids, cpu."""
+        """The controllers that limit it: some of memory, pids, cpu."""
         return frozenset(self.folders)
 
     def admit(self, pid: int) -> None:
-        """Move a process in; its children will be born here.
+        """Move a process into the group, with its future children.
 
         Raises:
-            OSError: the process is gone, or the kernel refuses.
+            OSError: the process has ended, or the kernel refuses.
         """
         for folder in set(self.folders.values()):
             (folder / "cgroup.procs").write_text(str(pid))
 
     def processes(self) -> list[int]:
-        """The processes that are in it now."""
+        """The present processes of the group."""
         folder = next(iter(self.folders.values()))
         return [int(pid) for pid in _lines(folder / "cgroup.procs")]
 
     def oom_kills(self) -> int:
-        """How often the kernel has killed in here for lack of memory."""
+        """The number of kills for lack of memory."""
         folder = self.folders.get("memory")
         if folder is None:
             return 0
@@ -69,7 +67,7 @@ class ControlGroup:
         return 0
 
     def peak_memory(self) -> int | None:
-        """The most bytes that were in use at once since the group was made, where it is counted."""
+        """The largest memory use since the group's creation, if it is counted."""
         name = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
         try:
             return int((self.folders["memory"] / name).read_text())
@@ -77,25 +75,20 @@ class ControlGroup:
             return None
 
     def remove(self) -> None:
-        """Remove the group; whatever still lives in it is killed."""
-        self._lift_quota()
+        """Kill the processes of the group and remove it."""
+        if (cpu := self.folders.get("cpu")) is not None:
+            # Without a quota, since a spent one delays the end of dying processes.
+            file, value = ("cpu.cfs_quota_us", "-1") if self.version == 1 else ("cpu.max", "max")
+            with contextlib.suppress(OSError):
+                (cpu / file).write_text(value)
         for folder in set(self.folders.values()):
             remove_group(folder)
-
-    def _lift_quota(self) -> None:
-        """Let dying processes die at full speed: a spent quota makes them wait for their end."""
-        folder = self.folders.get("cpu")
-        if folder is None:
-            return
-        file, value = ("cpu.cfs_quota_us", "-1") if self.version == 1 else ("cpu.max", "max")
-        with contextlib.suppress(OSError):
-            (folder / file).write_text(value)
 
 
 def find_hierarchy(
     proc: Path = Path("/proc/self"), mounts: Path = Path("/sys/fs/cgroup")
 ) -> CgroupHierarchy | None:
-    """Where this process may make groups; None where it may not."""
+    """The groups in which this process can create groups; None if there are none."""
     own = _own_groups(proc / "cgroup")
     parents = {
         name: parent
@@ -104,19 +97,22 @@ def find_hierarchy(
     }
     if parents:
         return CgroupHierarchy(version=1, parents=parents)
-    for folder in _up(mounts, own.get("", "/")):
-        handed_down = _words(folder / "cgroup.subtree_control")
-        if "memory" in handed_down and os.access(folder, os.W_OK):
-            usable = {name: folder for name in _CONTROLLERS if name in handed_down}
+    own_folder = mounts / own.get("", "/").lstrip("/")
+    for folder in (own_folder, *own_folder.parents):
+        if not folder.is_relative_to(mounts):
+            break
+        delegated = " ".join(_lines(folder / "cgroup.subtree_control")).split()
+        if "memory" in delegated and os.access(folder, os.W_OK):
+            usable = {name: folder for name in _CONTROLLERS if name in delegated}
             return CgroupHierarchy(version=2, parents=usable)
     return None
 
 
 def make_group(hierarchy: CgroupHierarchy, name: str, limits: Limits) -> ControlGroup:
-    """Make a group with these limits.
+    """Create a group with these limits.
 
     Raises:
-        OSError: it cannot be made here.
+        OSError: it cannot be created.
     """
     group = ControlGroup(
         version=hierarchy.version,
@@ -127,7 +123,11 @@ def make_group(hierarchy: CgroupHierarchy, name: str, limits: Limits) -> Control
             folder.mkdir()
         for controller, file, value in _settings(group.version, limits):
             if controller in group.folders:
-                _set(group.folders[controller] / file, value)
+                is_optional = "swap" in file or "memsw" in file  # missing without swap accounting
+                optional = (FileNotFoundError, PermissionError) if is_optional else ()
+                path = group.folders[controller] / file
+                with contextlib.suppress(*optional), path.open("r+") as setting:  # "w" creates it
+                    setting.write(value)
     except OSError:
         group.remove()
         raise
@@ -137,8 +137,8 @@ def make_group(hierarchy: CgroupHierarchy, name: str, limits: Limits) -> Control
 def remove_group(folder: Path) -> None:
     """Remove one folder of a group.
 
-    Processes that are just dying hold it for a moment, on a loaded machine for seconds. One that
-    cannot die (it waits for a device) leaves the group to `agentbench clean`.
+    Dying processes block this for a moment, on a loaded machine for seconds. If a process cannot
+    die, for example since it waits for a device, `agentbench clean` removes the group later.
     """
     deadline = time.monotonic() + _DYING_SECONDS
     pause = 0.001
@@ -176,19 +176,8 @@ def _settings(version: int, limits: Limits) -> list[tuple[str, str, str]]:
     ]
 
 
-def _set(file: Path, value: str) -> None:
-    optional = "swap" in file.name or "memsw" in file.name  # absent without swap accounting
-    with (
-        contextlib.suppress(FileNotFoundError, PermissionError)
-        if optional
-        else (contextlib.nullcontext()),
-        file.open("r+") as setting,
-    ):  # "w" would ask to create it
-        setting.write(value)
-
-
 def _own_groups(file: Path) -> dict[str, str]:
-    """The group of this process by controller; version 2's bears the empty name."""
+    """The group of this process by controller; that of version 2 has an empty name."""
     own: dict[str, str] = {}
     for line in _lines(file):
         _, _, rest = line.partition(":")
@@ -200,19 +189,10 @@ def _own_groups(file: Path) -> dict[str, str]:
 def _v1_parent(mount: Path, own: str | None) -> Path | None:
     if own is None:
         return None
-    for folder in (mount / own.lstrip("/"), mount):  # in a container its own group is the root
+    for folder in (mount / own.lstrip("/"), mount):  # in a container the own group is the root
         if (folder / "cgroup.procs").exists():
             return folder if os.access(folder, os.W_OK) else None
     return None
-
-
-def _up(mounts: Path, own: str) -> list[Path]:
-    folder = mounts / own.lstrip("/")
-    return [path for path in (folder, *folder.parents) if path.is_relative_to(mounts)]
-
-
-def _words(file: Path) -> list[str]:
-    return [word for line in _lines(file) for word in line.split()]
 
 
 def _lines(file: Path) -> list[str]:

@@ -1,12 +1,9 @@
-"""A thread in a mount namespace of its own.
+"""A thread in its own mount namespace, which shows folders to a user who cannot reach them.
 
-Which shows folders to a user who may not walk to them.
-
-When the harness is root and drops its user before starting bwrap, that user cannot pass folders
-such as root's home, where the interpreter may lie; bwrap resolves every source by its name, those
-of `--bind-fd` too. So one thread of ours lives in a mount namespace of its own, binds each source
-below a folder that everybody can enter, and starts bwrap from there. The rest of the process and of
-the machine see nothing of it, and it is gone with the process.
+If the harness is root, bwrap runs as another user, who cannot pass folders such as root's home,
+where the interpreter may be. Bwrap resolves every source by its name, also those of `--bind-fd`. So
+one thread has its own mount namespace, binds each source in a folder that all users can enter, and
+starts bwrap from there. Nothing else sees these mounts, and they end with the process.
 """
 
 import ctypes
@@ -23,19 +20,19 @@ from typing import Final, TypeVar
 _NEW_MOUNTS: Final = 0x00020000  # CLONE_NEWNS
 _BIND, _RECURSIVE, _SLAVE, _DETACH = 4096, 16384, 1 << 19, 2
 _OFTEN_EMPTY = (Path("/media"), Path("/srv"), Path("/mnt"))
-_OUR_OWN = Path("/run/agentbench")  # where none of these is empty
+_OUR_OWN = Path("/run/agentbench")  # if none of these is empty
 
 _T = TypeVar("_T")
 
 
 class MountNamespace:
-    """The thread with its mounts; safe to use from several threads."""
+    """The thread with its mounts; thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         """Enter the namespace.
 
         Raises:
-            OSError: this process may not make one.
+            OSError: this process may not create one.
         """
         self._folder = folder
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="agentbench-mounts")
@@ -43,14 +40,24 @@ class MountNamespace:
         self._in_thread(self._enter)
 
     def show(self, source: Path) -> Path:
-        """Bind a file or folder; returns where it is seen by what `start` starts.
+        """Bind a file or folder; returns its path for processes of `start`.
 
         Raises:
-            OSError: it is not there.
+            OSError: it does not exist.
         """
-        # Random, since a sandbox sees it: numbers would tell in which order sandboxes are made.
+        # Random, since a sandbox sees it: numbers would reveal the order of sandboxes.
         target = self._folder / secrets.token_hex(8)
-        return self._in_thread(lambda: self._bind(source, target))
+
+        def bind() -> Path:
+            """Bind the source at the target."""
+            if source.is_dir():
+                target.mkdir()
+            else:
+                target.touch()
+            _mount(os.fspath(source), target, None, _BIND | _RECURSIVE)
+            return target
+
+        return self._in_thread(bind)
 
     def hide(self, shown: Path) -> None:
         """Undo one `show`.
@@ -58,10 +65,19 @@ class MountNamespace:
         Raises:
             OSError: it was not shown.
         """
-        self._in_thread(lambda: self._unbind(shown))
+
+        def unbind() -> None:
+            """Unmount and remove the target."""
+            _check(_libc().umount2(os.fsencode(shown), _DETACH))
+            if shown.is_dir():
+                shown.rmdir()
+            else:
+                shown.unlink()
+
+        self._in_thread(unbind)
 
     def start(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-        """Start a process that sees what is shown.
+        """Start a process that sees the mounts.
 
         Raises:
             OSError: it cannot be started.
@@ -69,44 +85,25 @@ class MountNamespace:
         return self._in_thread(start)
 
     def _in_thread(self, action: Callable[[], _T]) -> _T:
-        if get_ident() == self._own:  # where the collector closes a sandbox that nobody closed
+        if get_ident() == self._own:  # when the garbage collector closes a sandbox
             return action()
         return self._thread.submit(action).result()
 
     def _enter(self) -> None:
         _check(_libc().unshare(_NEW_MOUNTS))
-        _mount(None, Path("/"), None, _RECURSIVE | _SLAVE)  # what the machine mounts comes in
+        _mount(None, Path("/"), None, _RECURSIVE | _SLAVE)  # the machine's new mounts appear here
         _mount("agentbench", self._folder, "tmpfs", 0)
         self._folder.chmod(0o755)
         self._own = get_ident()
 
-    @staticmethod
-    def _bind(source: Path, target: Path) -> Path:
-        if source.is_dir():
-            target.mkdir()
-        else:
-            target.touch()
-        _mount(os.fspath(source), target, None, _BIND | _RECURSIVE)
-        return target
-
-    @staticmethod
-    def _unbind(target: Path) -> None:
-        _check(_libc().umount2(os.fsencode(target), _DETACH))
-        if target.is_dir():
-            target.rmdir()
-        else:
-            target.unlink()
-
 
 def mount_namespace() -> MountNamespace | None:
-    """The stage of this process; None where it is not needed or not allowed."""
-    return _namespace_of(os.getpid())
+    """The mount namespace of this process; None if it is not needed or not allowed."""
+    return _namespace_of(os.getpid())  # a forked child has no thread of its parent's
 
 
 @cache
-def _namespace_of(
-    _pid: int,
-) -> MountNamespace | None:  # a forked child has no thread of its parent's
+def _namespace_of(_pid: int) -> MountNamespace | None:
     if os.geteuid() != 0:
         return None
     try:
@@ -116,7 +113,7 @@ def _namespace_of(
 
 
 def _empty_folder(candidates: Sequence[Path]) -> Path:
-    """A folder that hides nothing when something is mounted over it."""
+    """A folder in which a mount hides nothing."""
     for folder in candidates:
         if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
             return folder

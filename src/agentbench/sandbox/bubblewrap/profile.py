@@ -1,4 +1,4 @@
-"""The arguments of bwrap: namespaces, mounts, files of our own, the seccomp filter, file limits."""
+"""The arguments of bwrap: namespaces, mounts, generated files, seccomp filter, file limits."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,65 +9,40 @@ from pathlib import Path, PurePosixPath
 from agentbench.sandbox.bubblewrap.mount_namespace import MountNamespace
 from agentbench.sandbox.bubblewrap.seccomp import seccomp_filter
 from agentbench.sandbox.host_environment import HostPython
+from agentbench.sandbox.interface import GIT_CONFIGURATION, HOME, USER_ID
 from agentbench.sandbox.supervise import memory_file
 
-WORKSPACE = PurePosixPath("/workspace")
-RESULTS = PurePosixPath("/results")
-HOME = PurePosixPath("/home/agentbench")
-VENV = PurePosixPath("/opt/venv")
-MOUNTS = PurePosixPath("/agentbench")
 CERTIFICATES = PurePosixPath("/etc/agentbench-ca.pem")
-INSIDE_ID = 1000  # the user's number inside, as in our images
-
-BASE_ENVIRONMENT = {
-    "PATH": f"{VENV}/bin:/usr/local/bin:/usr/bin:/bin",
-    "HOME": str(HOME),
-    "LANG": "C.UTF-8",
-    "VIRTUAL_ENV": str(VENV),
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-}
 
 _ISOLATION = (
     "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv "
-    f"--cap-drop ALL --uid {INSIDE_ID} --gid {INSIDE_ID} --hostname agentbench"
+    f"--cap-drop ALL --uid {USER_ID} --gid {USER_ID} --hostname agentbench"
 ).split()
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr on most systems
-_SYSTEM_FILES = [
-    "alternatives",
-    "ca-certificates",
-    "crypto-policies",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "localtime",
-    "magic",
-    "mime.types",
-    "pki",
-    "protocols",
-    "services",
-    "ssl",
+_SYSTEM_FILES = (
+    "alternatives", "ca-certificates", "crypto-policies", "ld.so.cache", "ld.so.conf",
+    "ld.so.conf.d", "localtime", "magic", "mime.types", "pki", "protocols", "services", "ssl",
     "timezone",
-]
+)  # fmt: skip
 _NETWORK_FILES = ("hosts", "nsswitch.conf", "resolv.conf", "pip.conf")
 _OWN_FILES = {
     "/etc/passwd": "root:x:0:0::/root:/bin/sh\n"
-    f"agentbench:x:{INSIDE_ID}:{INSIDE_ID}::{HOME}:/bin/sh\n"
+    f"agentbench:x:{USER_ID}:{USER_ID}::{HOME}:/bin/sh\n"
     "nobody:x:65534:65534::/nonexistent:/bin/false\n",
-    "/etc/group": f"root:x:0:\nagentbench:x:{INSIDE_ID}:\nnogroup:x:65534:\n",
-    # A mirror that is mounted belongs to another user, which git would else refuse.
-    "/etc/gitconfig": "[safe]\n\tdirectory = *\n",
+    "/etc/group": f"root:x:0:\nagentbench:x:{USER_ID}:\nnogroup:x:65534:\n",
+    "/etc/gitconfig": GIT_CONFIGURATION,
 }
 _LOCAL_FILES = {
     "/etc/hosts": "127.0.0.1 localhost agentbench\n::1 localhost\n",
     "/etc/nsswitch.conf": "hosts: files\n",
 }
-_SCRATCH_BYTES = 64 << 20  # each; what Docker gives to /dev/shm
+_SCRATCH_BYTES = 64 << 20  # each, as Docker's /dev/shm
 _FINAL_ARGUMENTS = ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindMount:
-    """A path of this machine at a place inside."""
+    """A host path, shown at a path inside."""
 
     source: Path
     target: PurePosixPath
@@ -76,16 +51,16 @@ class BindMount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayMount:
-    """A folder that is never written to, with a writable one on top, at a place inside."""
+    """A read-only folder with a writable one on top, shown at a path inside."""
 
     lower: Path
     upper: Path
-    work: Path  # beside `upper`, empty
+    work: Path  # an empty folder next to `upper`
     target: PurePosixPath
 
 
 def system_arguments(*, network: bool) -> list[str]:
-    """The walls, the kernel's file systems and the system's programs."""
+    """The namespaces, the kernel's file systems and the system's programs."""
     arguments = [*_ISOLATION, *(["--share-net"] if network else [])]
     arguments += ["--ro-bind", "/usr", "/usr"]
     for name in _MERGED:
@@ -104,7 +79,7 @@ def system_arguments(*, network: bool) -> list[str]:
 
 
 def python_binds(python: HostPython) -> list[BindMount]:
-    """What the interpreter needs beyond /usr: its prefix, under every name that it goes by."""
+    """The interpreter's prefix under its given and its resolved path, unless it is in /usr."""
     names = dict.fromkeys((python.prefix, python.prefix.resolve()))
     return [
         BindMount(source=python.prefix, target=PurePosixPath(name))
@@ -114,43 +89,44 @@ def python_binds(python: HostPython) -> list[BindMount]:
 
 
 def bind_arguments(
-    binds: Iterable[BindMount | OverlayMount], stage: MountNamespace | None, keep: ExitStack
+    binds: Iterable[BindMount | OverlayMount], namespace: MountNamespace | None, stack: ExitStack
 ) -> list[str]:
-    """The binds, by way of the stage where there is one.
+    """The arguments for mounts, whose sources go through the mount namespace if there is one.
 
     Raises:
-        OSError: a source is not there.
+        OSError: a source does not exist.
     """
+
+    def shown(source: Path) -> Path:
+        """The path at which bwrap can reach a source."""
+        if namespace is None:
+            return source
+        target = namespace.show(source)
+        stack.callback(namespace.hide, target)
+        return target
+
     arguments: list[str] = []
     for bind in binds:
         if isinstance(bind, OverlayMount):
-            lower = _shown(bind.lower, stage, keep)
-            both = _shown(bind.upper.parent, stage, keep)  # they have to be of one mount
+            lower = shown(bind.lower)
+            both = shown(bind.upper.parent)  # `upper` and `work` must be of one mount
             arguments += ["--overlay-src", str(lower), "--overlay", str(both / bind.upper.name)]
             arguments += [str(both / bind.work.name), str(bind.target)]
         else:
             option = "--bind" if bind.writable else "--ro-bind"
-            arguments += [option, str(_shown(bind.source, stage, keep)), str(bind.target)]
+            arguments += [option, str(shown(bind.source)), str(bind.target)]
     return arguments
 
 
-def _shown(source: Path, stage: MountNamespace | None, keep: ExitStack) -> Path:
-    if stage is None:
-        return source
-    shown = stage.show(source)
-    keep.callback(stage.hide, shown)
-    return shown
-
-
-def data_arguments(*, network: bool, keep: ExitStack) -> tuple[list[str], list[int]]:
-    """Files of our making inside, and the filter of system calls."""
+def data_arguments(stack: ExitStack, *, network: bool) -> tuple[list[str], list[int]]:
+    """The arguments and descriptors for generated files and for the seccomp filter."""
     arguments: list[str] = []
     descriptors: list[int] = []
     for path, text in (_OWN_FILES if network else _OWN_FILES | _LOCAL_FILES).items():
-        descriptors.append(memory_file(text.encode(), keep))
+        descriptors.append(memory_file(text.encode(), stack))
         arguments += ["--perms", "0444", "--file", str(descriptors[-1]), path]
     if (filter_ := seccomp_filter()) is not None:
-        descriptors.append(memory_file(filter_, keep))
+        descriptors.append(memory_file(filter_, stack))
         arguments += ["--seccomp", str(descriptors[-1])]
     return [*arguments, *_FINAL_ARGUMENTS], descriptors
 
@@ -159,7 +135,7 @@ _PRLIMIT = Path("/usr/bin/prlimit")  # of util-linux, which every distribution i
 
 
 def command_arguments(environment: Mapping[str, str], folder: PurePosixPath) -> bytes:
-    """Where and with what environment to start, as `--args` reads it."""
+    """The working folder and the environment, in the format of `--args`."""
     words = ["--chdir", str(folder)]
     for name, value in environment.items():
         words += ["--setenv", name, value]
@@ -167,16 +143,16 @@ def command_arguments(environment: Mapping[str, str], folder: PurePosixPath) -> 
 
 
 def start_argv(argv: Sequence[str]) -> tuple[str, ...]:
-    """The argv that makes a missing program exit 127 and a locked one 126; bwrap itself says 1."""
+    """The argv with which a missing program exits 127 and a locked one 126; bwrap exits 1."""
     if "=" in argv[0]:  # env would take it for a variable
         return ("/usr/bin/nice", "-n", "0", "--", *argv)
     return ("/usr/bin/env", "--", *argv)
 
 
 def limited_argv(argv: Sequence[str], *, file_bytes: int, open_files: int) -> tuple[str, ...]:
-    """The argv that bounds the size and number of files and lets no core be dumped, from within.
+    """The argv that limits the size and number of files from inside, and disables core dumps.
 
-    From outside a root without CAP_SYS_RESOURCE may not; lowering one's own is free to all.
+    From outside, a root without CAP_SYS_RESOURCE may not set limits; inside, all may lower theirs.
     """
     if not _PRLIMIT.exists():
         return tuple(argv)
@@ -185,7 +161,7 @@ def limited_argv(argv: Sequence[str], *, file_bytes: int, open_files: int) -> tu
 
 
 def _may_be_shown(path: Path) -> bool:
-    """Whether it exists and holds no credentials: a pip.conf may name a user in an address."""
+    """Whether a file exists and has no credentials: addresses in pip.conf may contain some."""
     if path.name == "pip.conf":
         return path.is_file() and os.access(path, os.R_OK) and "@" not in path.read_text()
     return path.exists()

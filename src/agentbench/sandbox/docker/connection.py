@@ -1,15 +1,14 @@
-"""Where a Docker engine is, how it is reached (socket, TLS, an ssh tunnel).
+"""Finds a Docker engine and connects to it: by a socket, by TLS or by an ssh tunnel.
 
-What a failed first connection means.
-
-One connection carries all that is said to the engine. The SDK's own way starts a program for each
-request, and its waits have no end.
+The tunnel is one connection for all requests. The SDK would start a program for each request, and
+wait without a time limit.
 """
 
 import os
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -21,115 +20,105 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from docker.context import Context, ContextAPI
+from docker.context import ContextAPI
 from docker.errors import DockerException
 from docker.tls import TLSConfig
 
 from agentbench.errors import UnavailableError
 
-USUAL_SOCKET = "/var/run/docker.sock"
+DEFAULT_SOCKET = "/var/run/docker.sock"
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
-_SCHEMES_WITHOUT_TLS = ("unix://", "npipe://", "ssh://", "http+unix://")  # where TLS has no place
+_SCHEMES_WITHOUT_TLS = ("unix://", "npipe://", "ssh://", "http+unix://")  # which do not use TLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineAddress:
-    """Where an engine is to be found."""
+    """The address of an engine."""
 
-    url: str | None  # None: the usual socket
-    found_by: str  # how it was found, to be read after "found by"
-    context: str | None = None  # of the docker command
+    url: str | None  # None: the default socket
+    found_by: str  # continues "found by"
+    in_context: bool = False  # whether it is from the docker command's context
+    context_tls: TLSConfig | None = None
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a socket of this machine, so that the engine may see its files."""
+        """Whether it is a socket of this machine, so that the engine may see our files."""
         return self.url is None or self.url.startswith(("unix://", "npipe://", "http+unix://"))
 
     @property
     def socket(self) -> str:
-        """The path of a local one."""
-        return (self.url or USUAL_SOCKET).removeprefix("http+").removeprefix("unix://")
+        """The path of a local socket."""
+        return (self.url or DEFAULT_SOCKET).removeprefix("http+").removeprefix("unix://")
 
     def tls(self, environ: Mapping[str, str]) -> TLSConfig | None:
-        """The certificates to use, of the docker command's context or of DOCKER_CERT_PATH.
+        """The certificates of the docker command's context or of DOCKER_CERT_PATH.
 
         Raises:
-            UnavailableError: they are not there.
+            UnavailableError: they are missing.
         """
+        verify = bool(environ.get("DOCKER_TLS_VERIFY"))
+        cert_path = environ.get("DOCKER_CERT_PATH")
         if self.url is None or self.url.startswith(_SCHEMES_WITHOUT_TLS):
             return None
-        if self.context is not None:
-            found = _context()
-            return found.TLSConfig if found is not None else None
-        return _tls_of(environ)
+        if self.in_context or not (verify or cert_path):
+            return self.context_tls
+        folder = Path(cert_path) if cert_path else Path.home() / ".docker"
+        missing = [name for name in _TLS_FILES if not os.access(folder / name, os.R_OK)]
+        if missing:
+            raise UnavailableError(
+                f"the engine requires TLS, but {folder} has no readable {', '.join(missing)}: put "
+                "the engine's CA and your certificate with its key there, or set DOCKER_CERT_PATH "
+                "to their folder"
+            )
+        ca, certificate, key = (str(folder / name) for name in _TLS_FILES)
+        return TLSConfig(client_cert=(certificate, key), ca_cert=ca, verify=verify)
 
 
 def find_address(base_url: str | None, environ: Mapping[str, str]) -> EngineAddress:
-    """The given one, else DOCKER_HOST's, else that of the docker command's context."""
+    """The given address, or DOCKER_HOST, or that of the docker command's context."""
     if base_url is not None:
-        return EngineAddress(url=base_url, found_by="what was given")
+        return EngineAddress(url=base_url, found_by="the given address")
     if host := environ.get("DOCKER_HOST"):
         return EngineAddress(url=host, found_by="DOCKER_HOST")
-    context = _context()
+    context = None
+    with suppress(DockerException, OSError, ValueError):  # an unreadable file is ignored
+        context = ContextAPI.get_current_context()  # the SDK itself ignores `docker context use`
     host = getattr(context, "Host", None)
     if context is None or not host or context.name == "default":
         return EngineAddress(url=None, found_by="its usual socket")
     return EngineAddress(
-        url=str(host), found_by=f"the docker context {context.name}", context=context.name
+        url=str(host),
+        found_by=f"the docker context {context.name}",
+        in_context=True,
+        context_tls=context.TLSConfig,
     )
 
 
-def _context() -> Context | None:
-    """What `docker context use` chose, which the SDK leaves out of account."""
-    try:
-        return ContextAPI.get_current_context()
-    except (DockerException, OSError, ValueError):
-        return None  # an unreadable file of the docker command's is not our fault to report
-
-
-def _tls_of(environ: Mapping[str, str]) -> TLSConfig | None:
-    verify = bool(environ.get("DOCKER_TLS_VERIFY"))
-    named = environ.get("DOCKER_CERT_PATH")
-    if not verify and not named:
-        return None
-    folder = Path(named) if named else Path.home() / ".docker"
-    missing = [name for name in _TLS_FILES if not os.access(folder / name, os.R_OK)]
-    if missing:
-        raise UnavailableError(
-            f"the engine is to be spoken to by TLS, for which {folder} has no {', '.join(missing)} "
-            "that can be read: put the engine's CA and your certificate with its key there, or set "
-            "DOCKER_CERT_PATH to the folder that has them"
-        )
-    ca, certificate, key = (str(folder / name) for name in _TLS_FILES)
-    return TLSConfig(client_cert=(certificate, key), ca_cert=ca, verify=verify)
-
-
-_ENGINE_SOCKET = "/var/run/docker.sock"
 _EXPECTED = "expected ssh://[user@]host[:port][/path of its socket]"
 _READY = "agentbench-ready"
 _CONNECTS_WITHIN = 30.0  # seconds
-_PATH_LIMIT = 60  # characters
+_PATH_LIMIT = 59  # characters of a folder, since a socket's path has at most 107
 _OPTIONS = (
-    "BatchMode=yes",  # nobody is there to be asked
+    "BatchMode=yes",  # no questions
     "ConnectTimeout=10",
-    "ControlMaster=no",  # one that is shared would keep our forwarding for ever
+    "ControlMaster=no",  # a shared connection would forward for ever
     "ControlPath=none",
     "ExitOnForwardFailure=yes",
     "ServerAliveInterval=10",
     "ServerAliveCountMax=3",
     "StreamLocalBindUnlink=yes",
 )
-# Outlives a process of ours that is killed, for long enough to remove what that would leave. The
-# connection may end before the process is seen to be dead, so that it is looked at for a while; by
-# somebody else, since it is told by the end of this one that the connection broke.
+# Outlives our process if that is killed, to remove its folder. The connection may end before the
+# process is dead, so a background process checks this for some seconds; the wrapper itself ends at
+# once, which signals the end of the connection.
 _SSH_WRAPPER = """
 folder=$1; shift
 "$@"
 code=$?
 (
   for _ in 1 2 3 4 5 6 7 8 9 10; do
-    { read -r told < "/proc/$PPID/stat"; } 2> /dev/null || told=") Z"
-    case ${told##*) } in
+    { read -r state < "/proc/$PPID/stat"; } 2> /dev/null || state=") Z"
+    case ${state##*) } in
       [ZX]*) rm -rf "$folder"; exit ;;
     esac
     sleep 0.5
@@ -138,110 +127,114 @@ code=$?
 exit $code
 """
 _SSH_MEANINGS = (
-    ("host key verification failed", "its key is not known here: log in once by hand (`{login}`)"),
-    ("identification has changed", "its key has changed: see to it by hand (`{login}`)"),
-    ("permission denied", "it takes no key of ours: add one to the agent (`ssh-add`)"),
-    ("could not resolve", "there is no such host: correct DOCKER_HOST"),
-    ("connection refused", "no ssh answers there: start it, or correct DOCKER_HOST"),
-    ("timed out", "no ssh answers there in time: see whether `{login}` works"),
+    ("host key verification failed", "its key is unknown here: log in once by hand (`{login}`)"),
+    ("identification has changed", "its key has changed: check it by hand (`{login}`)"),
+    ("permission denied", "it accepts none of our keys: add one to the agent (`ssh-add`)"),
+    ("could not resolve", "the host does not exist: correct DOCKER_HOST"),
+    ("connection refused", "no ssh server answers: start it, or correct DOCKER_HOST"),
+    ("timed out", "no ssh server answers in time: check that `{login}` works"),
 )
 
 
 class SshError(OSError):
-    """The host is not reached; the message says why and what to do."""
+    """The host cannot be reached; the message says why and what to do."""
 
 
 class SshTunnel:
-    """A socket on this machine that leads to an engine's on another, for as long as it is there."""
+    """A socket on this machine that forwards to the socket of a remote engine."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._lock = threading.Lock()
-        self._held = _SshProcess()
-        self._ending = weakref.finalize(self, self._held.let_go)
+        self._ssh = _SshProcess()
+        self._ending = weakref.finalize(self, self._ssh.close)
 
     def socket(self) -> str:
-        """The path of the socket here; the connection is made (again) if there is none.
+        """The path of the local socket; it connects (again) if there is no connection.
 
         Raises:
-            SshError: the host is not reached.
+            SshError: the host cannot be reached.
         """
         with self._lock:
-            if self._held.process is None or self._held.process.poll() is not None:
+            if self._ssh.process is None or self._ssh.process.poll() is not None:
                 self._connect()
             return str(self._near)
 
     def complaint(self) -> str:
-        """The last line that ssh said, which tells why a connection through it broke."""
-        if self._held.folder is None:
+        """The last line of ssh's messages: the reason of a broken connection."""
+        if self._ssh.folder is None:
             return ""
-        return next(iter(self._said().splitlines()[-1:]), "").strip()
+        return next(iter(self._messages().splitlines()[-1:]), "").strip()
 
     def close(self) -> None:
-        """End the connection; it may be done twice."""
+        """End the connection; a second call does nothing."""
         self._ending()
 
     @property
     def _near(self) -> Path:
-        assert self._held.folder is not None  # made with the connection
-        return self._held.folder / "engine.sock"
+        assert self._ssh.folder is not None  # created with the connection
+        return self._ssh.folder / "engine.sock"
 
     def _connect(self) -> None:
-        self._held.end_process()
-        if self._held.folder is None:  # it stays the same, as clients know the socket by it
-            self._held.folder = _short_folder()
-        self._held.folder.mkdir(mode=0o700, exist_ok=True)
-        process = self._held.process = self._started(_Host.of(self._url))
+        self._ssh.end_process()
+        if self._ssh.folder is None:  # it stays the same for clients of the socket
+            parent = tempfile.gettempdir()
+            if len(parent) > _PATH_LIMIT:
+                parent = "/tmp"
+            self._ssh.folder = Path(tempfile.mkdtemp("", "ab-ssh-", parent))
+        self._ssh.folder.mkdir(mode=0o700, exist_ok=True)
+        process = self._ssh.process = self._started(_Host.of(self._url))
         assert process.stdout is not None
         if _first_line(process.stdout) == _READY:
             return
         reason = self._reason(_Host.of(self._url))
-        self._held.end_process()
+        self._ssh.end_process()
         raise SshError(reason)
 
     def _started(self, host: "_Host") -> "subprocess.Popen[bytes]":
         program = shutil.which("ssh")
         if program is None:
-            raise SshError("there is no `ssh` on PATH: install an OpenSSH client")
+            raise SshError("`ssh` is not on PATH: install an OpenSSH client")
         options = [part for option in _OPTIONS for part in ("-o", option)]
         forward = ["-L", f"{self._near}:{host.socket}"]
-        # Its input ends when this process does, however that ends; then the other side does, too.
+        # Its input ends with this process; then the remote command ends, too.
         script = f"echo {_READY}; exec cat > /dev/null"
         argv = [program, "-T", *options, *forward, *host.login, "--", host.name, script]
-        with self._near.with_name("said").open("wb") as said:
+        with self._near.with_name("messages").open("wb") as messages:
             return subprocess.Popen(
                 ["sh", "-c", _SSH_WRAPPER, "sh", str(self._near.parent), *argv],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=said,
-                start_new_session=True,  # Ctrl-C is for us: containers are to be removed first
+                stderr=messages,
+                start_new_session=True,  # Ctrl-C is ours: we remove containers first
             )
 
-    def _said(self) -> str:
+    def _messages(self) -> str:
         try:
-            return self._near.with_name("said").read_text(errors="replace").strip()
+            return self._near.with_name("messages").read_text(errors="replace").strip()
         except OSError:
             return ""
 
     def _reason(self, host: "_Host") -> str:
-        said, login = self._said().lower(), " ".join(["ssh", *host.login, host.name])
-        for needle, meaning in _SSH_MEANINGS:
-            if needle in said:
+        messages, login = self._messages().lower(), " ".join(["ssh", *host.login, host.name])
+        for text, meaning in _SSH_MEANINGS:
+            if text in messages:
                 return meaning.format(login=login)
-        last = self.complaint() or f"it said nothing in {_CONNECTS_WITHIN:.0f} s"
-        return f"{last}: see whether `{login}` works"
+        last = self.complaint() or f"no answer in {_CONNECTS_WITHIN:.0f} s"
+        return f"{last}: check that `{login}` works"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Host:
-    """What a URL says."""
+    """The parts of an ssh URL."""
 
     name: str
     login: tuple[str, ...]
-    socket: str  # of the engine, there
+    socket: str  # of the engine, on this host
 
     @classmethod
     def of(cls, url: str) -> "_Host":
+        """Parse a URL."""
         where = urlsplit(url)
         try:
             user, port = where.username, where.port
@@ -252,18 +245,19 @@ class _Host:
         return cls(
             name=where.hostname,
             login=(*(("-l", user) if user else ()), *(("-p", str(port)) if port else ())),
-            socket=where.path or _ENGINE_SOCKET,
+            socket=where.path or DEFAULT_SOCKET,
         )
 
 
 class _SshProcess:
-    """What is to be let go of in the end."""
+    """The process of a tunnel and its folder, which are removed at the end."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.folder: Path | None = None
 
     def end_process(self) -> None:
+        """End the connection; the folder stays."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -274,25 +268,20 @@ class _SshProcess:
             if stream is not None:
                 stream.close()
 
-    def let_go(self) -> None:
+    def close(self) -> None:
+        """End the connection and remove the folder."""
         self.end_process()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder = None
 
 
-def _short_folder() -> Path:
-    """One that a socket's name has room behind: it may have 107 characters in all."""
-    base = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp("", "ab-ssh-", base if len(base) < _PATH_LIMIT else "/tmp"))
-
-
 def _first_line(stream: IO[bytes]) -> str:
-    """What is said first, if it is said in time."""
-    said: queue.Queue[bytes] = queue.Queue()
-    threading.Thread(target=lambda: said.put(stream.readline()), daemon=True).start()
+    """The first line, if it comes in time."""
+    lines: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=lambda: lines.put(stream.readline()), daemon=True).start()
     try:
-        return said.get(timeout=_CONNECTS_WITHIN).decode(errors="replace").strip()
+        return lines.get(timeout=_CONNECTS_WITHIN).decode(errors="replace").strip()
     except queue.Empty:
         return ""
 
@@ -302,43 +291,56 @@ _START_ENGINE = (
     "or use --sandbox bubblewrap"
 )
 _REFUSAL_MEANINGS = (
-    # Of ours about the engine's certificate: what OpenSSL says.
+    # OpenSSL's messages about the engine's certificate
     (
         ("Hostname mismatch", "IP address mismatch", "doesn't match"),
         "its certificate is for another name: connect by a name that is in it",
     ),
-    (("certificate has expired",), "its certificate has expired: have the engine get a new one"),
+    (("certificate has expired",), "its certificate has expired: give the engine a new one"),
     (
         ("certificate verify failed", "CERTIFICATE_VERIFY_FAILED"),
-        "its certificate is not signed by the CA in ca.pem: put the CA that did into "
-        "DOCKER_CERT_PATH",
+        "its certificate is not signed by the CA in ca.pem: put the right CA into DOCKER_CERT_PATH",
     ),
-    # Of the engine about ours.
+    # The engine's messages about our certificate
     (
         ("certificate required", "bad certificate", "unknown ca", "certificate expired"),
-        "it does not take our certificate, or there is none: put one into DOCKER_CERT_PATH as "
-        "cert.pem and key.pem that its CA has signed and that has not expired",
+        "it does not take our certificate, or there is none: put a valid one, signed by its CA, "
+        "into DOCKER_CERT_PATH as cert.pem and key.pem",
     ),
     (
         ("HTTP request to an HTTPS server",),
-        "it speaks TLS: set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH",
+        "it requires TLS: set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH",
     ),
     (
         ("WRONG_VERSION_NUMBER", "wrong version number", "record layer failure", "HTTP_REQUEST"),
-        "it does not speak TLS: unset DOCKER_TLS_VERIFY and DOCKER_CERT_PATH",
+        "it does not use TLS: unset DOCKER_TLS_VERIFY and DOCKER_CERT_PATH",
     ),
-    (("KEY_VALUES_MISMATCH", "PEM lib", "NO_START_LINE"), "cert.pem and key.pem are no pair"),
+    (
+        ("KEY_VALUES_MISMATCH", "PEM lib", "NO_START_LINE"),
+        "cert.pem and key.pem do not belong together",
+    ),
     (
         ("Permission denied",),
-        "its socket is not for you: join the group docker, or use --sandbox bubblewrap",
+        "you may not use its socket: join the group docker, or use --sandbox bubblewrap",
     ),
 )
 
 
 def explain_refusal(fault: BaseException) -> str:
-    """Why no engine answered, and what to do about it, in one line."""
-    said = " ".join(str(fault).split())
-    for needles, meaning in _REFUSAL_MEANINGS:
-        if any(needle.lower() in said.lower() for needle in needles):
+    """The reason why no engine answered, and what to do, in one line."""
+    message = " ".join(str(fault).split())
+    for texts, meaning in _REFUSAL_MEANINGS:
+        if any(text.lower() in message.lower() for text in texts):
             return meaning
-    return f"{said}: {_START_ENGINE}"
+    return f"{message}: {_START_ENGINE}"
+
+
+def connect_to_socket(path: str, seconds: float) -> None:
+    """Connect to a Unix socket and close the connection.
+
+    Raises:
+        OSError: nothing answers.
+    """
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(seconds)
+        connection.connect(path)

@@ -1,6 +1,6 @@
-"""One container: launched with its mounts, emptied of processes, killed, removed.
+"""One container: launches it with its mounts, ends its processes, removes it.
 
-A mount is bound; where the engine does not see our files, it is copied in.
+Mounts are bind mounts, or copies if the engine does not see our files.
 """
 
 import uuid
@@ -13,8 +13,6 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import readable_copies
 from agentbench.sandbox.docker.attached_stream import AttachedStream
 from agentbench.sandbox.docker.container_options import (
-    MOUNTS,
-    RESULTS,
     USER,
     ContainerPlan,
     create_container,
@@ -22,19 +20,17 @@ from agentbench.sandbox.docker.container_options import (
 )
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
-from agentbench.sandbox.interface import ReadOnlyMount
+from agentbench.sandbox.interface import MOUNTS, RESULTS, ReadOnlyMount
+from agentbench.sandbox.supervise import ResourceUse
 
-_DIES_WITHIN = 5.0  # seconds; then the container goes as a whole
+_DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndedProcesses:
-    """What was found when all processes of a command had been ended."""
+class EndedProcesses(ResourceUse):
+    """The resources of a command whose processes were ended; no peak if an earlier was higher."""
 
-    out_of_memory: bool = False
     restarted: bool = False
-    peak_memory_bytes: int | None = None  # None also when an earlier command's was higher
-    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,27 +38,29 @@ class StartedExec:
     """A command that the engine has started."""
 
     id: str
-    wire: AttachedStream
+    stream: AttachedStream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WritableFolders:
-    """Where the engine's machine holds what commands write."""
+    """The folders of the engine's machine that commands write to."""
 
     volumes: Mapping[PurePosixPath, str]
-    layer: str | None  # None: it does not say
+    layer: str | None  # None: unknown
 
 
 class DockerContainer:
-    """A container, from before it exists until after it is gone."""
+    """A container, from before its creation until after its removal."""
 
     def __init__(self, engine: Engine, plan: ContainerPlan) -> None:
-        self.name = f"agentbench-{uuid.uuid4().hex}"  # known before it is there: can be removed
+        self.name = (
+            f"agentbench-{uuid.uuid4().hex}"  # known before its creation, so that it can be removed
+        )
         self.plan = plan
         self._engine = engine
-        self._keeper: MainProcess | None = None
+        self._main: MainProcess | None = None
         self._last = ProcessCensus(yes=False)
-        self._places: _WritableFolders | None = None
+        self._folders: _WritableFolders | None = None
         self.killed = False
 
     def launch(self) -> None:
@@ -77,78 +75,55 @@ class DockerContainer:
         self._start()
 
     def begin(self, argv: list[str], env: dict[str, str]) -> StartedExec:
-        """Start a program as the unprivileged user.
-
-        Raises:
-            SandboxError: the engine or the container is lost.
-        """
+        """Start a program as the unprivileged user."""
         self.require_alive()
         with self._engine.api("start a command") as api:
-            made = api.exec_create(
-                self.name,
-                argv,
-                user=USER,
-                environment={**self.plan.env, **env},
-                stdin=True,
+            environment = {**self.plan.env, **env}
+            created = api.exec_create(
+                self.name, argv, user=USER, environment=environment, stdin=True
             )
-            wire = AttachedStream(api.exec_start(made["Id"], socket=True))
-        return StartedExec(id=str(made["Id"]), wire=wire)
+            stream = AttachedStream(api.exec_start(created["Id"], socket=True))
+        return StartedExec(id=str(created["Id"]), stream=stream)
 
     def exit_code_of(self, started: StartedExec) -> int | None:
-        """What the engine holds for a program's exit code.
-
-        Raises:
-            SandboxError: the engine or the container is lost.
-        """
+        """A program's exit code as the engine knows it."""
         with self._engine.api("see how a command ended") as api:
             code = api.exec_inspect(started.id)["ExitCode"]
         return None if code is None else int(code)
 
     def folders(self) -> list[str]:
-        """The folders of the engine's machine that hold what commands write in it.
-
-        Raises:
-            SandboxError: the engine or the container is lost.
-        """
-        places = self._look_for_places()
-        return [*places.volumes.values(), *([places.layer] if places.layer else [])]
+        """The folders of the engine's machine that commands in it write to."""
+        folders = self._find_folders()
+        return [*folders.volumes.values(), *([folders.layer] if folders.layer else [])]
 
     def volumes(self) -> Mapping[PurePosixPath, str]:
-        """The folders of the engine's machine that are its volumes, by where they are seen inside.
-
-        Raises:
-            SandboxError: the engine or the container is lost.
-        """
-        return self._look_for_places().volumes
+        """Its volumes: folders of the engine's machine, by their paths inside."""
+        return self._find_folders().volumes
 
     def pid(self) -> int:
-        """The number of its first process on the engine's machine; 0 when it does not run.
-
-        Raises:
-            SandboxError: the engine or the container is lost.
-        """
-        self._engine.require_answer()  # a frozen one would be waited for much longer
+        """The number of its first process on the engine's machine; 0 when it does not run."""
+        self._engine.require_answer()  # a frozen engine would delay the answer
         with self._engine.api("find a container's first process") as api:
             return int(api.inspect_container(self.name)["State"]["Pid"])
 
     def signal(self, name: str) -> None:
-        """Send every process but init and the keeper a signal."""
-        if self._keeper is not None:
-            self._keeper.ask(name, patience=1.0)
+        """Send a signal to every process except init and the main process."""
+        if self._main is not None:
+            self._main.ask(name, patience=1.0)
 
     def path_exists(self, path: str) -> bool:
-        """Whether a path exists in it."""
-        return self._keeper is not None and self._keeper.sees(path)
+        """Whether a path exists in the container."""
+        return self._main is not None and self._main.sees(path)
 
     def end_processes(self) -> EndedProcesses:
-        """End every process but init and the keeper, if need be by starting it anew.
+        """End every process except init and the main process, if necessary by a restart.
 
         Raises:
-            SandboxError: it was killed or ended from outside, or the engine is lost.
+            SandboxError: another program killed or ended the container.
         """
-        if self._keeper is None:
-            raise SandboxError("the container does not run")
-        census = self._keeper.end_others(patience=_DIES_WITHIN)
+        if self._main is None:
+            raise SandboxError("the container is not running")
+        census = self._main.end_others(patience=_DIES_WITHIN)
         if census is None:
             return self._restart()
         before, self._last = self._last, census
@@ -160,39 +135,41 @@ class DockerContainer:
         )
 
     def kill(self, *, idle: bool) -> None:
-        """End every process but its own two, for good; its files stay.
+        """End every process permanently; the files stay.
 
         Args:
-            idle: No command runs; where the keeper finds nobody beside itself then, the container
-                is left to its removal: its death would cost the engine a tenth of a second.
-
-        Raises:
-            SandboxError: the engine or the container is lost.
+            idle: Whether no command runs. If there are no other processes then, the main process
+                stays until the removal, since its death takes the engine a tenth of a second.
         """
         if not self.killed:
-            self.killed = True  # from here on nothing can be started in it
-            if not (idle and self._is_empty()):
+            self.killed = True  # nothing can be started in it from now on
+            try:
+                main = self._main if idle else None
+                is_empty = main is not None and main.end_others(patience=_DIES_WITHIN) is not None
+            except SandboxError:
+                is_empty = False
+            if not is_empty:
                 self._kill()
 
     def require_alive(self) -> None:
-        """Refuse to go on with a container that was killed.
+        """Check that the container was not killed.
 
         Raises:
-            SandboxError: it was.
+            SandboxError: it was killed.
         """
         if self.killed:
             raise SandboxError("the sandbox was killed: open a fresh one to run more commands")
 
     def remove(self) -> None:
-        """Remove it with its volumes; one that is not there is no fault.
+        """Remove it with its volumes; a missing one is no error.
 
         Raises:
-            SandboxError: the engine does not do it, several times over, or it is lost.
+            SandboxError: the engine refuses several times.
         """
-        import tenacity  # here: a start need not wait for it
+        import tenacity  # here, since its import takes long
 
-        if self._keeper is not None:
-            self._keeper.close()
+        if self._main is not None:
+            self._main.close()
         self._engine.require_answer()
         for attempt in tenacity.Retrying(
             stop=tenacity.stop_after_attempt(4),
@@ -203,47 +180,39 @@ class DockerContainer:
             with attempt:
                 remove_container(self._engine, self.name)
 
-    def _look_for_places(self) -> _WritableFolders:
-        if self._places is None:  # they stay where they are, also when it is started anew
+    def _find_folders(self) -> _WritableFolders:
+        if self._folders is None:  # they stay the same after a restart
             with self._engine.api("see where a container's files are") as api:
                 found = api.inspect_container(self.name)
-            there = {PurePosixPath(each["Destination"]): each["Source"] for each in found["Mounts"]}
+            mounts = {
+                PurePosixPath(each["Destination"]): each["Source"] for each in found["Mounts"]
+            }
             layer = ((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
-            own = (self.plan.workspace, RESULTS)  # that the commands' user may write to
-            volumes = {place: there[place] for place in own if place in there}
-            self._places = _WritableFolders(volumes=volumes, layer=layer)
-        return self._places
-
-    def _is_empty(self) -> bool:
-        """Whether the keeper answers that it has nobody left to kill."""
-        if self._keeper is None:
-            return False
-        try:
-            census = self._keeper.end_others(patience=_DIES_WITHIN)
-        except SandboxError:
-            return False
-        return census is not None
+            writable = (self.plan.workspace, RESULTS)
+            volumes = {path: mounts[path] for path in writable if path in mounts}
+            self._folders = _WritableFolders(volumes=volumes, layer=layer)
+        return self._folders
 
     def _start(self) -> None:
         with self._engine.api("start a container") as api:
             attached = api.attach_socket(self.name, {"stdin": 1, "stdout": 1, "stream": 1})
-            self._keeper = MainProcess(AttachedStream(attached))
+            self._main = MainProcess(AttachedStream(attached))
             api.start(self.name)
-        self._last = self._keeper.await_ready()
+        self._last = self._main.await_ready()
 
     def _restart(self) -> EndedProcesses:
-        """Start it anew, since its keeper is dead or does not get its way."""
+        """Restart it, since its main process is dead or cannot end the others."""
         self._engine.require_answer()
-        with self._engine.api("look after a container that does not answer") as api:
+        with self._engine.api("inspect a container that does not answer") as api:
             state = api.inspect_container(self.name)["State"]
         self.require_alive()
         lacked_memory = bool(state["OOMKilled"])
         if state["Running"]:
             self._kill()
         elif not lacked_memory:
-            raise SandboxError(f"container {self.name} was ended from outside")
-        if self._keeper is not None:
-            self._keeper.close()
+            raise SandboxError(f"another program ended the container {self.name}")
+        if self._main is not None:
+            self._main.close()
         self._start()
         return EndedProcesses(out_of_memory=lacked_memory, restarted=True)
 
@@ -254,64 +223,61 @@ class DockerContainer:
 
 
 def remove_container(engine: Engine, name: str) -> None:
-    """Remove a container with its anonymous volumes; one that is not there is no fault.
+    """Remove a container with its anonymous volumes; a missing one is no error.
 
     Raises:
-        SandboxError: the engine does not do it, or it is lost.
+        SandboxError: the engine refuses.
     """
-    try:
-        with engine.api("remove a container") as api:
-            api.remove_container(name, v=True, force=True)
-    except DockerNotFoundError:
-        return
+    with suppress(DockerNotFoundError), engine.api("remove a container") as api:
+        api.remove_container(name, v=True, force=True)
 
 
-_NOT_SEEN = ("bind source path", "statfs")  # what Docker and Podman say of a path that is not there
+_MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
 
 class ContainerLauncher:
-    """Launches containers with mounts; finds out, the first time, what their engine sees."""
+    """Launches containers with mounts; the first launch shows whether the engine sees our files."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.shares_files = engine.is_local  # believed until a mount turns out empty
+        self.shares_files = engine.is_local  # assumed until a mount turns out to be empty
 
     @contextmanager
     def launched(
         self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]
     ) -> Iterator[DockerContainer]:
-        """A container that runs, with its mounts; gone when the block ends.
+        """A running container with its mounts; it is removed when the block ends.
 
         Raises:
-            SandboxError: it could not be made or removed.
+            SandboxError: it cannot be created or removed.
         """
-        container = self._place(plan, mounts)
+        container = self._planned(plan, mounts)
         try:
             self._launch(container)
             if not self.shares_files and container.plan.bound:
                 container.remove()
-                container = self._place(plan, mounts)
+                container = self._planned(plan, mounts)
                 self._launch(container)
             yield container
         except BaseException:
-            with suppress(SandboxError):  # what went wrong first is what is to be told
+            with suppress(SandboxError):  # report the first error
                 container.remove()
             raise
         container.remove()
 
-    def _place(self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]) -> DockerContainer:
-        """A container, not yet made, with each mount bound, copied in, or left out if it lives."""
+    def _planned(self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]) -> DockerContainer:
+        """A container before its creation; mounts are bound, or copied unless they are live."""
         bound = tuple(m for m in mounts if self.shares_files and readable_inside(m))
         copied = tuple(m for m in mounts if m not in bound and not m.live)
         return DockerContainer(self._engine, replace(plan, bound=bound, copied=copied))
 
     def _launch(self, container: DockerContainer) -> None:
-        """Start it and look whether its mounts are there; if not, the engine is elsewhere."""
+        """Start it, and check its mounts: they are missing if the engine cannot see our files."""
         bound, copied = container.plan.bound, container.plan.copied
         try:
             container.launch()
         except SandboxError as fault:
-            if not bound or not any(said in str(fault) for said in _NOT_SEEN):
+            if not bound or not any(text in str(fault) for text in _MISSING_SOURCE):
                 raise
             self.shares_files = False
             return
@@ -324,10 +290,10 @@ class ContainerLauncher:
 
 
 def _mount_probes(mounts: Sequence[ReadOnlyMount]) -> Iterator[str]:
-    """One path inside for each mount that exists if the engine sees our files."""
+    """A path inside for each mount, which exists if the engine sees our files."""
     for mount in mounts:
-        place = MOUNTS / mount.name
+        path = MOUNTS / mount.name
         if not mount.source.is_dir():
-            yield str(place)
+            yield str(path)
         elif child := next((entry.name for entry in mount.source.iterdir()), None):
-            yield str(place / child)
+            yield str(path / child)

@@ -1,4 +1,4 @@
-"""What a container is created with: its limits, capabilities, volumes, mounts and environment."""
+"""The options of a container: its limits, capabilities, volumes, mounts and environment."""
 
 import os
 import stat
@@ -10,28 +10,26 @@ from typing import TypedDict
 
 from agentbench.sandbox.docker.engine import DockerApi
 from agentbench.sandbox.docker.main_process import MAIN_PROCESS
-from agentbench.sandbox.interface import Limits, ReadOnlyMount
+from agentbench.sandbox.interface import (
+    HOME,
+    MOUNTS,
+    RESULTS,
+    USER_ID,
+    VENV,
+    WORKSPACE,
+    Limits,
+    ReadOnlyMount,
+)
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 
-WORKSPACE = PurePosixPath("/workspace")
-RESULTS = PurePosixPath("/results")
-HOME = PurePosixPath("/home/agentbench")
-MOUNTS = PurePosixPath("/agentbench")
 SCRIPT_FOLDERS = ("/tests", "/solution", "/logs/agent", "/logs/artifacts", "/logs/verifier")
-"""Where the scripts of a task that brings its own judge find their files, and leave theirs."""
+"""The folders of input and output for scripts of tasks with their own tests."""
 
-USER_ID = 1000
 USER = f"{USER_ID}:{USER_ID}"
 
-_OWN_PROCESSES = 3  # init, keeper and the shell around a command
+_OWN_PROCESSES = 3  # init, main process and the shell around a command
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_VENV_BIN = "/opt/venv/bin"
-
-
-class VolumeOptions(TypedDict):
-    """The engine's options for a volume."""
-
-    Labels: dict[str, str]
+_VENV_BIN = f"{VENV}/bin"
 
 
 class EngineMount(TypedDict, total=False):
@@ -41,29 +39,29 @@ class EngineMount(TypedDict, total=False):
     Source: str
     Type: str
     ReadOnly: bool
-    VolumeOptions: VolumeOptions
+    VolumeOptions: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerPlan:
-    """All that a container is made from."""
+    """The input for the creation of a container."""
 
     image: str
     image_env: tuple[str, ...]
     limits: Limits
     owner: ProcessOwner
     network: bool = False
-    bound: tuple[ReadOnlyMount, ...] = ()  # seen in place
-    copied: tuple[ReadOnlyMount, ...] = ()  # copied in, since the user could not read them
+    bound: tuple[ReadOnlyMount, ...] = ()  # mounted from the host
+    copied: tuple[ReadOnlyMount, ...] = ()  # copied, since the user could not read them
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Of commands only: what the container itself has would go into its snapshots."""
+    """For commands only: the container's own variables would become part of its snapshots."""
     workspace: PurePosixPath = WORKSPACE
-    holds_workspace: bool = False  # the image does, a snapshot for one
-    user_processes: int | None = None  # of its user, over all containers; None: the engine's own
+    holds_workspace: bool = False  # whether the image does, as a snapshot
+    user_processes: int | None = None  # of its user in all containers; None: the engine's default
 
 
 def readable_inside(mount: ReadOnlyMount) -> bool:
-    """Whether the sandbox's user may read it where it is, going by its top."""
+    """Whether the sandbox's user may read it in place; of a folder, only itself is checked."""
     status = mount.source.stat()
     if status.st_uid == USER_ID:
         return True
@@ -72,7 +70,7 @@ def readable_inside(mount: ReadOnlyMount) -> bool:
 
 
 def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) -> str:
-    """Create, not start, a container; returns its id."""
+    """Create a container without starting it; returns its id."""
     created = api.create_container(
         plan.image,
         name=name,
@@ -94,10 +92,12 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
     limits = plan.limits
     memory = limits.memory_mib * 1024 * 1024
     disk = limits.disk_mib * 1024 * 1024
+    most = plan.user_processes
+    user_limits = [] if most is None else [{"Name": "nproc", "Soft": most, "Hard": most}]
     return {
         "Init": True,
         "CapDrop": ["ALL"],
-        "CapAdd": ["KILL"],  # the keeper's; the commands' user gains nothing by it
+        "CapAdd": ["KILL"],  # for the main process; the commands' user does not get it
         "SecurityOpt": ["no-new-privileges"],
         "NetworkMode": "bridge" if plan.network else "none",
         "Memory": memory,
@@ -108,19 +108,13 @@ def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
             {"Name": "core", "Soft": 0, "Hard": 0},
             {"Name": "fsize", "Soft": disk, "Hard": disk},
             {"Name": "nofile", "Soft": limits.open_files, "Hard": limits.open_files},
-            *_user_limits(plan),
+            *user_limits,
         ],
-        # Half, since it counts as memory: a full /tmp must leave room to remove something.
+        # Half of the memory, since /tmp is in memory: files in a full /tmp must be removable.
         "Tmpfs": {"/tmp": f"exec,mode=1777,size={memory // 2}"},
         "LogConfig": {"Type": "none"},
         "Mounts": _mounts(plan),
     }
-
-
-def _user_limits(plan: ContainerPlan) -> list[dict[str, object]]:
-    if plan.user_processes is None:
-        return []
-    return [{"Name": "nproc", "Soft": plan.user_processes, "Hard": plan.user_processes}]
 
 
 def _mounts(plan: ContainerPlan) -> list[EngineMount]:
@@ -160,5 +154,5 @@ def _environment(plan: ContainerPlan) -> dict[str, str]:
 
 
 def mount_paths(mounts: Sequence[ReadOnlyMount]) -> Mapping[str, PurePosixPath]:
-    """Where the mounts are found inside, by name."""
+    """The paths of the mounts in the container, by name."""
     return MappingProxyType({mount.name: MOUNTS / mount.name for mount in mounts})

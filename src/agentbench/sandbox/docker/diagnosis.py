@@ -1,38 +1,40 @@
-"""What `doctor` says about the container engine: how it was found, and what is wrong with it."""
+"""The report of `doctor` about the container engine: how it was found, and its faults."""
 
 import os
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.docker.connection import connect_to_socket
 from agentbench.sandbox.docker.engine import Engine, EngineFacts
 
 _ENOUGH_DISK = 5 * 2**30  # bytes: a base image and some snapshots
 _LAYERED = ("overlay", "overlay2", "fuse-overlayfs", "overlayfs", "btrfs", "zfs")
-_KNOCK_SECONDS = 1.0
+_CONNECT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDiagnosis:
-    """What was found."""
+    """The findings about the engine."""
 
-    found: str  # what answers, and by which way it was found; or why none does
-    faults: tuple[str, ...]  # with what to do about each
-    remarks: tuple[str, ...]  # what is good to know
+    found: str  # the engine and how it was found, or why none answers
+    faults: tuple[str, ...]  # each with a remedy
+    remarks: tuple[str, ...]
 
 
 def diagnose_engine(environ: Mapping[str, str]) -> EngineDiagnosis:
-    """Look at the engine that would be used."""
+    """Examine the engine that runs would use."""
     try:
         engine = Engine.connect()
         facts = engine.facts
     except (UnavailableError, SandboxError) as fault:
-        return EngineDiagnosis(
-            found=str(fault), faults=("no engine answers",), remarks=_others(environ)
+        others = tuple(
+            f"Podman's socket answers: set DOCKER_HOST=unix://{path} to use it"
+            for path in podman_sockets(environ)
         )
+        return EngineDiagnosis(found=str(fault), faults=("no engine answers",), remarks=others)
     return EngineDiagnosis(
         found=f"{facts.product} {facts.version}, API {facts.api_version}, at "
         f"{engine.base_url or engine.address.socket}, found by {engine.address.found_by}",
@@ -42,20 +44,25 @@ def diagnose_engine(environ: Mapping[str, str]) -> EngineDiagnosis:
 
 
 def podman_sockets(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The usual sockets of Podman that answer."""
+    """The standard sockets of Podman that answer."""
     folders = ["/run", environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"]
-    paths = (Path(folder, "podman", "podman.sock") for folder in folders)
-    return tuple(str(path) for path in paths if _answers(path))
+    found: list[str] = []
+    for folder in folders:
+        path = f"{folder}/podman/podman.sock"
+        with suppress(OSError):
+            connect_to_socket(path, _CONNECT_SECONDS)
+            found.append(path)
+    return tuple(found)
 
 
 def _faults(engine: Engine, facts: EngineFacts) -> Iterator[str]:
     if facts.storage_driver not in _LAYERED:
         yield (
             f"its storage driver {facts.storage_driver} copies the whole image for each container: "
-            "have it use overlay2"
+            "configure it to use overlay2"
         )
     if not facts.seccomp:
-        yield "it has no seccomp: start it without seccomp turned off, on a kernel that has it"
+        yield "it has no seccomp: enable it, on a kernel with seccomp"
     free = _free(engine, facts)
     if free is not None and free < _ENOUGH_DISK:
         yield (
@@ -67,40 +74,23 @@ def _faults(engine: Engine, facts: EngineFacts) -> Iterator[str]:
 def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
     yield f"control groups of version {facts.cgroup_version}, storage {facts.storage_driver}"
     if engine.is_local:
-        yield "it is on this machine; files that it does not see in place are copied in"
+        yield "it is on this machine; files that it cannot see are copied"
     else:
-        yield "it is elsewhere: our files are copied in, and models are led to by its connection"
+        yield "it is remote: our files are copied, and models are reached through its connection"
     if facts.seccomp and not facts.closes_user_namespaces:
         yield (
-            "its seccomp profile lets commands make user namespaces; Docker's does not, which "
-            "`seccomp_profile` in its containers.conf can name"
+            "its seccomp profile lets commands create user namespaces: set Docker's profile as "
+            "`seccomp_profile` in its containers.conf to forbid it"
         )
     if _free(engine, facts) is None:
-        yield "how full its disk is cannot be seen from here"
-
-
-def _others(environ: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(
-        f"Podman's socket answers: set DOCKER_HOST=unix://{path} to use it"
-        for path in podman_sockets(environ)
-    )
+        yield "the free space of its disk is unknown"
 
 
 def _free(engine: Engine, facts: EngineFacts) -> int | None:
-    """Bytes on the engine's disk, if that is one of this machine."""
+    """Free bytes on the engine's disk, if it is on this machine."""
     if not engine.is_local or not facts.root:
         return None
     try:
         return shutil.disk_usage(facts.root).free
     except OSError:
         return None
-
-
-def _answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as knocking:
-        knocking.settimeout(_KNOCK_SECONDS)
-        try:
-            knocking.connect(str(path))
-        except OSError:
-            return False
-    return True

@@ -1,10 +1,6 @@
-"""The one place that talks to the Docker SDK.
-
-A client for each thread, errors in our own terms, and what an engine says about itself.
-"""
+"""The only module that uses the Docker SDK: clients per thread, our own errors, engine facts."""
 
 import os
-import socket
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
@@ -19,14 +15,20 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.transport import UnixHTTPAdapter
 
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.docker.connection import SshError, SshTunnel, explain_refusal, find_address
+from agentbench.sandbox.docker.connection import (
+    SshError,
+    SshTunnel,
+    connect_to_socket,
+    explain_refusal,
+    find_address,
+)
 from agentbench.sandbox.interface import Promise
 
-_USER_PROCESSES = 16_384  # less than any machine lets root have, more than all attempts need
+_USER_PROCESSES = 16_384  # fewer than root's limit on any machine, enough for all attempts
 
 
 class EngineProduct(StrEnum):
-    """Who answers by Docker's API."""
+    """The program that serves Docker's API."""
 
     DOCKER = "docker"
     PODMAN = "podman"
@@ -34,7 +36,7 @@ class EngineProduct(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFacts:
-    """An engine, in the words of its answers."""
+    """The facts in an engine's answers."""
 
     product: EngineProduct
     version: str
@@ -44,7 +46,7 @@ class EngineFacts:
     kernel: str
     storage_driver: str
     cgroup_version: str
-    root: str  # the folder, of its own machine, that holds images, containers and volumes
+    root: str  # the folder on its own machine with images, containers and volumes
     cpus: int
     limits_memory: bool
     limits_pids: bool
@@ -53,23 +55,20 @@ class EngineFacts:
 
     @property
     def closes_user_namespaces(self) -> bool:
-        """Whether its seccomp profile does: Podman's lets anybody make one and be root in it.
-
-        Podman takes no other profile than a file of its own machine.
-        """
+        """Whether its seccomp profile forbids user namespaces; Podman's profile does not."""
         return self.seccomp and self.product is EngineProduct.DOCKER
 
     @property
     def user_processes(self) -> int | None:
-        """What to bound the processes of a container's user by; None: nothing.
+        """The limit for the processes of a container's user; None: none.
 
-        Podman as root asks for more than it may have itself, unless it is told.
+        Podman as root needs it, since its default exceeds its own limit.
         """
         return _USER_PROCESSES if self.product is EngineProduct.PODMAN else None
 
     @property
     def promises(self) -> frozenset[Promise]:
-        """What it can keep with its kernel."""
+        """The promises that it keeps with its kernel."""
         lacking = {
             Promise.MEMORY_LIMIT: not self.limits_memory,
             Promise.TELLS_OOM: not self.limits_memory,
@@ -81,31 +80,32 @@ class EngineFacts:
 
     @property
     def isolation(self) -> str:
-        """How it isolates."""
-        walls = "container, no capabilities, no new privileges"
-        if not self.seccomp:
-            return f"{walls}, no seccomp"
-        if not self.closes_user_namespaces:
-            return f"{walls}, seccomp that lets user namespaces be made"
-        return f"{walls}, seccomp"
+        """Its isolation, in words."""
+        seccomp = "seccomp" if self.seccomp else "no seccomp"
+        if self.seccomp and not self.closes_user_namespaces:
+            seccomp = "seccomp that lets user namespaces be made"
+        return f"container, no capabilities, no new privileges, {seccomp}"
 
 
 def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> EngineFacts:
     """The facts in an engine's answers to `info` and `version`."""
 
-    def said(name: str) -> str:
+    def fact(name: str) -> str:
+        """A fact by its name in `info`."""
         return str(info.get(name) or "unknown")
 
     options = info.get("SecurityOptions")
     security = options if isinstance(options, list) else []
+    components = version.get("Components")
+    names = str(components).lower() if isinstance(components, list) else ""
     return EngineFacts(
-        product=_product(version),
-        version=said("ServerVersion"),
+        product=EngineProduct.PODMAN if "podman" in names else EngineProduct.DOCKER,
+        version=fact("ServerVersion"),
         api_version=str(version.get("ApiVersion") or "unknown"),
-        operating_system=said("OperatingSystem"),
-        architecture=said("Architecture"),
-        kernel=said("KernelVersion"),
-        storage_driver=said("Driver"),
+        operating_system=fact("OperatingSystem"),
+        architecture=fact("Architecture"),
+        kernel=fact("KernelVersion"),
+        storage_driver=fact("Driver"),
         cgroup_version=str(info.get("CgroupVersion") or "1"),
         root=str(info.get("DockerRootDir") or ""),
         cpus=int(str(info.get("NCPU") or 1)),
@@ -116,29 +116,23 @@ def read_facts(info: Mapping[str, object], version: Mapping[str, object]) -> Eng
     )
 
 
-def _product(version: Mapping[str, object]) -> EngineProduct:
-    components = version.get("Components")
-    named = str(components).lower() if isinstance(components, list) else ""
-    return EngineProduct.PODMAN if "podman" in named else EngineProduct.DOCKER
-
-
 DockerApi = docker.APIClient
 OLDEST_API = (1, 41)  # engine 20.10
 _PING_SECONDS = 5
-_FIRST_SECONDS = 20  # for the first answer: a host that is not there takes as long
-_SHORT_SECONDS = 60  # for a request that moves nothing; exec streams have waits of their own
+_FIRST_SECONDS = 20  # for the first answer; a missing host takes as long
+_SHORT_SECONDS = 60  # for a request that moves no files; exec streams have their own time limits
 _LONG_SECONDS = 900  # for one that moves files: a commit, an archive, a build
-_BY_SOCKET = "http+docker://"  # how the SDK writes the address of a socket of this machine
-_KEPT_ADDRESSES = 4
+_BY_SOCKET = "http+docker://"  # the SDK's address of a local socket
+_ADDRESS_POOL = 4
 
 
 class DockerNotFoundError(SandboxError):
-    """The engine answers that it has no such container, image or path."""
+    """The engine does not have this container, image or path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFacts:
-    """What an engine says about an image."""
+    """The facts about an image."""
 
     id: str
     env: tuple[str, ...]
@@ -146,20 +140,20 @@ class ImageFacts:
 
 
 class _Clients(threading.local):
-    """The clients of one thread, by how many seconds they wait for an answer.
+    """The clients of one thread, by the seconds that they wait for an answer.
 
-    They are closed with their thread: left to the garbage collector, the connections of threads
-    that have long ended add up to hundreds.
+    They are closed at the end of their thread: the garbage collector would close them much later,
+    and hundreds of connections could accumulate.
     """
 
     def __init__(self) -> None:
-        self.by_patience: dict[int, DockerApi] = {}
-        self._thread = _Thread()
-        weakref.finalize(self._thread, _close_all, self.by_patience)
+        self.by_seconds: dict[int, DockerApi] = {}
+        self._lifetime = _ThreadLifetime()
+        weakref.finalize(self._lifetime, _close_all, self.by_seconds)
 
 
-class _Thread:
-    """Goes when its thread does."""
+class _ThreadLifetime:
+    """An object that is collected at the end of its thread."""
 
 
 def _close_all(clients: dict[int, DockerApi]) -> None:
@@ -169,14 +163,14 @@ def _close_all(clients: dict[int, DockerApi]) -> None:
 
 
 class Engine:
-    """A Docker engine. Safe to use from several threads: each gets a client of its own."""
+    """A Docker engine; thread-safe, since each thread has its own clients."""
 
     def __init__(self, base_url: str | None = None) -> None:
         self.address = find_address(base_url, os.environ)
         by_ssh = self.base_url is not None and self.base_url.startswith("ssh://")
         self._tunnel = SshTunnel(str(self.base_url)) if by_ssh else None
-        self._version = ".".join(map(str, OLDEST_API))  # until it has said its own
-        self._greeting: dict[str, object] = {}  # what it said then
+        self._version = ".".join(map(str, OLDEST_API))  # until its own is known
+        self._greeting: dict[str, object] = {}  # its first answer
         self._clients = _Clients()
 
     @classmethod
@@ -184,11 +178,11 @@ class Engine:
         """An engine that answers.
 
         Raises:
-            UnavailableError: none does, or it is too old.
+            UnavailableError: no engine answers, or it is too old.
         """
         engine = cls(base_url)
         try:
-            engine._knock()
+            engine._check_socket()
             engine._greeting = engine._client(_FIRST_SECONDS).version(api_version=False)
             engine._version = str(engine._greeting["ApiVersion"])
         except (DockerException, OSError) as fault:
@@ -198,30 +192,30 @@ class Engine:
             ) from fault
         if tuple(int(part) for part in engine._version.split(".")) < OLDEST_API:
             raise UnavailableError(
-                f"the engine speaks API {engine._version}: install Docker 20.10 or newer"
+                f"the engine has only API {engine._version}: install Docker 20.10 or newer"
             )
         return engine
 
     @property
     def base_url(self) -> str | None:
-        """Where it is; None: at its usual socket."""
+        """Its address; None: the default socket."""
         return self.address.url
 
     @property
     def is_local(self) -> bool:
-        """Whether it is reached by a socket of this machine and so may see this machine's files."""
+        """Whether its address is a socket of this machine, so that it may see our files."""
         return self.address.is_local
 
     @contextmanager
     def api(self, doing: str, *, moves_files: bool = False) -> Iterator[DockerApi]:
-        """Calls to the engine, whose errors come out as ours.
+        """Calls to the engine; its errors become ours.
 
         Args:
-            doing: What for, to be read after "cannot".
-            moves_files: Whether the answer may be long in coming.
+            doing: The purpose; it continues "cannot".
+            moves_files: Whether the answer may take long.
 
         Raises:
-            DockerNotFoundError: the engine has not got what it was asked for.
+            DockerNotFoundError: the engine does not have the requested object.
             SandboxError: the engine refused, or it is lost.
         """
         try:
@@ -232,33 +226,28 @@ class Engine:
             raise SandboxError(f"cannot {doing}: {_explain(fault)}") from fault
 
     def require_answer(self) -> None:
-        """Find out, soon, whether it is still there: when it dies, streams just end.
+        """Check quickly that it still answers: when it dies, streams only end.
 
         Raises:
-            SandboxError: it is not, or it is frozen.
+            SandboxError: it died, or it is frozen.
         """
         try:
-            self._knock()
+            self._check_socket()
             self._client(_PING_SECONDS).ping()
         except (DockerException, OSError) as fault:
             raise SandboxError(f"the engine does not answer any more: {fault}") from fault
 
     @cached_property
     def facts(self) -> EngineFacts:
-        """What it says about itself.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
-        with self.api("ask the engine about itself") as api:
+        """Its facts about itself."""
+        with self.api("read the engine's facts") as api:
             return read_facts(api.info(), self._greeting or api.version())
 
     def image(self, name: str) -> ImageFacts:
-        """An image that is there, by its name or id.
+        """An existing image by its name or id.
 
         Raises:
-            DockerNotFoundError: it is not.
-            SandboxError: the engine is lost.
+            DockerNotFoundError: it does not exist.
         """
         with self.api(f"find the image {name}") as api:
             found = api.inspect_image(name)  # type: ignore[no-untyped-call]  # the stubs' gap
@@ -269,17 +258,14 @@ class Engine:
             labels=MappingProxyType(dict(config.get("Labels") or {})),
         )
 
-    def _knock(self) -> None:
-        """Connect and hang up: where that fails, the SDK would leave a socket open."""
-        if not self.is_local or os.name != "posix":
-            return
-        with socket.socket(socket.AF_UNIX) as knocking:
-            knocking.settimeout(_PING_SECONDS)
-            knocking.connect(self.address.socket)
+    def _check_socket(self) -> None:
+        """Connect to a local socket first: if it fails, the SDK would leave a socket open."""
+        if self.is_local and os.name == "posix":
+            connect_to_socket(self.address.socket, _PING_SECONDS)
 
     def _client(self, seconds: int) -> DockerApi:
-        url = self._url()
-        client = self._clients.by_patience.get(seconds)
+        url = self.base_url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
+        client = self._clients.by_seconds.get(seconds)
         if client is None:
             tls = self.address.tls(os.environ)
             client = DockerApi(
@@ -287,35 +273,31 @@ class Engine:
             )
             _keep_few_connections(client)
             if tls is not None or self.is_local:
-                # REQUESTS_CA_BUNDLE would take the place of the engine's CA; for a socket there is
-                # nothing to be found in the environment, and to look takes half of a short call.
+                # REQUESTS_CA_BUNDLE would replace the engine's CA. A socket needs nothing from the
+                # environment, and reading it takes half of a short call.
                 client.trust_env = False
-            self._clients.by_patience[seconds] = client
+            self._clients.by_seconds[seconds] = client
         return client
-
-    def _url(self) -> str | None:
-        """What the SDK can connect to: by ssh it is a socket that leads there."""
-        return self.base_url if self._tunnel is None else f"unix://{self._tunnel.socket()}"
 
     def _reason(self, fault: Exception) -> str:
         if isinstance(fault, SshError):
             return str(fault)
-        said = self._tunnel.complaint() if self._tunnel is not None else ""
-        return (
-            f"{said}: is its socket there, and may you use it?" if said else explain_refusal(fault)
-        )
+        message = self._tunnel.complaint() if self._tunnel is not None else ""
+        if message:
+            return f"{message}: check that its socket exists, and that you may use it"
+        return explain_refusal(fault)
 
 
 def _keep_few_connections(client: DockerApi) -> None:
-    """Have it close what it will not use again.
+    """Make a client close connections that it will not use again.
 
-    At a socket the SDK takes every address it asks for a server of its own, and keeps the
-    connections to the last 25 of them; the number that it can be told counts for ssh alone.
+    For a socket, the SDK treats every URL as a server of its own, and keeps the connections of the
+    last 25 of them; its setting for this number is only for ssh.
     """
     socket_adapter = client.adapters.get(_BY_SOCKET)
     if isinstance(socket_adapter, UnixHTTPAdapter):
         path, seconds = socket_adapter.socket_path, socket_adapter.timeout
-        few = UnixHTTPAdapter(f"http+unix://{path}", seconds, pool_connections=_KEPT_ADDRESSES)
+        few = UnixHTTPAdapter(f"http+unix://{path}", seconds, pool_connections=_ADDRESS_POOL)
         client.mount(_BY_SOCKET, few)
 
 

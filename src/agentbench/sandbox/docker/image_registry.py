@@ -1,8 +1,6 @@
-"""An engine's dealings with an image registry.
+"""Pulls images from a registry, and pushes and pulls snapshots, even if it does not answer.
 
-Pulls images, pushes and pulls snapshots; waits end although the registry does not answer.
-
-The engine speaks with it, with the credentials that `docker login` left with this user.
+The engine connects to the registry, with this user's credentials from `docker login`.
 """
 
 import binascii
@@ -16,23 +14,23 @@ from typing import Any, Final
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.container import remove_container
 from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
-from agentbench.sandbox.docker.snapshots import SNAPSHOT_REPOSITORY
+from agentbench.sandbox.docker.snapshots import SNAPSHOT_REPOSITORY, commit_changes
 from agentbench.sandbox.interface import SnapshotId
 from agentbench.sandbox.ownership import KIND, ProcessOwner, labels_of, without_owner
 
 _NOTE: Final = "agentbench.note"
-"""The label of what goes with a shared snapshot, in base64."""
-_FIRST_WORD_SECONDS = 20.0  # for a registry to begin to answer
+"""The label with the note of a shared snapshot, in base64."""
+_FIRST_LINE_SECONDS = 20.0  # for the begin of a registry's answer
 
-_ProgressLine = Mapping[str, Any]  # a line of the engine's progress
+_ProgressLine = Mapping[str, Any]  # the engine's JSON
 
 
 def pull_image(engine: Engine, name: str) -> None:
-    """Get an image from a registry that begins to answer soon.
+    """Pull an image from a registry that starts to answer soon.
 
     Raises:
-        DockerNotFoundError: the registry has not got it.
-        SandboxError: it does not answer, or refuses.
+        DockerNotFoundError: the registry does not have it.
+        SandboxError: the registry refuses or does not answer.
     """
     _follow_progress(engine, f"pull {name}", lambda api: api.pull(name, stream=True, decode=True))
 
@@ -40,39 +38,36 @@ def pull_image(engine: Engine, name: str) -> None:
 def push_snapshot(
     engine: Engine, snapshot: SnapshotId, name: str, note: bytes, owner: ProcessOwner
 ) -> None:
-    """Put a snapshot into a registry, with a note.
+    """Push a snapshot to a registry, with a note.
 
     Raises:
-        SandboxError: the registry does not take it or does not answer, or the engine is lost.
+        SandboxError: the registry refuses or does not answer.
     """
     repository, _, tag = name.rpartition(":")
     holder = f"agentbench-{uuid.uuid4().hex}"
     labels = {_NOTE: b64encode(note).decode(), **labels_of("snapshot"), **without_owner()}
-    with engine.api(f"note on {snapshot}", moves_files=True) as api:
+    with engine.api(f"add a note to {snapshot}", moves_files=True) as api:
         api.create_container(
             snapshot, ["true"], name=holder, labels=labels_of("sandbox", owner),
             network_disabled=True, host_config={"NetworkMode": "none"},
         )  # fmt: skip
         try:
-            changes = [f"LABEL {word}={value}" for word, value in labels.items()]
-            api.commit(holder, repository, tag, changes=[*changes, "ENTRYPOINT []", "CMD []"])
+            api.commit(holder, repository, tag, changes=commit_changes(labels))
         finally:
             remove_container(engine, holder)
     try:
         _follow_progress(
-            engine,
-            f"push {name}",
-            lambda api: api.push(repository, tag, stream=True, decode=True),
+            engine, f"push {name}", lambda api: api.push(repository, tag, stream=True, decode=True)
         )
     finally:
         _forget_name(engine, name)
 
 
 def pull_snapshot(engine: Engine, name: str, key: str) -> bytes | None:
-    """Have the snapshot of a name under a key, and its note; None if there is none.
+    """Pull the snapshot with a name, and store it under a key; returns its note, if it exists.
 
     Raises:
-        SandboxError: the registry does not answer or refuses, or the engine is lost.
+        SandboxError: the registry refuses or does not answer.
     """
     try:
         pull_image(engine, name)
@@ -80,26 +75,20 @@ def pull_snapshot(engine: Engine, name: str, key: str) -> bytes | None:
     except DockerNotFoundError:
         return None
     try:
-        note = _note(labels)
+        note = None
+        if labels.get(KIND) == "snapshot":  # an image of others has no note
+            with suppress(binascii.Error, ValueError, KeyError):
+                note = b64decode(labels[_NOTE], validate=True)
         if note is not None:
-            with engine.api(f"keep {name}") as api:
+            with engine.api(f"name {name}") as api:
                 api.tag(name, SNAPSHOT_REPOSITORY, key)
     finally:
         _forget_name(engine, name)
     return note
 
 
-def _note(labels: Mapping[str, str]) -> bytes | None:
-    """What a snapshot of ours bears, and no other image."""
-    if labels.get(KIND) != "snapshot" or _NOTE not in labels:
-        return None
-    with suppress(binascii.Error, ValueError):
-        return b64decode(labels[_NOTE], validate=True)
-    return None
-
-
 def _forget_name(engine: Engine, name: str) -> None:
-    """The layers stay as long as another name needs them."""
+    """Remove a name; the layers stay as long as another name needs them."""
     with suppress(SandboxError), engine.api(f"forget {name}") as api:
         api.remove_image(name)
 
@@ -107,26 +96,27 @@ def _forget_name(engine: Engine, name: str) -> None:
 def _follow_progress(
     engine: Engine, doing: str, call: Callable[[DockerApi], Iterable[_ProgressLine]]
 ) -> None:
-    heard, done = threading.Event(), threading.Event()
+    started, done = threading.Event(), threading.Event()
     faults: list[SandboxError] = []
 
     def work() -> None:
+        """Read the progress to its end."""
         try:
             with engine.api(doing, moves_files=True) as api:
                 for line in call(api):
-                    heard.set()
+                    started.set()
                     if "error" in line:
                         faults.append(SandboxError(f"cannot {doing}: {line['error']}"))
         except SandboxError as fault:
             faults.append(fault)
         finally:
-            heard.set()
+            started.set()
             done.set()
 
-    # In a thread that may be left behind: the SDK pulls without any time-out.
+    # In a thread that may outlive this call: the SDK pulls without a time-out.
     threading.Thread(target=work, daemon=True).start()
-    if not heard.wait(_FIRST_WORD_SECONDS):
-        raise SandboxError(f"cannot {doing}: no registry answered in {_FIRST_WORD_SECONDS:.0f} s")
+    if not started.wait(_FIRST_LINE_SECONDS):
+        raise SandboxError(f"cannot {doing}: no registry answered in {_FIRST_LINE_SECONDS:.0f} s")
     done.wait()
     if faults:
         raise faults[-1]

@@ -1,23 +1,22 @@
-"""Images that sandboxes start from.
+"""The images of sandboxes: base images, images by name, and images built from Dockerfiles.
 
-Our base image, one built from a task's Dockerfile, any other by name, and one with a workspace of
-its own.
-
-Tasks of other harnesses hold their files in the image, say in /app, belonging to root, and their
-scripts know /tests, /solution and /logs. A sandbox's user is nobody there, so one layer on top of
-the image gives these folders to it; a label tells where the workspace is.
+The images of other harnesses' tasks contain the repository, for example in /app, which belongs to
+root, and their scripts use /tests, /solution and /logs. One layer on top of such an image gives
+these folders to the sandbox's user; a label contains the workspace.
 """
 
 import hashlib
 import io
 import json
 import re
-import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS
 from agentbench.sandbox.docker.base_image import (
     SUITES,
@@ -35,7 +34,7 @@ from agentbench.sandbox.ownership import KIND, PYTHON, RECIPE, WORKDIR, labels_o
 
 REPOSITORY = "agentbench/python"
 _MOST_RESTARTS = 3
-_STEP_IS_GONE = re.compile(
+_MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
 )
 _BUILD_SECONDS = 1800
@@ -43,7 +42,7 @@ _BUILD_SECONDS = 1800
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseImage:
-    """A base image that is there."""
+    """An existing base image."""
 
     name: str
     python: str
@@ -53,11 +52,7 @@ class BaseImage:
 
 
 def list_images(engine: Engine) -> tuple[BaseImage, ...]:
-    """The base images that are there, newest Python first.
-
-    Raises:
-        SandboxError: the engine is lost.
-    """
+    """The existing base images, newest Python first."""
     with engine.api("list images") as api:
         found = api.images(REPOSITORY, filters={"label": f"{KIND}=base-image"})
     images = [_base_image(summary) for summary in found if summary.get("RepoTags")]
@@ -67,18 +62,17 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
 def build_base_image(
     engine: Engine, python: str = DEFAULT_PYTHON, *, progress: Progress = lambda _line: None
 ) -> BaseImage:
-    """Make the base image with a Python, unless it is there as the recipe has it.
+    """Build the base image with a Python, unless it exists with the same recipe.
 
     Raises:
         UsageError: no base image has this Python.
-        UnavailableError: it cannot be made; names what was tried, in this order.
-        SandboxError: the engine is lost.
+        UnavailableError: it cannot be built; the message lists the attempts in order.
     """
     bases = base_image_sources(python)
-    there = {image.recipe: image for image in list_images(engine)}
+    existing = {image.recipe: image for image in list_images(engine)}
     for base in bases:
-        if (image := there.get(recipe_hash(base.kind, base.python))) is not None:
-            progress(f"{image.name} is there and up to date")
+        if (image := existing.get(recipe_hash(base.kind, base.python))) is not None:
+            progress(f"{image.name} is up to date")
             return image
     faults: list[str] = []
     for base in bases:
@@ -88,46 +82,56 @@ def build_base_image(
             faults.append(f"{base.kind}: {fault}")
             continue
         return _build_on(engine, base, name, progress)
-    tried = "\n  ".join(faults)
+    remedy = "Let the engine reach a registry, or install mmdebstrap."
+    if python not in SUITES:
+        suites = ", ".join(SUITES)
+        remedy = f"Let the engine reach a registry; Debian's packages have Python {suites}."
+    attempts = "\n  ".join(faults)
     raise UnavailableError(
-        f"no base image with Python {python} can be made. Tried:\n  {tried}\n{_remedy(python)}"
+        f"cannot build a base image with Python {python}. Attempts:\n  {attempts}\n{remedy}"
     )
-
-
-def _remedy(python: str) -> str:
-    if python in SUITES:
-        return "Let the engine reach a registry, or install mmdebstrap."
-    return f"Let the engine reach a registry; Debian's packages have Python {', '.join(SUITES)}."
 
 
 def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None = None) -> ImageId:
     """The id of an image by name (None: the default base image), or built from a Dockerfile.
 
     Raises:
-        UnavailableError: it is not there and cannot be had; says how to get it.
-        SandboxError: the engine is lost.
+        UnavailableError: the image is missing; the message says how to get it.
     """
     if dockerfile is not None:
-        return _of_dockerfile(engine, dockerfile)
+        folder = {"path": str(dockerfile.parent), "dockerfile": dockerfile.name}
+        tag = f"agentbench/task:{_hash_of(dockerfile)}"
+        if (found := _id_of(engine, tag)) is not None:
+            return found
+        return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
     image = image or name_of(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
         return found
     if image.startswith(f"{REPOSITORY}:"):
-        raise UnavailableError(_how_to_get(image, list_images(engine)))
+        version = image.rpartition(":")[2]
+        if version not in STACKS:
+            raise UnavailableError(
+                f"there is no image {image}: base images exist for Python {', '.join(STACKS)}"
+            )
+        built = ", ".join(known.python for known in list_images(engine)) or "none"
+        raise UnavailableError(
+            f"the base image {image} is not built (built: {built}): "
+            f"run `agentbench images build --python {version}`"
+        )
     try:
         pull(engine, image, lambda _line: None)
     except SandboxError as fault:
         raise UnavailableError(
-            f"the image {image} is not on this machine and cannot be had ({fault}): "
+            f"the image {image} is missing and cannot be pulled ({fault}): "
             f"`docker load` it, or log in to its registry and `docker pull {image}`"
         ) from fault
     if (found := _id_of(engine, image)) is None:
-        raise UnavailableError(f"the image {image} was pulled and is not there")
+        raise UnavailableError(f"the image {image} was pulled, but the engine does not find it")
     return found
 
 
 def name_of(python: str) -> str:
-    """What the base image with a Python is called."""
+    """The name of the base image with a Python."""
     return f"{REPOSITORY}:{python}"
 
 
@@ -137,115 +141,88 @@ def python_in(name: str) -> str | None:
     return version if version in STACKS else None
 
 
-def _how_to_get(image: str, present: Sequence[BaseImage]) -> str:
-    """Why a base image of ours cannot be used, and the command that helps."""
-    version = image.rpartition(":")[2]
-    if version not in STACKS:
-        return f"there is no image {image}: base images exist for Python {', '.join(STACKS)}"
-    built = ", ".join(known.python for known in present) or "none"
-    return (
-        f"the base image {image} is not built (built: {built}): "
-        f"run `agentbench images build --python {version}`"
-    )
-
-
-def _of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
-    tag = f"agentbench/task:{_hash_of(dockerfile)}"
-    if (found := _id_of(engine, tag)) is not None:
-        return found
-    with engine.api(f"build {dockerfile}", moves_files=True) as api:
-        run_build(
-            lambda: api.build(
-                path=str(dockerfile.parent),
-                dockerfile=dockerfile.name,
-                tag=tag,
-                labels=labels_of("task-image"),
-                rm=True,
-                forcerm=True,
-                decode=True,
-                timeout=_BUILD_SECONDS,
-            ),
-            str(dockerfile),
-        )
-    if (found := _id_of(engine, tag)) is None:
-        raise UnavailableError(f"{dockerfile} was built and its image is not there")
-    return found
-
-
 def _build_on(engine: Engine, base: BaseImageSource, name: str, progress: Progress) -> BaseImage:
     recipe = recipe_hash(base.kind, base.python)
     tag = name_of(base.python)
     context = build_context(base.python)
-    progress(f"building {tag} on {name}")
+    progress(f"building {tag} from {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: base.python}
-    with engine.api(f"build {tag}", moves_files=True) as api:
-        run_build(
-            lambda: api.build(
-                fileobj=io.BytesIO(context),
-                custom_context=True,
-                buildargs={"BASE": name},
-                tag=tag,
-                labels=labels,
-                rm=True,
-                forcerm=True,
-                decode=True,
-                timeout=_BUILD_SECONDS,
-            ),
-            tag,
-        )
+    buildargs = {"BASE": name}
+    _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, what=tag)
     for image in list_images(engine):
         if image.name == tag:
             progress(f"{tag} is ready")
             return image
-    raise UnavailableError(f"{tag} was built and is not there")
+    raise UnavailableError(f"{tag} was built, but the engine does not list it")
+
+
+def _context(tar: bytes) -> dict[str, Any]:  # arguments of the SDK
+    return {"fileobj": io.BytesIO(tar), "custom_context": True}
+
+
+def _build(
+    engine: Engine,
+    tag: str,
+    labels: dict[str, str],
+    source: Callable[[], Mapping[str, Any]],
+    what: str,
+) -> ImageId:
+    """Build an image from a source, as arguments of the SDK, and return its id.
+
+    Raises:
+        UnavailableError: the build failed; with its last output.
+    """
+    with engine.api(f"build {what}", moves_files=True) as api:
+        options: dict[str, Any] = {"tag": tag, "labels": labels, "timeout": _BUILD_SECONDS}
+        run_build(
+            lambda: api.build(rm=True, forcerm=True, decode=True, **options, **source()), what
+        )
+    if (found := _id_of(engine, tag)) is None:
+        raise UnavailableError(f"{what} was built, but the engine does not find {tag}")
+    return found
 
 
 def run_build(build: Callable[[], Iterable[Mapping[str, object]]], what: str) -> None:
-    """Start a build and read it to its end.
+    """Start a build and read its output to the end.
 
-    Who removes an image beside it can take a step from it that both have: it is started again.
+    A build fails if another process removes an image with a common step; then it is repeated.
 
     Raises:
-        UnavailableError: it failed; with what it said last.
+        UnavailableError: the build failed; with its last output.
     """
     for _ in range(_MOST_RESTARTS):
         try:
             return _read_build(build(), what)
         except UnavailableError as fault:
-            if not _STEP_IS_GONE.search(str(fault)):
+            if not _MISSING_STEP.search(str(fault)):
                 raise
     return _read_build(build(), what)
 
 
 def _read_build(lines: Iterable[Mapping[str, object]], what: str) -> None:
-    said = ""
+    output = ""
     for line in lines:
-        said = (said + str(line.get("stream", "")))[-2000:]
+        output = (output + str(line.get("stream", "")))[-2000:]
         if "error" in line:
-            raise UnavailableError(f"{what} cannot be built: {line['error']}\n{said.strip()}")
+            raise UnavailableError(f"cannot build {what}: {line['error']}\n{output.strip()}")
 
 
 def _id_of(engine: Engine, image: str) -> ImageId | None:
-    try:
+    with suppress(DockerNotFoundError):
         return ImageId(engine.image(image).id)
-    except DockerNotFoundError:
-        return None
+    return None
 
 
 def _hash_of(dockerfile: Path) -> str:
-    """Names the content of a Dockerfile's whole folder."""
+    """A hash of the Dockerfile's folder."""
     digest = hashlib.sha256(dockerfile.name.encode())
-    for path in _files_under(dockerfile.parent):
+    for path in sorted(dockerfile.parent.rglob("*")):
+        if not (path.is_symlink() or path.is_file()):
+            continue
         content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
         name = path.relative_to(dockerfile.parent).as_posix()
         digest.update(f"\0{name}\0{path.lstat().st_mode:o}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:16]
-
-
-def _files_under(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() or path.is_file():
-            yield path
 
 
 def _base_image(summary: Mapping[str, object]) -> BaseImage:
@@ -253,7 +230,7 @@ def _base_image(summary: Mapping[str, object]) -> BaseImage:
     tags = summary.get("RepoTags")
     named: Mapping[str, str] = labels if isinstance(labels, dict) else {}
     tag = str(tags[0]) if isinstance(tags, list) else ""
-    name = tag[max(0, tag.find(REPOSITORY)) :]  # Podman puts a registry before it
+    name = tag[max(0, tag.find(REPOSITORY)) :]  # Podman adds a registry
     return BaseImage(
         name=name,
         python=named.get(PYTHON, name.rpartition(":")[2]),
@@ -267,55 +244,22 @@ def _version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-_WORKDIR_RECIPE = "1"  # to be counted up when what is made below changes
-_WORKDIR_BUILD_SECONDS = 600
-
-Follow = Callable[[Callable[[], Iterable[Mapping[str, object]]], str], None]
-"""Starts a build and reads what the engine says; raises UnavailableError where it fails."""
+_WORKDIR_RECIPE = "1"  # increment it when the layer changes
 
 
-def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath, follow: Follow) -> ImageId:
-    """The image with that folder for its workspace; made the first time.
+def with_workdir(engine: Engine, image: ImageId, workdir: PurePosixPath) -> ImageId:
+    """The image with a folder as its workspace; it is built the first time.
 
     Raises:
-        UnavailableError: it cannot be made; with what the engine said.
-        SandboxError: the engine is lost.
+        UnavailableError: it cannot be built; with the engine's output.
     """
     name = hashlib.sha256(f"{_WORKDIR_RECIPE}\n{image}\n{workdir}".encode()).hexdigest()[:16]
     tag = f"agentbench/task:workdir-{name}"
-    try:
-        return ImageId(engine.image(tag).id)
-    except DockerNotFoundError:
-        pass
-    with engine.api(f"give {image} its workspace", moves_files=True) as api:
-        follow(
-            lambda: api.build(
-                fileobj=io.BytesIO(_workdir_context(image, workdir)),
-                custom_context=True,
-                tag=tag,
-                labels={**labels_of("task-image"), WORKDIR: str(workdir)},
-                rm=True,
-                forcerm=True,
-                decode=True,
-                timeout=_WORKDIR_BUILD_SECONDS,
-            ),
-            f"the workspace {workdir} of {image}",
-        )
-    try:
-        return ImageId(engine.image(tag).id)
-    except DockerNotFoundError:
-        raise UnavailableError(f"{tag} was built and is not there") from None
-
-
-def _workdir_context(image: ImageId, workdir: PurePosixPath) -> bytes:
-    """A tar with the Dockerfile alone."""
-    folders = [str(workdir), *SCRIPT_FOLDERS]
+    if (found := _id_of(engine, tag)) is not None:
+        return found
     script = f'mkdir -p "$@" && chown -Rh {USER} "$@" /logs'
-    run = json.dumps(["/bin/sh", "-c", script, "sh", *folders])
-    content = f"FROM {image}\nUSER 0:0\nRUN {run}\n".encode()
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        member = tarfile.TarInfo("Dockerfile")
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
-    return buffer.getvalue()
+    run = json.dumps(["/bin/sh", "-c", script, "sh", str(workdir), *SCRIPT_FOLDERS])
+    context = tar_of_file("Dockerfile", f"FROM {image}\nUSER 0:0\nRUN {run}\n".encode())
+    labels = {**labels_of("task-image"), WORKDIR: str(workdir)}
+    what = f"the workspace {workdir} of {image}"
+    return _build(engine, tag, labels, lambda: _context(context), what=what)

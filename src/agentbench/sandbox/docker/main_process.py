@@ -1,12 +1,9 @@
-"""The main process of a container.
+"""The main process of a container: a shell script that signals all other processes on request.
 
-A shell script that keeps the container alive, signals all other processes at our word and counts
-them.
-
-It is a shell that runs as root with no capability but CAP_KILL and uses nothing but builtins, so it
-still answers when a fork bomb has taken every process that the container may have. Commands run as
-another user without any capability: they cannot signal it. It lives as long as its input stays
-open, so the container of a harness that died ends by itself.
+It runs as root with CAP_KILL as its only capability. It uses only builtins, so it answers even if a
+fork bomb has taken all processes of the container. Commands run as another user without
+capabilities, so they cannot signal it. It ends with its input, so the container of a dead harness
+ends by itself.
 """
 
 import time
@@ -48,45 +45,45 @@ _START_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessCensus:
-    """What the keeper answers: whether others live beside it, and the container's counters."""
+    """The answer of the main process, with the container's counters."""
 
-    yes: bool  # there was somebody to signal, or the path exists
+    yes: bool  # there are other processes, or the path exists
     oom_kills: int = 0
     peak_memory_bytes: int | None = None
     cpu_nanoseconds: int | None = None
 
 
 class MainProcess:
-    """Speaks to the keeper of one container."""
+    """The connection to the main process of one container."""
 
-    def __init__(self, wire: AttachedStream) -> None:
-        self._wire = wire
+    def __init__(self, stream: AttachedStream) -> None:
+        self._stream = stream
         self._turn = 0
-        self._heard = b""
+        self._received = b""
 
     def await_ready(self) -> ProcessCensus:
-        """Wait until the keeper is up.
+        """Wait until it is ready.
 
         Raises:
-            SandboxError: it did not come up, because the image has no shell for example.
+            SandboxError: it did not start, for example since the image has no shell.
         """
         deadline = time.monotonic() + _START_SECONDS
-        while "ready" not in self._lines() and not self._wire.ended:
+        while "ready" not in self._lines() and not self._stream.ended:
             if time.monotonic() > deadline:
                 break
-            self._hear(0.1)
+            self._receive(0.1)
         census = self.ask("0", patience=5.0)
         if census is None:
-            raise SandboxError("the container did not come up; its image needs a shell, `sh`")
+            raise SandboxError("the container did not start; its image needs a shell, `sh`")
         return census
 
     def ask(self, word: str, *, patience: float) -> ProcessCensus | None:
-        """Send everybody else a signal by name or number; None when no answer comes."""
+        """Send a signal to all other processes, by name or number; None if no answer comes."""
         self._turn += 1
         deadline = time.monotonic() + patience
-        self._wire.send(f"{self._turn} {word}\n".encode(), patience)
-        while not self._wire.ended and (left := deadline - time.monotonic()) > 0:
-            self._hear(min(left, 0.5))
+        self._stream.send(f"{self._turn} {word}\n".encode(), patience)
+        while not self._stream.ended and (left := deadline - time.monotonic()) > 0:
+            self._receive(min(left, 0.5))
             for line in self._lines():
                 turn, _, facts = line.partition(" ")
                 if turn == str(self._turn):
@@ -105,24 +102,24 @@ class MainProcess:
         return census is not None and census.yes
 
     def end_others(self, *, patience: float) -> ProcessCensus | None:
-        """Kill every other process until none is left; None when that does not come about."""
+        """Kill all other processes until there is none; None if it takes too long."""
         deadline = time.monotonic() + patience
         pause = 0.001
         while (left := deadline - time.monotonic()) > 0:
             census = self.ask("KILL", patience=left)
             if census is None or not census.yes:
                 return census
-            time.sleep(pause)  # dying takes a moment, and nobody tells us when it is over
+            time.sleep(pause)  # dying takes a moment, without an event at its end
             pause = min(2 * pause, 0.05)
         return None
 
     def close(self) -> None:
-        """Let go of the keeper; its container ends."""
-        self._wire.close()
+        """Close its input, so that it ends with its container."""
+        self._stream.close()
 
-    def _hear(self, patience: float) -> None:
-        self._heard += b"".join(frame.data for frame in self._wire.receive(patience))
+    def _receive(self, patience: float) -> None:
+        self._received += b"".join(frame.data for frame in self._stream.receive(patience))
 
     def _lines(self) -> list[str]:
-        *lines, self._heard = self._heard.split(b"\n")
+        *lines, self._received = self._received.split(b"\n")
         return [line.decode("ascii", "replace") for line in lines]

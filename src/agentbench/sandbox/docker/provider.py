@@ -1,7 +1,4 @@
-"""The provider of Docker sandboxes.
-
-Connects to an engine, resolves images, opens sandboxes, and finds, pushes and pulls snapshots.
-"""
+"""The provider of Docker sandboxes, images and snapshots."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,20 +11,17 @@ from agentbench.errors import SandboxError
 from agentbench.sandbox.docker import images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
 from agentbench.sandbox.docker.container import ContainerLauncher
-from agentbench.sandbox.docker.container_options import (
+from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
+from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
+from agentbench.sandbox.docker.image_registry import pull_snapshot, push_snapshot
+from agentbench.sandbox.docker.sandbox import DockerSandbox
+from agentbench.sandbox.host_network import ca_bundle, ca_variables, forwarded_settings
+from agentbench.sandbox.interface import (
+    GIT_CONFIGURATION,
     HOME,
     MOUNTS,
     RESULTS,
     WORKSPACE,
-    ContainerPlan,
-    mount_paths,
-)
-from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
-from agentbench.sandbox.docker.image_registry import pull_snapshot, push_snapshot
-from agentbench.sandbox.docker.images import with_workdir
-from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.host_network import ca_bundle, ca_variables, forwarded_settings
-from agentbench.sandbox.interface import (
     ImageId,
     Limits,
     Promise,
@@ -41,51 +35,43 @@ _CA_MOUNT = "ca-certificates.crt"
 
 
 class DockerProvider:
-    """Opens sandboxes in containers of one engine. Safe to use from several threads at once."""
+    """Opens sandboxes in containers of one engine; thread-safe."""
 
     def __init__(self, engine: Engine, *, host_env: Mapping[str, str] | None = None) -> None:
         self._engine = engine
         self._host_env = os.environ if host_env is None else host_env
-        self._placing = ContainerLauncher(engine)
+        self._launcher = ContainerLauncher(engine)
         self._owner = ProcessOwner.current()
-        self._snapshots: dict[str, ImageFacts] = {}  # as they were found last
+        self._snapshots: dict[str, ImageFacts] = {}  # those found by `find`
 
     @classmethod
     def connect(
         cls, *, base_url: str | None = None, host_env: Mapping[str, str] | None = None
     ) -> "DockerProvider":
-        """A provider whose engine answers: the given one, DOCKER_HOST's or the usual one.
+        """A provider whose engine answers: the given one, DOCKER_HOST's or the default one.
 
         Raises:
-            UnavailableError: no engine answers, or it is too old; says what to start or install.
+            UnavailableError: no engine answers, or it is too old; the message says what to do.
         """
         return cls(Engine.connect(base_url), host_env=host_env)
 
     @property
     def name(self) -> str:
-        """`docker`."""
+        """See SandboxProvider.name."""
         return "docker"
 
     @property
     def engine(self) -> Engine:
-        """The engine that sandboxes are made in."""
+        """The engine of the sandboxes."""
         return self._engine
 
     @property
     def promises(self) -> frozenset[Promise]:
-        """What the engine can keep with its kernel.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """See SandboxProvider.promises."""
         return self._engine.facts.promises
 
     def describe(self) -> Mapping[str, str]:
-        """The engine and how it isolates.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """See SandboxProvider.describe."""
         facts = self._engine.facts
         return {
             "engine": f"{facts.product} {facts.version}",
@@ -96,25 +82,17 @@ class DockerProvider:
             "cgroup": facts.cgroup_version,
             "isolation": facts.isolation,
             "disk_limit": "watched while commands run; each file by a limit of its own",
-            "files": "shared" if self._placing.shares_files else "copied in",
+            "files": "shared" if self._launcher.shares_files else "copied in",
         }
 
     @property
     def disk_folders(self) -> tuple[Path, ...]:
-        """The engine's own folder, where it lies on this machine.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """The engine's folder, if it is on this machine."""
         root = Path(self._engine.facts.root)
         return (root,) if self._engine.is_local and root.is_dir() else ()
 
     def check(self) -> None:
-        """Find out, within seconds, whether the engine answers.
-
-        Raises:
-            SandboxError: it does not.
-        """
+        """See SandboxProvider.check."""
         self._engine.require_answer()
 
     def resolve_image(
@@ -124,29 +102,14 @@ class DockerProvider:
         dockerfile: Path | None = None,
         workdir: PurePosixPath | None = None,
     ) -> ImageId:
-        """The id of an image by name (None: the default base image), or built from a Dockerfile.
-
-        With `workdir` its sandboxes have their workspace there, with what the image holds in it.
-
-        Raises:
-            UnavailableError: it is not there and cannot be had; says how to get it.
-            SandboxError: the engine is lost.
-        """
+        """See SandboxProvider.resolve_image."""
         found = images.resolve_image(self._engine, image, dockerfile=dockerfile)
-        if workdir is None:
-            return found
-        return with_workdir(self._engine, found, workdir, images.run_build)
+        return found if workdir is None else images.with_workdir(self._engine, found, workdir)
 
     def build_base_image(
         self, python: str, *, progress: Callable[[str], None] = lambda _line: None
     ) -> None:
-        """Make the base image with a Python, unless it is there.
-
-        Raises:
-            UsageError: no base image has this Python.
-            UnavailableError: it cannot be made.
-            SandboxError: the engine is lost.
-        """
+        """See BuildsBaseImages.build_base_image."""
         images.build_base_image(self._engine, python, progress=progress)
 
     @contextmanager
@@ -159,29 +122,25 @@ class DockerProvider:
         mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
     ) -> Iterator[Sandbox]:
-        """A fresh sandbox from an image or a snapshot; all of it is gone when the block ends.
-
-        Raises:
-            SandboxError: it could not be made.
-        """
+        """See SandboxProvider.open."""
         plan, is_ours = self._plan(source, limits)
         if network:
-            plan, mounts = self._with_network(plan, mounts)
-        with self._placing.launched(plan, mounts) as container:
+            env = forwarded_settings(self._host_env)
+            if (bundle := ca_bundle(self._host_env)) is not None:
+                env |= ca_variables(str(MOUNTS / _CA_MOUNT))
+                mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
+            plan = replace(plan, network=True, env=env)
+        with self._launcher.launched(plan, mounts) as container:
             if not is_ours:
                 with self._engine.api("prepare a container of a foreign image") as api:
-                    places = (container.plan.workspace, RESULTS, HOME)
-                    folders = owned_folders(places, {HOME / ".gitconfig": _GITCONFIG})
-                    api.put_archive(container.name, "/", folders)
-            there = (*container.plan.bound, *container.plan.copied)
-            yield DockerSandbox(self._engine, container, mounts=mount_paths(there), cancel=cancel)
+                    folders = (container.plan.workspace, RESULTS, HOME)
+                    files = {HOME / ".gitconfig": GIT_CONFIGURATION.encode()}
+                    api.put_archive(container.name, "/", owned_folders(folders, files))
+            mounted = (*container.plan.bound, *container.plan.copied)
+            yield DockerSandbox(self._engine, container, mounts=mount_paths(mounted), cancel=cancel)
 
     def find(self, key: str) -> SnapshotId | None:
-        """The snapshot that was made under a key.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """See SandboxProvider.find."""
         found = snapshots.find_snapshot(self._engine, key)
         if found is None:
             return None
@@ -189,40 +148,24 @@ class DockerProvider:
         return found.id
 
     def discard(self, snapshot: SnapshotId) -> None:
-        """Forget a snapshot and free what it holds; a snapshot that is gone is no error.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """See SandboxProvider.discard."""
         self._snapshots.pop(snapshot, None)
         snapshots.discard_snapshot(self._engine, snapshot)
 
     def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
-        """Put a snapshot into a registry, with a note.
-
-        Raises:
-            SandboxError: the registry does not take it or does not answer, or the engine is lost.
-        """
+        """See SharesSnapshots.push."""
         self._require_docker()
-        push_snapshot(self._engine, snapshot, name, note, self._owner)
+        push_snapshot(self._engine, snapshot, name, note, owner=self._owner)
 
     def pull(self, name: str, key: str) -> bytes | None:
-        """Have the snapshot of a name under a key, and its note; None if there is none.
-
-        Raises:
-            SandboxError: the registry does not answer or refuses, or the engine is lost.
-        """
+        """See SharesSnapshots.pull."""
         self._require_docker()
         return pull_snapshot(self._engine, name, key)
 
     def _require_docker(self) -> None:
-        """What Podman commits bears the volumes of the container that it was made of.
-
-        Raises:
-            SandboxError: it is Podman.
-        """
+        # Images that Podman commits declare the volumes of their container.
         if self._engine.facts.product is EngineProduct.PODMAN:
-            raise SandboxError("Podman's snapshots cannot be shared by a registry; use Docker")
+            raise SandboxError("Podman's snapshots cannot be shared through a registry; use Docker")
 
     def _plan(self, source: str, limits: Limits) -> tuple[ContainerPlan, bool]:
         image = self._snapshots.get(source) or self._engine.image(source)
@@ -237,16 +180,3 @@ class DockerProvider:
             user_processes=self._engine.facts.user_processes,
         )
         return plan, RECIPE in image.labels
-
-    def _with_network(
-        self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]
-    ) -> tuple[ContainerPlan, Sequence[ReadOnlyMount]]:
-        env = forwarded_settings(self._host_env)
-        bundle = ca_bundle(self._host_env)
-        if bundle is not None:
-            env |= ca_variables(str(MOUNTS / _CA_MOUNT))
-            mounts = (*mounts, ReadOnlyMount(name=_CA_MOUNT, source=bundle))
-        return replace(plan, network=True, env=env), mounts
-
-
-_GITCONFIG = b"[safe]\n\tdirectory = *\n"  # mirrors are mounted from a host where others own them

@@ -1,21 +1,14 @@
-"""A container's volumes, read, written and measured.
+"""Reads, writes and measures a container's volumes as host folders, if the engine uses some.
 
-They are read as folders of this machine where they are such; else the container is asked.
+This needs root and an engine on this machine. The names of volumes are random, so an existing
+folder is the right one. The engine itself would start a process for each archive, which takes a
+tenth of a second, and a measurement inside the container could be disturbed.
 
-The engine would start a process of its own to pack them, a tenth of a second each time. It takes
-root's rights and an engine whose volumes are folders of this machine; their names are random, so
-one that is there is the right one.
-
-What already exists was laid out by strangers, and may be changed by them meanwhile: every name is
-opened below an open folder and no link is followed. Whatever is not a matter of course is left to
-the engine, which knows the container's own root: a link or a file in the place of a folder, a
-folder in the place of a file, an owner that is another number on this machine.
-
-Seen from here, nobody inside can disturb the measure. That takes root's rights and an engine whose
-volumes are folders of this machine; their names are random, so one that is there is the right one.
+The content is untrusted and may change meanwhile: every name is opened relative to an open folder,
+without following links. Unusual entries are handled by the engine, which knows the container's
+root: a link or file in place of a folder, a folder in place of a file, a foreign user id.
 """
 
-import contextlib
 import io
 import os
 import stat
@@ -24,54 +17,53 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.archives import tar_stream
 from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
 from agentbench.sandbox.docker.container import DockerContainer
-from agentbench.sandbox.docker.container_options import HOME, RESULTS, SCRIPT_FOLDERS, USER_ID
+from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
+from agentbench.sandbox.interface import HOME, RESULTS, USER_ID, VENV
 from agentbench.sandbox.walk import FOLDER, open_below
 
 
 def find_volume(
     container: DockerContainer, path: PurePosixPath
 ) -> tuple[Path, tuple[str, ...]] | None:
-    """The folder of this machine that is the volume of a path, and the way on; None: none is.
-
-    Raises:
-        SandboxError: the engine or the container is lost.
-    """
+    """The host folder of a path's volume, and the names from there to the path; None: none."""
     if os.geteuid() != 0 or ".." in path.parts:
         return None
-    for place, source in container.volumes().items():
-        if path.is_relative_to(place) and Path(source).is_dir():
-            return Path(source), path.relative_to(place).parts
+    for mounted_at, source in container.volumes().items():
+        if path.is_relative_to(mounted_at) and Path(source).is_dir():
+            return Path(source), path.relative_to(mounted_at).parts
     return None
 
 
 @contextmanager
 def read_volume(volume: Path, parts: tuple[str, ...], doing: str) -> Iterator[Iterator[bytes]]:
-    """The tree in a volume as a plain tar stream; no link in it is followed.
+    """The tree in a volume as a plain tar stream, without following links.
 
     Raises:
-        SandboxError: there is no such folder, or it changes while it is read.
+        SandboxError: the folder does not exist, or changes while it is read.
     """
+
+    def members(folder: int) -> Iterator[bytes]:
+        """The tar, with errors of the file system as ours."""
+        try:
+            yield from tar_stream(folder)
+        except OSError as fault:
+            raise SandboxError(f"{doing}: {fault}") from fault
+
     try:
         folder = open_below(volume, parts)
     except OSError as fault:
         raise SandboxError(f"{doing}: {fault.strerror}") from fault
     try:
-        yield _with_sandbox_error(tar_stream(folder), doing)
+        yield members(folder)
     finally:
         os.close(folder)
-
-
-def _with_sandbox_error(stream: Iterator[bytes], doing: str) -> Iterator[bytes]:
-    try:
-        yield from stream
-    except OSError as fault:
-        raise SandboxError(f"{doing}: {fault}") from fault
 
 
 _NEW_FOLDER = 0o755
@@ -79,23 +71,23 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE})
 
 
-class _LeftToEngineError(Exception):
-    """The engine is to do it."""
+class _UnusualEntryError(Exception):
+    """The engine has to handle the entry."""
 
 
 def write_volume(volume: Path, parts: tuple[str, ...], tar: bytes, doing: str) -> bool:
     """Unpack a plain tar below a folder in a volume; all members will belong to the user.
 
     Returns:
-        Whether that was done; else the engine has to do it, over what may be there of it.
+        Whether it was unpacked; if not, the engine has to unpack it again.
 
     Raises:
-        SandboxError: it is no plain tar, or the disk takes no more.
+        SandboxError: it is not a plain tar, or the disk is full.
     """
     try:
         root = open_below(volume, ())
         try:
-            if os.fstat(root).st_uid != USER_ID:  # the engine has numbers of its own for users
+            if os.fstat(root).st_uid != USER_ID:  # the engine maps user ids
                 return False
             os.close(_folder(root, parts))
             with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
@@ -105,7 +97,7 @@ def write_volume(volume: Path, parts: tuple[str, ...], tar: bytes, doing: str) -
                     _finish(root, (*parts, *_names(member)), member)
         finally:
             os.close(root)
-    except _LeftToEngineError:
+    except _UnusualEntryError:
         return False
     except tarfile.TarError as fault:
         raise SandboxError(f"{doing}: not a plain tar: {fault}") from fault
@@ -117,7 +109,7 @@ def write_volume(volume: Path, parts: tuple[str, ...], tar: bytes, doing: str) -
 def _names(member: tarfile.TarInfo) -> tuple[str, ...]:
     names = tuple(name for name in member.name.split("/") if name not in {"", "."})
     if ".." in names or member.name.startswith("/") or member.type not in _KINDS:
-        raise _LeftToEngineError
+        raise _UnusualEntryError
     return names
 
 
@@ -128,28 +120,27 @@ def _write_member(
         os.close(_folder(root, names))
         return
     if not names:
-        raise _LeftToEngineError
-    above = _folder(root, names[:-1])
+        raise _UnusualEntryError
+    above, name = _folder(root, names[:-1]), names[-1]
     try:
         with suppress(FileNotFoundError):
-            name = names[-1]
             try:
                 os.unlink(name, dir_fd=above)
             except (IsADirectoryError, PermissionError) as fault:
-                raise _LeftToEngineError from fault
+                raise _UnusualEntryError from fault
         if member.issym():
-            os.symlink(member.linkname, names[-1], dir_fd=above)
-            os.chown(names[-1], USER_ID, USER_ID, dir_fd=above, follow_symlinks=False)
-            os.utime(names[-1], (member.mtime, member.mtime), dir_fd=above, follow_symlinks=False)
+            os.symlink(member.linkname, name, dir_fd=above)
+            os.chown(name, USER_ID, USER_ID, dir_fd=above, follow_symlinks=False)
+            os.utime(name, (member.mtime, member.mtime), dir_fd=above, follow_symlinks=False)
         else:
             source = archive.extractfile(member)
-            _write(names[-1], above, source.read() if source is not None else b"", member)
+            _write(name, above, source.read() if source is not None else b"", member)
     finally:
         os.close(above)
 
 
 def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo) -> None:
-    """Give a folder its mode and time, which what was put into it has changed."""
+    """Set a folder's mode and time, which new entries have changed."""
     folder = _folder(root, names)
     try:
         os.fchmod(folder, stat.S_IMODE(member.mode))
@@ -159,24 +150,21 @@ def _finish(root: int, names: tuple[str, ...], member: tarfile.TarInfo) -> None:
 
 
 def _folder(root: int, names: tuple[str, ...]) -> int:
-    """A folder below another one, made if need be."""
+    """Open a folder below another one; missing folders are created."""
     here = os.dup(root)
     for name in names:
         try:
-            made = False
-            try:
+            created = False
+            with suppress(FileExistsError):
                 os.mkdir(name, _NEW_FOLDER, dir_fd=here)
-                made = True
-            except FileExistsError:
-                pass
+                created = True
             try:
-                folder = os.open(name, FOLDER, dir_fd=here)
+                deeper = os.open(name, FOLDER, dir_fd=here)
             except OSError as fault:
-                raise _LeftToEngineError from fault
-            if made:
-                os.fchown(folder, USER_ID, USER_ID)
-                os.fchmod(folder, _NEW_FOLDER)
-            deeper = folder
+                raise _UnusualEntryError from fault
+            if created:
+                os.fchown(deeper, USER_ID, USER_ID)
+                os.fchmod(deeper, _NEW_FOLDER)
         finally:
             os.close(here)
         here = deeper
@@ -186,8 +174,8 @@ def _folder(root: int, names: tuple[str, ...]) -> int:
 def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo) -> None:
     try:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=above)
-    except FileExistsError as fault:  # somebody was quicker
-        raise _LeftToEngineError from fault
+    except FileExistsError as fault:  # another process created it
+        raise _UnusualEntryError from fault
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         file.flush()
@@ -197,8 +185,8 @@ def _write(name: str, above: int, content: bytes, member: tarfile.TarInfo) -> No
 
 
 _ANSWERS_WITHIN = 10.0  # seconds
-_LOOK_EVERY = 0.05  # seconds
-_WRITABLE = (str(RESULTS), str(HOME), "/opt/venv", "/var/tmp", *SCRIPT_FOLDERS)
+_POLL_SECONDS = 0.05
+_WRITABLE = (str(RESULTS), str(HOME), str(VENV), "/var/tmp", *SCRIPT_FOLDERS)
 _MEASURE_SCRIPT = """
 PATH=/usr/bin:/bin
 for place; do shift; if [ -d "$place" ]; then set -- "$@" "$place"; fi; done
@@ -209,62 +197,53 @@ echo "${kibibytes%%[!0-9]*} $files"
 
 
 def gauge_of(container: DockerContainer) -> DiskGauge:
-    """The best gauge that there is for a container that runs.
-
-    Raises:
-        SandboxError: the engine or the container is lost.
-    """
+    """The best available gauge for a running container."""
     if os.geteuid() == 0:
         folders = [Path(folder) for folder in container.folders()]
         if folders and all(folder.is_dir() for folder in folders):
-            return FolderGauge(folders=folders, processes=_ContainerProcesses(container=container))
+            return FolderGauge(folders=folders, processes=partial(_processes, container))
     return ContainerGauge(container=container)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerGauge:
-    """Asks by a program in the container, as the commands' user, who could end or deceive it.
+    """Measures by a program in the container, as the commands' user, who could end or deceive it.
 
-    It says nothing where the image has no `du` and `find`, or no process may be added.
+    It yields nothing if the image has no `du` and `find`, or if no process can be added.
     """
 
     container: DockerContainer
 
     def free(self) -> DiskUsage | None:
-        """Nobody knows."""
+        """Unknown."""
         return None
 
     def measure(self) -> Iterator[DiskUsage | None]:
-        """None until the answer is there, if one comes."""
+        """See DiskGauge.measure; one sum at the end."""
         deadline = time.monotonic() + _ANSWERS_WITHIN
-        said = b""
+        output = b""
         try:
-            places = (str(self.container.plan.workspace), *_WRITABLE)
-            started = self.container.begin(["/bin/sh", "-c", _MEASURE_SCRIPT, "sh", *places], {})
-        except SandboxError:  # the command's own loop finds out what this means
+            folders = (str(self.container.plan.workspace), *_WRITABLE)
+            started = self.container.begin(["/bin/sh", "-c", _MEASURE_SCRIPT, "sh", *folders], {})
+        except SandboxError:  # the command's own loop finds the reason
             return
-        with started.wire as wire:
-            while not wire.ended and time.monotonic() < deadline:
-                said += b"".join(frame.data for frame in wire.receive(_LOOK_EVERY))
+        with started.stream as stream:
+            while not stream.ended and time.monotonic() < deadline:
+                output += b"".join(frame.data for frame in stream.receive(_POLL_SECONDS))
                 yield None
-        with contextlib.suppress(ValueError):
-            kibibytes, files = map(int, said.split())
+        with suppress(ValueError):
+            kibibytes, files = map(int, output.split())
             yield DiskUsage(bytes=kibibytes << 10, files=files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ContainerProcesses:
-    """The processes of a container, as this machine numbers them."""
-
-    container: DockerContainer
-
-    def __call__(self) -> Iterator[int]:
-        with contextlib.suppress(SandboxError, OSError):
-            wanted = _namespace(self.container.pid())
-            for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - names only
-                with contextlib.suppress(OSError):  # it has ended
-                    if _namespace(int(name)) == wanted:
-                        yield int(name)
+def _processes(container: DockerContainer) -> Iterator[int]:
+    """The processes of a container, as numbered on this machine."""
+    with suppress(SandboxError, OSError):
+        namespace = _namespace(container.pid())
+        for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - names only
+            with suppress(OSError):  # it has ended
+                if _namespace(int(name)) == namespace:
+                    yield int(name)
 
 
 def _namespace(pid: int) -> str:

@@ -1,4 +1,4 @@
-"""Runs the commands of one process sandbox, each below a subreaper."""
+"""Runs the commands of one process sandbox, each as the child of a subreaper."""
 
 import contextlib
 import json
@@ -17,68 +17,58 @@ from agentbench.sandbox.supervise import memory_file, run_child, within_hard_lim
 from agentbench.sandbox.trees import FileOwner
 from agentbench.scoring.evidence import CommandResult
 
-_SHARED_BY_ALL = 8  # sandboxes of one user at once, whose processes the kernel counts together
+_MOST_SANDBOXES = 8  # of one user at once, whose processes the kernel counts together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRunner:
-    """Starts a keeper once a command."""
+    """Starts a subreaper for each command."""
 
     python: Path
     user: FileOwner | None
     folder: Path  # the workspace
-    limits: Limits | None  # None: what the machine itself allows
+    limits: Limits | None  # None: only those of the machine
     environment: Mapping[str, str]
 
     def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
-        """Run to the end, to the deadline, or until `stop` says so.
-
-        Raises:
-            SandboxError: the keeper does not end.
-        """
-        order = {
+        """See CommandRunner.run."""
+        request = {
             "argv": command.argv,
             "cwd": str(command.cwd or self.folder),
             "env": {**self.environment, **command.env},
             "user": None if self.user is None else self.user.uid,
             "limits": self._limits(),
         }
-        with ExitStack() as keep:
-            read_from = memory_file(json.dumps(order).encode(), keep)
+        with ExitStack() as stack:
+            descriptor = memory_file(json.dumps(request).encode(), stack)
             child = subprocess.Popen(
-                (self.python, "-I", "-S", subreaper.__file__, str(read_from)),
+                (self.python, "-I", "-S", subreaper.__file__, str(descriptor)),
                 env={},
                 cwd="/",
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(read_from,),
-                start_new_session=True,  # Ctrl-C at our terminal is ours to pass on
+                pass_fds=(descriptor,),
+                start_new_session=True,  # we handle Ctrl-C in the terminal
             )
-        return run_child(child, command, end=lambda: _terminate(child), stop=stop).result(command)
+
+        def terminate() -> None:
+            """Ask the subreaper to kill the tree."""
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGTERM)
+
+        return run_child(child, command, end=terminate, stop=stop).result(command)
 
     def _limits(self) -> list[tuple[int, int]]:
         limits = [(resource.RLIMIT_CORE, 0)]
-        if self.limits is None:
-            return limits
-        limits += [
-            (
-                resource.RLIMIT_NOFILE,
-                within_hard_limit(resource.RLIMIT_NOFILE, self.limits.open_files),
-            ),
-            (
-                resource.RLIMIT_FSIZE,
-                within_hard_limit(resource.RLIMIT_FSIZE, self.limits.disk_mib << 20),
-            ),
-            (resource.RLIMIT_DATA, self.limits.memory_mib << 20),
-        ]
-        if self.user is not None:
-            limits.append((resource.RLIMIT_NPROC, self.limits.pids * _SHARED_BY_ALL))
+        if self.limits is not None:
+            for number, value in (
+                (resource.RLIMIT_NOFILE, self.limits.open_files),
+                (resource.RLIMIT_FSIZE, self.limits.disk_mib << 20),
+            ):
+                limits.append((number, within_hard_limit(number, value)))
+            limits.append((resource.RLIMIT_DATA, self.limits.memory_mib << 20))
+            if self.user is not None:
+                limits.append((resource.RLIMIT_NPROC, self.limits.pids * _MOST_SANDBOXES))
         return limits
-
-
-def _terminate(child: subprocess.Popen[bytes]) -> None:
-    """Have the keeper kill the tree; it then ends by itself."""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child.pid, signal.SIGTERM)

@@ -1,14 +1,11 @@
-"""A program, not a module.
+"""A program, not a module: runs one command as its subreaper, and kills its whole process tree.
 
-Runs one command as its subreaper and kills its whole process tree at the end. Standard library
-only.
+`runner.py` starts it as `python -I -S subreaper.py DESCRIPTOR`, so it uses only the standard
+library. All processes that the command starts are its descendants: a process that detaches itself
+becomes its child. It kills them when the command ends or when it receives SIGTERM. It may have
+privileges that the command lacks, and so the command cannot kill it.
 
-Started by `process.py` as `python -I -S keeper.py`, so it uses the standard library only and
-imports nothing of ours. It is the subreaper of all that the command starts: a process that detaches
-itself becomes its child, and is killed when the command ends or the keeper is told to (SIGTERM). It
-may have rights that the command has not, and so cannot be killed by it.
-
-Its one argument is a descriptor from which it reads, as JSON, what `CommandOrder` says.
+It reads a `CommandOrder` as JSON from the descriptor.
 """
 
 import contextlib
@@ -25,7 +22,7 @@ _WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class CommandOrder(TypedDict):
-    """What to run, and as whom."""
+    """A command, its user and its limits."""
 
     argv: list[str]
     cwd: str
@@ -35,46 +32,46 @@ class CommandOrder(TypedDict):
 
 
 def main(order: int) -> NoReturn:
-    """Start, wait, kill what is left, and exit as the command did (128 + n for signal n)."""
+    """Run the command, kill its tree, and exit with its code (128 + n for signal n)."""
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0)
     libc.prctl(_SET_DEATH_SIGNAL, int(signal.SIGTERM), 0, 0, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     with open(order) as file:
-        wanted: CommandOrder = json.load(file)
+        request: CommandOrder = json.load(file)
     command = os.fork()
     if command == 0:
-        _become(wanted, libc)
+        _become(request, libc)
     status = _wait_for(command)
     _end_all()
     code = 0 if status is None else os.waitstatus_to_exitcode(status)
     sys.exit(code if code >= 0 else 128 - code)
 
 
-def _become(wanted: "CommandOrder", libc: ctypes.CDLL) -> NoReturn:
+def _become(request: "CommandOrder", libc: ctypes.CDLL) -> NoReturn:
     """Turn the forked child into the command."""
     try:
         os.setsid()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
-        for number, value in wanted["limits"]:
+        for number, value in request["limits"]:
             resource.setrlimit(number, (value, value))
-        if (user := wanted["user"]) is not None:
+        if (user := request["user"]) is not None:
             os.setgroups(())
             os.setgid(user)
             os.setuid(user)
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        os.chdir(wanted["cwd"])
-        os.execvpe(wanted["argv"][0], wanted["argv"], wanted["env"])
+        os.chdir(request["cwd"])
+        os.execvpe(request["argv"][0], request["argv"], request["env"])
     except FileNotFoundError as fault:
-        code, said = 127, str(fault)
+        code, message = 127, str(fault)
     except (OSError, ValueError) as fault:
-        code, said = 126, str(fault)
-    os.write(2, f"{said}\n".encode(errors="replace"))
+        code, message = 126, str(fault)
+    os.write(2, f"{message}\n".encode(errors="replace"))
     os._exit(code)
 
 
 def _wait_for(command: int) -> int | None:
-    """The command's status; None when we were told to end it."""
+    """The command's status; None if a signal asks to end it."""
     while True:
         if signal.sigwait(_WATCHED) != signal.SIGCHLD:
             return None
@@ -85,7 +82,7 @@ def _wait_for(command: int) -> int | None:
 
 
 def _end_all() -> None:
-    """Kill every descendant until there is none; what a dying one forks comes in the next round."""
+    """Kill all descendants until there is none; new forks are killed in the next round."""
     while True:
         for pid in _descendants():
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,0 +1,158 @@
+"""The common part of the bubblewrap and process providers, whose sandboxes are host folders."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+from threading import Event
+
+from agentbench.errors import SandboxError
+from agentbench.sandbox.disk_usage import DiskWatch, FolderGauge
+from agentbench.sandbox.folder_sandbox import (
+    CommandRunner,
+    FolderSandbox,
+    InsidePaths,
+    SandboxFolders,
+    sandbox_folders,
+)
+from agentbench.sandbox.host_environment import EnvironmentStore, HostPython, make_environment
+from agentbench.sandbox.interface import ImageId, Limits, ReadOnlyMount, Sandbox, SnapshotId
+from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
+from agentbench.sandbox.trees import FileOwner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxRequest:
+    """The request for a sandbox over filled folders."""
+
+    folders: SandboxFolders
+    stack: ExitStack  # closed with the sandbox
+    limits: Limits = field(default_factory=Limits)
+    network: bool = False
+    mounts: tuple[ReadOnlyMount, ...] = ()
+    cancel: Event = field(default_factory=Event)
+    lower: Path | None = None  # the environment that `folders.venv` is an overlay over, if it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderProvider(ABC):
+    """A provider whose sandboxes are host folders, and whose images are virtual environments."""
+
+    python: HostPython
+    user: FileOwner | None  # the user of commands; None: this process's own
+    cache: Path  # the folder of this back end's environments and snapshots
+    live: Path  # the folder of open sandboxes
+    prefix: str  # of the names of open sandboxes
+    environ: Mapping[str, str]  # the harness's own, for the settings of a network
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name on the command line and in records."""
+
+    @abstractmethod
+    def _fill(self, state: StoredState, folders: SandboxFolders) -> Path | None:
+        """Copy a state into folders; returns its environment if it should be overlaid."""
+
+    @abstractmethod
+    def _sandbox(self, request: SandboxRequest) -> FolderSandbox:
+        """The sandbox of a request, whose folders are filled."""
+
+    @abstractmethod
+    def _venv(self, folders: SandboxFolders) -> PurePosixPath:
+        """The path of the environment in the sandbox."""
+
+    def check(self) -> None:  # noqa: B027 - this machine itself cannot be lost
+        """See SandboxProvider.check."""
+
+    def resolve_image(
+        self,
+        image: str | None,
+        *,
+        dockerfile: Path | None = None,
+        workdir: PurePosixPath | None = None,
+    ) -> ImageId:
+        """See SandboxProvider.resolve_image; the environment of the host's Python."""
+        store = EnvironmentStore(store=self._store("image"), python=self.python, back_end=self.name)
+        return store.resolve(image, dockerfile, self._make_environment, workdir)
+
+    @contextmanager
+    def open(
+        self,
+        source: ImageId | SnapshotId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+    ) -> Iterator[Sandbox]:
+        """See SandboxProvider.open."""
+        with ExitStack() as stack:
+            try:
+                folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))
+                with ExitStack() as lock:
+                    state = lock.enter_context(self._store_of(source).opened(source))
+                    lower = self._fill(state, folders)
+                    if lower is not None:  # an overlay needs the state until the sandbox's end
+                        stack.push(lock.pop_all())
+                request = SandboxRequest(
+                    folders=folders,
+                    stack=stack,
+                    limits=limits,
+                    network=network,
+                    mounts=tuple(mounts),
+                    cancel=cancel or Event(),
+                    lower=lower,
+                )
+                sandbox = self._sandbox(request)
+            except OSError as fault:
+                raise SandboxError(f"cannot open a sandbox: {fault}") from fault
+            stack.callback(sandbox.kill)
+            yield sandbox
+
+    def find(self, key: str) -> SnapshotId | None:
+        """See SandboxProvider.find."""
+        return self._store("snapshot").find(key)
+
+    def discard(self, snapshot: SnapshotId) -> None:
+        """See SandboxProvider.discard."""
+        self._store("snapshot").discard(snapshot)
+
+    def _store(self, noun: str) -> SnapshotStore:
+        prefix = f"{self.name}-{noun}"
+        return SnapshotStore(folder=self.cache / f"{noun}s", prefix=prefix, owner=self.user)
+
+    def _store_of(self, source: str) -> SnapshotStore:
+        for store in (self._store("image"), self._store("snapshot")):
+            if store.holds(source):
+                return store
+        raise SandboxError(f"{source} is not an image or snapshot of {self.name}")
+
+    def _assembled(
+        self,
+        request: SandboxRequest,
+        paths: InsidePaths,
+        runner: CommandRunner,
+        processes: Callable[[], Iterable[int]] = tuple,
+    ) -> FolderSandbox:
+        store, folders = self._store("snapshot"), request.folders
+        gauge = FolderGauge(folders=(folders.root,), processes=processes)
+        return FolderSandbox(
+            folders=folders,
+            paths=paths,
+            runner=runner,
+            save=partial(store.save, folders=folders, lower=request.lower),
+            cancel=request.cancel,
+            watch=DiskWatch(gauge, request.limits),
+        )
+
+    def _make_environment(self, key: str) -> None:
+        with ExitStack() as stack:
+            folders = stack.enter_context(sandbox_folders(self.live, self.prefix, self.user))
+            sandbox = self._sandbox(SandboxRequest(folders=folders, stack=stack))
+            make_environment(
+                sandbox, self.python, folders, venv=self._venv(folders), owner=self.user
+            )
+            self._store("image").save(key, folders)
