@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-_BACK_ENDS = ("bubblewrap", "process")
+from agentbench.sandbox.registry import BACK_ENDS
+
+_BACK_ENDS = tuple(each.name for each in BACK_ENDS if each.keeps_files)
 
 
 def with_shared_environments(cache: Path, factory: pytest.TempPathFactory) -> Path:

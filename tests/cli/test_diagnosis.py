@@ -2,7 +2,7 @@ import pytest
 
 from agentbench.cli.doctor import check_base_image, diagnose
 from agentbench.core.files import OWNER
-from agentbench.sandbox.registry import BACK_ENDS
+from agentbench.sandbox.registry import BACK_ENDS_BY_NAME
 
 KEY = "sk-very-secret"
 
@@ -24,7 +24,7 @@ def test_everything_that_a_run_needs_is_looked_at_in_its_order(found):
     assert list(found) == [
         "python",
         "git",
-        *(f"sandbox {name}" for name in BACK_ENDS),
+        *(f"sandbox {name}" for name in BACK_ENDS_BY_NAME),
         "container engine",
         "base image",
         "disk",

@@ -21,7 +21,7 @@ from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.cleanup import StoredSnapshot, stored_snapshots
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.sandbox.registry import select_back_end
+from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import remove_tree
 from agentbench.symbolic.libraries import stored_libraries
@@ -119,7 +119,7 @@ class _DiskUsage:
         return freed
 
 
-_LOCAL = ("bubblewrap", "process")
+_LOCAL = tuple(back_end.name for back_end in BACK_ENDS if back_end.keeps_files)
 
 
 @dataclass(slots=True, kw_only=True)

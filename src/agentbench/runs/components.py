@@ -13,7 +13,7 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.plan import AttemptDurations, Plan, in_order
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.sandbox.cleanup import find_dead_orphans, remove_orphans
-from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.interface import EngineProvider, SandboxProvider
 from agentbench.sandbox.registry import BackEndSelection, select_back_end
 from agentbench.sandbox.snapshot_store import sweep_all
 from agentbench.tasks.task import Task
@@ -26,29 +26,19 @@ def remove_all_orphans(cache_dir: Path, provider: SandboxProvider) -> str | None
 
     Args:
         cache_dir: The folder of mirrors, preparations and snapshots.
-        provider: The back end of the run; only for Docker an engine is asked.
+        provider: The back end of the run; its engine is asked if it has one.
     """
     removed = Counter[str](each.kind for each in remove_orphans(find_dead_orphans(cache_dir)))
     removed["unfinished snapshot"] += sweep_all(cache_dir)
     removed["unfinished toolbox"] += remove_unfinished(bundles_folder(cache_dir))
     try:
         removed["snapshot"] += PreparationCache(cache_dir / "prepared", provider).forget_dead()
-        removed += _remove_engine_orphans(provider)
+        if isinstance(provider, EngineProvider):
+            removed.update(provider.remove_dead_orphans())
     except SandboxError:
         pass
     counted = [_counted(number, kind) for kind, number in removed.items() if number]
     return f"removed what a killed run left: {', '.join(counted)}" if counted else None
-
-
-def _remove_engine_orphans(provider: SandboxProvider) -> Counter[str]:
-    if provider.name != "docker":
-        return Counter()
-    from agentbench.sandbox.docker.cleanup import remove_dead_orphans
-    from agentbench.sandbox.docker.provider import DockerProvider
-
-    if not isinstance(provider, DockerProvider):
-        return Counter()
-    return Counter(each.kind for each in remove_dead_orphans(provider.engine))
 
 
 def _counted(number: int, kind: str) -> str:

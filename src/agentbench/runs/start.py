@@ -24,7 +24,7 @@ from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.store import RunStore, new_run_id
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
-from agentbench.sandbox.registry import BackEndSelection
+from agentbench.sandbox.registry import BACK_ENDS_BY_NAME, BackEndSelection
 from agentbench.tasks.task import Task
 
 _CHECKED_TASKS = 3  # tasks: in a run of many, all would have to be prepared to be sure of all
@@ -134,7 +134,9 @@ def _refuse_unsandboxed(options: RunOptions, provider: SandboxProvider) -> None:
     name = options.agent if isinstance(options.agent, str) else "package.module:attribute"
     own = ":" in name and PredictionName.parse(name) is None
     trusted = name in _TRUSTED_AGENTS or own
-    if provider.name == "process" and not trusted and not options.allow_unsandboxed:
+    back_end = BACK_ENDS_BY_NAME.get(provider.name)  # None: the user's own
+    isolates = back_end is None or back_end.isolates
+    if not isolates and not trusted and not options.allow_unsandboxed:
         raise UsageError(
             f"--agent {name} would run without a sandbox here; start Docker or make bubblewrap "
             "work (`agentbench doctor` says how), or accept that with --allow-unsandboxed"

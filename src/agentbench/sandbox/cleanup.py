@@ -12,6 +12,7 @@ from pathlib import Path
 from agentbench.core.files import OWNER, UNFINISHED, has_owner_file, is_owned
 from agentbench.sandbox.bubblewrap.cgroups import find_hierarchy, remove_group
 from agentbench.sandbox.ownership import CGROUP_PREFIX, is_group_owner_alive
+from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import remove_tree, size_of
 
 
@@ -104,7 +105,8 @@ def _measured(orphan: Orphan) -> Orphan:
 
 def _folders(cache_dir: Path) -> Iterator[Path]:
     """Scratch folders by name inside our own folders; elsewhere only those with an owner file."""
-    yield from _inside(cache_dir / "bubblewrap" / "live", "")
+    for folder in _back_end_folders(cache_dir):
+        yield from _inside(folder / "live", "")
     yield from (path for path in _inside(cache_dir / "mirrors", "clone-") if path.is_dir())
     temporary = _inside(Path(tempfile.gettempdir()), _TEMPORARY_PREFIX)
     prepared = (path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, ""))
@@ -112,8 +114,8 @@ def _folders(cache_dir: Path) -> Iterator[Path]:
 
 
 def _unfinished_files(cache_dir: Path) -> Iterator[Path]:
-    folders = [cache_dir / noun / kind for noun in ("bubblewrap", "process")
-              for kind in ("snapshots/keys", "images/keys")]  # fmt: skip
+    kinds = ("snapshots/keys", "images/keys")
+    folders = [folder / kind for folder in _back_end_folders(cache_dir) for kind in kinds]
     folders += _inside(cache_dir / "prepared", "")
     folders += [path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, "")]
     for folder in folders:
@@ -122,6 +124,10 @@ def _unfinished_files(cache_dir: Path) -> Iterator[Path]:
                 is_old = time.time() - path.lstat().st_mtime > _WRITTEN_WITHIN
                 if path.name.endswith(UNFINISHED) and is_old:
                     yield path
+
+
+def _back_end_folders(cache_dir: Path) -> list[Path]:
+    return [cache_dir / back_end.name for back_end in BACK_ENDS if back_end.keeps_files]
 
 
 def _inside(folder: Path, prefix: str) -> list[Path]:

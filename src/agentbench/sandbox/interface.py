@@ -294,3 +294,15 @@ class SharesSnapshots(Protocol):
         Raises:
             SandboxError: the registry refuses or does not answer, or the engine is lost.
         """
+
+
+@runtime_checkable
+class EngineProvider(SandboxProvider, Protocol):
+    """A provider whose sandboxes live in an engine, which outlives the process that uses it."""
+
+    def remove_dead_orphans(self) -> Mapping[str, int]:
+        """Remove what dead processes left in the engine; how many of each kind.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """

@@ -1,13 +1,53 @@
 """The table of back ends: how to connect to each, and which one a run gets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.sandbox.interface import Promise, SandboxProvider
 
-_Connect = Callable[[Path], SandboxProvider]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackEnd:
+    """A way to run sandboxes, and what other parts of agentbench must know about it."""
+
+    name: str  # also the name of its folder in the cache
+    connect: Callable[[Path], SandboxProvider]  # takes the cache folder
+    isolates: bool = True  # False: only agents that the user trusts may run
+    keeps_files: bool = True  # snapshots and live sandboxes are folders in the cache folder
+    start_ms: int  # about how long an empty sandbox takes to start
+
+
+# Names of classes, because a module is imported only if its back end is connected.
+BACK_ENDS = (
+    BackEnd(
+        name="docker",
+        connect=lambda _cache_dir: resolve_name(
+            "agentbench.sandbox.docker.provider:DockerProvider"
+        ).connect(),
+        keeps_files=False,  # the engine has them
+        start_ms=200,
+    ),
+    BackEnd(
+        name="bubblewrap",
+        connect=lambda cache_dir: resolve_name(
+            "agentbench.sandbox.bubblewrap.provider:BubblewrapProvider"
+        ).connect(cache_dir=cache_dir),
+        start_ms=12,
+    ),
+    BackEnd(
+        name="process",
+        connect=lambda cache_dir: resolve_name(
+            "agentbench.sandbox.process.provider:ProcessProvider"
+        ).connect(cache_dir=cache_dir),
+        isolates=False,
+        start_ms=5,
+    ),
+)
+"""The back ends, the most trusted first."""
+BACK_ENDS_BY_NAME = {back_end.name: back_end for back_end in BACK_ENDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,54 +70,56 @@ class BackEndProbe:
 
 
 def select_back_end(
-    name: str, *, cache_dir: Path, connectors: Mapping[str, _Connect] | None = None
+    name: str, *, cache_dir: Path, back_ends: Iterable[BackEnd] = BACK_ENDS
 ) -> BackEndSelection:
     """Connect to the named back end, or with `auto` to the first that works on this machine.
 
     Args:
         name: `auto`, `docker`, `bubblewrap` or `process`.
         cache_dir: The folder of environments and snapshots.
-        connectors: How to connect to each; the real ones by default.
+        back_ends: Those to choose from, the preferred ones first.
 
     Raises:
         UnavailableError: the named one does not work here, or with `auto` none does.
         UsageError: there is no back end with this name.
     """
-    connect = connectors or _CONNECTORS
     if name == "auto":
-        return _first_that_works(connect, cache_dir)
-    if name not in connect:
-        raise UsageError(f"no sandbox is called {name!r}: use auto, {', '.join(connect)}")
-    return _selection(connect[name](cache_dir), "asked for by name")
+        return _first_that_works(back_ends, cache_dir)
+    known = {back_end.name: back_end for back_end in back_ends}
+    if name not in known:
+        raise UsageError(f"no sandbox is called {name!r}: use auto, {', '.join(known)}")
+    return _selection(known[name].connect(cache_dir), "asked for by name")
 
 
 def probe_back_ends(
-    *, cache_dir: Path, connectors: Mapping[str, _Connect] | None = None
+    *, cache_dir: Path, back_ends: Iterable[BackEnd] = BACK_ENDS
 ) -> tuple[BackEndProbe, ...]:
     """Connect to every back end, and describe the result."""
     probes: list[BackEndProbe] = []
-    for name, connect in (connectors or _CONNECTORS).items():
+    for back_end in back_ends:
         try:
-            provider = connect(cache_dir)
+            provider = back_end.connect(cache_dir)
         except (UnavailableError, SandboxError) as fault:
-            probes.append(BackEndProbe(name=name, available=False, detail=str(fault)))
+            probes.append(BackEndProbe(name=back_end.name, available=False, detail=str(fault)))
             continue
         facts = ", ".join(f"{key} {value}" for key, value in provider.describe().items())
         missing = _missing(provider)
-        probes.append(BackEndProbe(name=name, available=True, detail=facts, missing=missing))
+        probes.append(
+            BackEndProbe(name=back_end.name, available=True, detail=facts, missing=missing)
+        )
     return tuple(probes)
 
 
-def _first_that_works(connect: Mapping[str, _Connect], cache_dir: Path) -> BackEndSelection:
+def _first_that_works(back_ends: Iterable[BackEnd], cache_dir: Path) -> BackEndSelection:
     refusals: list[str] = []
-    for name in connect:
+    for back_end in back_ends:
         try:
-            provider = connect[name](cache_dir)
+            provider = back_end.connect(cache_dir)
         except (UnavailableError, SandboxError) as fault:
             first_line, *_ = str(fault).splitlines() or [""]
-            refusals.append(f"{name}: {first_line}")
+            refusals.append(f"{back_end.name}: {first_line}")
             continue
-        return _selection(provider, "; ".join([*refusals, f"{name} works"]))
+        return _selection(provider, "; ".join([*refusals, f"{back_end.name} works"]))
     raise UnavailableError("no sandbox works here:\n" + "\n".join(refusals))
 
 
@@ -97,26 +139,3 @@ def _selection(provider: SandboxProvider, reason: str) -> BackEndSelection:
 
 def _missing(provider: SandboxProvider) -> tuple[Promise, ...]:
     return tuple(promise for promise in Promise if promise not in provider.promises)
-
-
-def _docker(_cache_dir: Path) -> SandboxProvider:
-    from agentbench.sandbox.docker.provider import DockerProvider
-
-    return DockerProvider.connect()  # the engine itself stores snapshots
-
-
-def _bubblewrap(cache_dir: Path) -> SandboxProvider:
-    from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
-
-    return BubblewrapProvider.connect(cache_dir=cache_dir)
-
-
-def _process(cache_dir: Path) -> SandboxProvider:
-    from agentbench.sandbox.process.provider import ProcessProvider
-
-    return ProcessProvider.connect(cache_dir=cache_dir)
-
-
-_CONNECTORS = {"docker": _docker, "bubblewrap": _bubblewrap, "process": _process}
-BACK_ENDS = tuple(_CONNECTORS)
-"""The back ends, the most trusted first."""

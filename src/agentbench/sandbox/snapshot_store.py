@@ -25,6 +25,7 @@ from agentbench.core.files import write_atomically
 from agentbench.errors import SandboxError
 from agentbench.sandbox.folder_sandbox import SandboxFolders
 from agentbench.sandbox.interface import SnapshotId
+from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import FileOwner, copy_tree, remove_tree
 
 _STATE = "state.json"
@@ -191,8 +192,9 @@ class SnapshotStore:
 def sweep_all(cache_dir: Path) -> int:
     """Sweep the stores of every back end that stores states on this machine."""
     stores = (
-        SnapshotStore(folder=cache_dir / back_end / nouns, prefix="", owner=None)
-        for back_end in ("bubblewrap", "process")
+        SnapshotStore(folder=cache_dir / back_end.name / nouns, prefix="", owner=None)
+        for back_end in BACK_ENDS
+        if back_end.keeps_files
         for nouns in ("images", "snapshots")
     )
     return sum(store.sweep() for store in stores)

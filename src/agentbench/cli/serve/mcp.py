@@ -23,7 +23,7 @@ from agentbench.cli.options import select_tasks
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.core.extras import SYMBOLIC, is_installed
 from agentbench.core.gc_tuning import restore
-from agentbench.errors import InputError, SandboxError, UnavailableError
+from agentbench.errors import InputError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
@@ -31,7 +31,7 @@ from agentbench.pytest_results.command import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
 from agentbench.runs.environment import default_cache_dir, usable_cache_dir
 from agentbench.sandbox.interface import Promise, SandboxProvider
-from agentbench.sandbox.registry import select_back_end
+from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from agentbench.tasks.problem import parse_pytest_command
 from agentbench.tasks.task import Task
@@ -74,28 +74,17 @@ def _open_prepared(
         )
 
 
-_PREFERRED_BACK_ENDS = (
-    "bubblewrap",
-    "docker",
-)  # a start costs 12 ms, not 200; never plain processes
-
-
 def code_runner_for(sandbox: str) -> AnalysisSandboxes:
     """A laboratory in the back end of a name, or with `auto` in the first real sandbox here."""
     return AnalysisSandboxes(lambda: _connect(sandbox), default_cache_dir())
 
 
 def _connect(sandbox: str) -> SandboxProvider:
-    cache_dir = usable_cache_dir()
-    if sandbox != "auto":
-        return select_back_end(sandbox, cache_dir=cache_dir).provider
-    refusals: list[str] = []
-    for name in _PREFERRED_BACK_ENDS:
-        try:
-            return select_back_end(name, cache_dir=cache_dir).provider
-        except (UnavailableError, SandboxError) as fault:
-            refusals.append(f"{name}: {str(fault).partition(chr(10))[0]}")
-    raise UnavailableError(f"no sandbox works here: {'; '.join(refusals)}")
+    """The named back end; with `auto` the quickest that isolates, as each call starts a sandbox."""
+    quickest = sorted(BACK_ENDS, key=lambda back_end: back_end.start_ms)
+    if sandbox == "auto":
+        quickest = [back_end for back_end in quickest if back_end.isolates]
+    return select_back_end(sandbox, cache_dir=usable_cache_dir(), back_ends=quickest).provider
 
 
 MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"

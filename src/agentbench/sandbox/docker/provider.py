@@ -1,6 +1,7 @@
 """The provider of Docker sandboxes, images and snapshots."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from threading import Event
 
 from agentbench.errors import SandboxError
-from agentbench.sandbox.docker import images, snapshots
+from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
 from agentbench.sandbox.docker.container import ContainerLauncher
 from agentbench.sandbox.docker.container_options import ContainerPlan, mount_paths
@@ -64,6 +65,10 @@ class DockerProvider:
     def engine(self) -> Engine:
         """The engine of the sandboxes."""
         return self._engine
+
+    def remove_dead_orphans(self) -> Mapping[str, int]:
+        """See EngineProvider.remove_dead_orphans."""
+        return Counter(orphan.kind for orphan in cleanup.remove_dead_orphans(self._engine))
 
     @property
     def promises(self) -> frozenset[Promise]:
