@@ -4,9 +4,10 @@ import pytest
 
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.reference import NoopAgent
+from agentbench.attempt.settings import RunSettings
 from agentbench.errors import InputError, UnavailableError, UsageError
 from agentbench.models.interface import ApiFormat
-from agentbench.runs.options import ModelSettings
+from agentbench.runs.options import check_model, open_model
 from tests.fakes.scripted_model import Fail, Hang, Say, ScriptedModel, for_ever
 
 ANY = CommandAgent("true")
@@ -18,28 +19,28 @@ class NeedsOne(NoopAgent):
 
 
 def tried(setting, key, **more):
-    with setting.opened(ANY, probe=True, environ={"OPENAI_API_KEY": key}, **more) as gateway:
+    with open_model(setting, ANY, probe=True, environ={"OPENAI_API_KEY": key}, **more) as gateway:
         return gateway
 
 
 def of(server, name="openai/scripted", **more):
-    return ModelSettings(name=name, base_url=server.base_url, **more)
+    return RunSettings(model=name, base_url=server.base_url, **more)
 
 
 def test_an_agent_that_needs_a_model_is_refused_without_one():
     with pytest.raises(UsageError, match="--agent needs-one needs --model"):
-        ModelSettings().check(NeedsOne())
-    ModelSettings(name="openai/x").check(NeedsOne())
+        check_model(RunSettings(), NeedsOne())
+    check_model(RunSettings(model="openai/x"), NeedsOne())
 
 
 def test_without_a_model_there_is_no_gateway():
-    with ModelSettings().opened(ANY, probe=True) as gateway:
+    with open_model(RunSettings(), ANY, probe=True) as gateway:
         assert gateway is None
 
 
 @pytest.mark.parametrize("agent", [NoopAgent()])
 def test_an_agent_that_asks_nobody_needs_no_key(agent):
-    with ModelSettings(name="openai/x").opened(agent, probe=True, environ={}) as gateway:
+    with open_model(RunSettings(model="openai/x"), agent, probe=True, environ={}) as gateway:
         assert gateway is None
 
 
@@ -66,7 +67,7 @@ def test_a_model_that_will_not_answer_is_found_before_a_run(script, key, error, 
 
 
 def test_nobody_listening_is_told_with_the_address():
-    setting = ModelSettings(name="mine", base_url="http://127.0.0.1:9/v1")
+    setting = RunSettings(model="mine", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(UnavailableError, match=r"127\.0\.0\.1:9"):
         tried(setting, "")
 
@@ -74,7 +75,7 @@ def test_nobody_listening_is_told_with_the_address():
 def test_a_key_that_is_not_set_is_named():
     with (
         pytest.raises(UsageError, match="set ANTHROPIC_API_KEY"),
-        ModelSettings(name="anthropic/x").opened(ANY, probe=True, environ={}),
+        open_model(RunSettings(model="anthropic/x"), ANY, probe=True, environ={}),
     ):
         raise AssertionError
 
@@ -89,21 +90,23 @@ def recording(tmp_path):
 
 @pytest.mark.parametrize("name", [None, "scripted", "openai/scripted", "elsewhere/scripted"])
 def test_a_replay_knows_its_model_and_needs_no_key(recording, name):
-    with ModelSettings(name=name, replay=recording).opened(ANY, probe=True, environ={}) as gateway:
+    with open_model(
+        RunSettings(model=name, replay=recording), ANY, probe=True, environ={}
+    ) as gateway:
         assert gateway.model == "scripted"
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"name": "openai/other"}, "recorded with scripted, not with openai/other"),
-        ({"name": "rescripted"}, "recorded with scripted"),
+        ({"model": "openai/other"}, "recorded with scripted, not with openai/other"),
+        ({"model": "rescripted"}, "recorded with scripted"),
     ],
 )
 def test_a_replay_of_another_model_is_refused(recording, more, said):
     with (
         pytest.raises(UsageError, match=said),
-        ModelSettings(replay=recording, **more).opened(ANY, probe=True, environ={}),
+        open_model(RunSettings(replay=recording, **more), ANY, probe=True, environ={}),
     ):
         raise AssertionError
 
@@ -113,7 +116,7 @@ def test_a_file_that_is_no_recording_is_named(tmp_path):
     path.write_text(json.dumps({"a": 1}))
     with (
         pytest.raises(InputError, match="not a recording"),
-        ModelSettings(replay=path).opened(ANY, probe=True, environ={}),
+        open_model(RunSettings(replay=path), ANY, probe=True, environ={}),
     ):
         raise AssertionError
 
@@ -126,8 +129,8 @@ def test_an_agent_that_cannot_speak_to_the_model_is_refused_before_the_model_is_
     with ScriptedModel(for_ever(Say("ok"))) as server:
         with (
             pytest.raises(UsageError, match="speaks gemini-generate, but scripted is reached by"),
-            of(server).opened(
-                SpeaksGemini("true"), probe=True, environ={"OPENAI_API_KEY": server.key}
+            open_model(
+                of(server), SpeaksGemini("true"), probe=True, environ={"OPENAI_API_KEY": server.key}
             ),
         ):
             raise AssertionError

@@ -1,9 +1,8 @@
-"""The options of a run in Python: its settings, its model, and the objects of this process."""
+"""The options of a run in Python: its settings and objects of this process; opens its model."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,96 +64,75 @@ def _check_run_id(text: str) -> None:
 _WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSettings:
-    """The model of a run: the part of its settings that opens a gateway."""
+def check_model(settings: RunSettings, agent: Agent) -> None:
+    """Refuse an agent without its model or library, before anything starts.
 
-    name: str | None = None  # the value of --model; None also for a replay
-    base_url: str | None = None
-    prices: Path | None = None  # of models that have no known price
-    record: Path | None = None
-    replay: Path | None = None
+    Raises:
+        UsageError: the agent needs a model and has none, or a library is missing.
+    """
+    has_model = _has_model(settings)
+    if isinstance(agent, UsesModel) and agent.needs_model and not has_model:
+        raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
+    if has_model and agent.name not in _WITHOUT_MODEL:
+        require("--model", GATEWAY)
 
-    @classmethod
-    def of(cls, settings: RunSettings) -> "ModelSettings":
-        """The model of a run's settings."""
-        return cls(
-            name=settings.model,
-            base_url=settings.base_url,
-            prices=settings.prices,
-            record=settings.record,
-            replay=settings.replay,
-        )
 
-    def check(self, agent: Agent) -> None:
-        """Refuse an agent without its model or library, before anything starts.
+@contextmanager
+def open_model(
+    settings: RunSettings, agent: Agent, *, probe: bool, environ: Mapping[str, str] | None = None
+) -> Iterator[ModelGateway | None]:
+    """The gateway to the model of a run; None for an agent that uses none.
 
-        Raises:
-            UsageError: the agent needs a model and has none, or a library is missing.
-        """
-        if isinstance(agent, UsesModel) and agent.needs_model and not self._has_model:
-            raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
-        if self._has_model and agent.name not in _WITHOUT_MODEL:
-            require("--model", GATEWAY)
+    Args:
+        settings: Those of the run.
+        agent: The agent of the attempts.
+        probe: Ask the model for one token first.
+        environ: The variables with keys and base URLs; by default those of the process.
 
-    @property
-    def _has_model(self) -> bool:
-        return self.name is not None or self.replay is not None
+    Raises:
+        InputError: a recording or a file of prices cannot be read.
+        UsageError: the model is not known, or its key or name is refused.
+        UnavailableError: it does not answer.
+    """
+    if not _has_model(settings) or agent.name in _WITHOUT_MODEL:
+        yield None
+        return
+    with _gateway(settings, os.environ if environ is None else environ) as gateway:
+        _check_api_formats(agent, gateway)
+        if probe:
+            gateway.probe()
+        yield gateway
 
-    @contextmanager
-    def opened(
-        self, agent: Agent, *, probe: bool, environ: Mapping[str, str] | None = None
-    ) -> Iterator[ModelGateway | None]:
-        """The gateway to the model; None for an agent that uses none.
 
-        Args:
-            agent: The agent of the attempts.
-            probe: Ask the model for one token first.
-            environ: The variables with keys and base URLs; by default those of the process.
+def _has_model(settings: RunSettings) -> bool:
+    return settings.model is not None or settings.replay is not None
 
-        Raises:
-            InputError: a recording or a file of prices cannot be read.
-            UsageError: the model is not known, or its key or name is refused.
-            UnavailableError: it does not answer.
-        """
-        if not self._has_model or agent.name in _WITHOUT_MODEL:
-            yield None
-            return
-        with self._running(os.environ if environ is None else environ) as gateway:
-            _check_api_formats(agent, gateway)
-            if probe:
-                gateway.probe()
-            yield gateway
 
-    def _running(self, environ: Mapping[str, str]) -> "AbstractContextManager[Gateway]":
-        from agentbench.models.gateway.gateway import run_gateway
-        from agentbench.models.gateway.providers import resolve_model
-        from agentbench.models.model_catalogue import known_prices, load_prices
+def _gateway(
+    settings: RunSettings, environ: Mapping[str, str]
+) -> "AbstractContextManager[Gateway]":
+    from agentbench.models.gateway.gateway import run_gateway
+    from agentbench.models.gateway.providers import resolve_model
+    from agentbench.models.gateway.recording import read_recording
+    from agentbench.models.model_catalogue import known_prices, load_prices
 
-        prices = load_prices(self.prices) if self.prices is not None else known_prices()
-        if self.replay is not None:
-            return run_gateway(None, model=self._recorded(), prices=prices, replay=self.replay)
-        assert self.name is not None
-        found = resolve_model(self.name, environ=environ, base_url=self.base_url)
-        return run_gateway(found.endpoints, model=found.model, prices=prices, record=self.record)
-
-    def _recorded(self) -> str:
-        from agentbench.models.gateway.recording import read_recording
-
-        assert self.replay is not None
-        recorded = read_recording(self.replay).head.model
-        if self.record is not None:
+    prices = load_prices(settings.prices) if settings.prices is not None else known_prices()
+    name, replay = settings.model, settings.replay
+    if replay is not None:
+        recorded = read_recording(replay).head.model
+        if settings.record is not None:
             raise UsageError("--record and --replay do not go together: a replay has nothing new")
-        if self.name is not None and not f"/{self.name}".endswith(f"/{recorded}"):
-            raise UsageError(f"{self.replay} was recorded with {recorded}, not with {self.name}")
-        return recorded
+        if name is not None and not f"/{name}".endswith(f"/{recorded}"):
+            raise UsageError(f"{replay} was recorded with {recorded}, not with {name}")
+        return run_gateway(None, model=recorded, prices=prices, replay=replay)
+    assert name is not None
+    found = resolve_model(name, environ=environ, base_url=settings.base_url)
+    return run_gateway(found.endpoints, model=found.model, prices=prices, record=settings.record)
 
 
 def _check_api_formats(agent: Agent, gateway: ModelGateway) -> None:
     if isinstance(agent, SpeaksApiFormats) and agent.api_formats.isdisjoint(gateway.api_formats):
-        own, there = (
-            ", ".join(sorted(wires)) for wires in (agent.api_formats, gateway.api_formats)
-        )
+        own, there = (", ".join(sorted(s)) for s in (agent.api_formats, gateway.api_formats))
         raise UsageError(
             f"--agent {agent.name} speaks {own}, but {gateway.model} is reached by {there}; take "
             "another agent, or a server that speaks it (--base-url)"

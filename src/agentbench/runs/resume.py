@@ -11,7 +11,7 @@ from agentbench.errors import InputError, UsageError
 from agentbench.runs import components
 from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.executors.local import slots_elsewhere
-from agentbench.runs.options import RunOptions
+from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.plan import remaining_attempts
 from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration
@@ -79,11 +79,11 @@ def resume_run(
 
 def _check(run: Run, options: RunOptions) -> None:
     """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
-    run.model.check(run.agent)
+    check_model(options, run.agent)
     slots_elsewhere(options.executor)
     components.report_removed_orphans(options, run.resources.provider)
     if run.planned:
-        with run.model.opened(run.agent, probe=True):
+        with open_model(options, run.agent, probe=True):
             pass
 
 

@@ -1,7 +1,7 @@
 """A run that can start or go on: its attempts are made, and run.json says how it ended."""
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
 
@@ -17,8 +17,8 @@ from agentbench.models.interface import ModelGateway
 from agentbench.runs.capacity import Capacity, trimming_memory
 from agentbench.runs.executors.interface import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
-from agentbench.runs.executors.remote_attempt import WorkerConfig, WorkerModel
-from agentbench.runs.options import ModelSettings
+from agentbench.runs.executors.remote_attempt import WorkerConfig
+from agentbench.runs.options import open_model
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
 from agentbench.runs.scheduler import Schedule, run_attempts
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding
@@ -39,10 +39,6 @@ class Run:
     retry_lost: bool = False  # also attempts whose retries all failed
     say: Callable[[str], None] = lambda _line: None
     """Receives a line when attempts wait, for example for an engine that is away."""
-    model: ModelSettings = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.model = ModelSettings.of(self.configuration)
 
     def attempts(self) -> Iterator[AttemptRecord]:
         """Make the attempts; yields the last record of each as soon as it is on disk.
@@ -66,7 +62,7 @@ class Run:
         ending = RunEnding.INTERRUPTED
         restore()
         try:
-            with self.model.opened(self.agent, probe=False) as gateway:
+            with open_model(configuration, self.agent, probe=False) as gateway:
                 records = run_attempts(planned, self._executor(gateway), self._schedule())
                 yield from trimming_memory(records)
             if not self.resources.cancel.is_set():
@@ -102,9 +98,9 @@ class Run:
                 run_id=configuration.run_id,
                 agentbench_version=__version__,
                 agent=configuration.agent if configuration.agent in BUILT_IN else self.agent,
-                model=WorkerModel.of(self.model),
                 sandbox=configuration.sandbox,
                 settings=resources.settings,
+                prices=configuration.prices.read_bytes() if configuration.prices else None,
             )
             return RayExecutor(worker, self.agent, resources, self.store)
         attempts = LocalAttempts(

@@ -19,7 +19,7 @@ from agentbench.runs import components
 from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.environment import catalogue_state
 from agentbench.runs.executors.local import slots_elsewhere
-from agentbench.runs.options import ModelSettings, RunOptions
+from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.store import RunStore, new_run_id
@@ -98,14 +98,13 @@ def start_run(tasks: Sequence[Task], options: RunOptions) -> Run:
     """
     options.check()
     agent = components.agent_of(options, tasks)
-    model = ModelSettings.of(options)
-    model.check(agent)
+    check_model(options, agent)
     slots = slots_elsewhere(options.executor)
     selected = components.select_sandbox(options)
     provider = selected.provider
     _refuse_unsandboxed(options, provider)
     components.report_removed_orphans(options, provider)
-    with model.opened(agent, probe=options.probe):
+    with open_model(options, agent, probe=options.probe):
         pass  # a wrong key, name or file is found before anything is created
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
     given, tasks = tasks, task_image.with_images(tasks, provider, resources.mirrors)

@@ -10,7 +10,7 @@ from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.runs.capacity import Capacity
-from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig, WorkerModel
+from agentbench.runs.executors.remote_attempt import RemoteAttempt, WorkerConfig
 from agentbench.runs.options import RunOptions
 from agentbench.runs.plan import Plan, PlannedAttempt
 from agentbench.runs.resume import resume_run
@@ -32,7 +32,6 @@ WORKER = WorkerConfig(
     run_id=RUN,
     agentbench_version=__version__,
     agent="noop",
-    model=WorkerModel(),
     sandbox=local_provider().name,
     settings=RunSettings(integrity_controls=ControlLevel.OFF),
 )

@@ -11,7 +11,6 @@ from agentbench.errors import UnavailableError
 from agentbench.runs.executors.remote_attempt import (
     RemoteAttempt,
     WorkerConfig,
-    WorkerModel,
     pack_task,
     run_on_node,
     unpack,
@@ -32,7 +31,6 @@ def errand(task, provider):
         run_id=RUN,
         agentbench_version=__version__,
         agent="oracle",
-        model=WorkerModel(),
         sandbox=provider.name,
         settings=RunSettings(),
     )
@@ -59,9 +57,10 @@ def with_model(errand):
     """The errand of a command that asks a model; on which server is told."""
 
     def made(base_url, **more):
-        model = WorkerModel(name="openai/scripted", base_url=base_url, **more)
-        settings = RunSettings(agent_command=command("openai-chat", 3))
-        worker = replace(errand.worker, agent="command", settings=settings, model=model)
+        settings = RunSettings(
+            agent_command=command("openai-chat", 3), model="openai/scripted", base_url=base_url
+        )
+        worker = replace(errand.worker, agent="command", settings=settings, **more)
         return replace(errand, worker=worker)
 
     return made

@@ -29,7 +29,7 @@ from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.components import agent_of, report_removed_orphans, select_sandbox
 from agentbench.runs.environment import usable_cache_dir
-from agentbench.runs.options import ModelSettings, RunOptions
+from agentbench.runs.options import RunOptions, open_model
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task
 
@@ -130,60 +130,6 @@ def _bundle(task: Task) -> str | None:
     return url if url is not None and url.startswith("/") else None
 
 
-_open_gateways: dict["WorkerModel", ModelGateway | None] = {}
-_gateways_at_exit = ExitStack()
-atexit.register(_gateways_at_exit.close)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerModel:
-    """The model of the attempts, as it is sent to nodes."""
-
-    name: str | None = None
-    base_url: str | None = None
-    prices: bytes | None = None  # the content of a file
-
-    @classmethod
-    def of(cls, settings: ModelSettings) -> "WorkerModel":
-        """The model of a run, with the content of the file of prices.
-
-        Raises:
-            OSError: that cannot be read.
-        """
-        prices = settings.prices.read_bytes() if settings.prices is not None else None
-        return cls(name=settings.name, base_url=settings.base_url, prices=prices)
-
-    def settings(self, cache_dir: Path) -> ModelSettings:
-        """The same on this machine, with the prices in a file below its cache.
-
-        Raises:
-            OSError: the cache cannot be written.
-        """
-        prices = None
-        if self.prices is not None:
-            prices = cache_dir / f"prices-{hashlib.sha256(self.prices).hexdigest()[:16]}.json"
-            write_atomically(prices, self.prices)
-        return ModelSettings(name=self.name, base_url=self.base_url, prices=prices)
-
-
-def gateway_of_process(model: WorkerModel, agent: Agent, cache_dir: Path) -> ModelGateway | None:
-    """The gateway of this process; its first attempt opens it.
-
-    Raises:
-        UnavailableError: this node has no key for the model, or cannot open one.
-    """
-    if model not in _open_gateways:
-        try:
-            opened = model.settings(cache_dir).opened(agent, probe=False)
-            _open_gateways[model] = _gateways_at_exit.enter_context(opened)
-        except UsageError as error:
-            raise UnavailableError(
-                f"{platform.node()}: {error} (a node's keys are those of the environment that "
-                "`ray start` had there)"
-            ) from error
-    return _open_gateways[model]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerConfig:
     """The configuration of a run for the nodes that make its attempts."""
@@ -191,9 +137,37 @@ class WorkerConfig:
     run_id: RunId
     agentbench_version: str
     agent: Agent | str
-    model: WorkerModel
     sandbox: str
     settings: RunSettings
+    prices: bytes | None = None  # the content of their file, which a node does not have
+
+
+_open_gateways: dict[tuple[RunSettings, bytes | None], ModelGateway | None] = {}
+_gateways_at_exit = ExitStack()
+atexit.register(_gateways_at_exit.close)
+
+
+def gateway_of_process(worker: WorkerConfig, agent: Agent, cache_dir: Path) -> ModelGateway | None:
+    """The gateway of this process; its first attempt opens it.
+
+    Raises:
+        UnavailableError: this node has no key for the model, or cannot open one.
+    """
+    settings, prices = key = worker.settings, worker.prices
+    if key not in _open_gateways:
+        if prices is not None:
+            path = cache_dir / f"prices-{hashlib.sha256(prices).hexdigest()[:16]}.json"
+            write_atomically(path, prices)
+            settings = settings.replace(prices=path)
+        try:
+            opened = open_model(settings, agent, probe=False)
+            _open_gateways[key] = _gateways_at_exit.enter_context(opened)
+        except UsageError as error:
+            raise UnavailableError(
+                f"{platform.node()}: {error} (a node's keys are those of the environment that "
+                "`ray start` had there)"
+            ) from error
+    return _open_gateways[key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +235,7 @@ def _run_attempt(
 ) -> AttemptRecord:
     task = unpack_task(remote.task, remote.files, options.cache_dir)
     agent = agent_of(options, [task])
-    gateway = gateway_of_process(remote.worker.model, agent, options.cache_dir)
+    gateway = gateway_of_process(remote.worker, agent, options.cache_dir)
     resources = replace(
         RunResources.of(provider, options.settings(), cache_dir=options.cache_dir), gateway=gateway
     )
