@@ -31,7 +31,7 @@ from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, T
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.runs.capacity import Capacity
-from agentbench.runs.executors.interface import Executor
+from agentbench.runs.executors import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.executors.remote_attempt import (
     RemoteAttempt,

@@ -5,7 +5,7 @@ import os
 import sys
 from types import TracebackType
 
-from agentbench.core.gc_tuning import relax
+from agentbench.core.memory_tuning import relax
 from agentbench.errors import AgentbenchError, RunCancelled
 
 _BUG = 70

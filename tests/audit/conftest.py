@@ -13,7 +13,7 @@ from agentbench.audit.rule import RuleHit
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.core.choices import ControlLevel
-from agentbench.runs.environment import default_cache_dir
+from agentbench.core.host import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from agentbench.sandbox.interface import Command

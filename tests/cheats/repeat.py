@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agentbench import AttemptRecord, RunOptions, run_attempt
 from agentbench.agents.command import CommandAgent
-from agentbench.runs.environment import default_cache_dir
+from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.taxonomy import FailureReason

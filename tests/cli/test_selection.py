@@ -1,8 +1,8 @@
 import pytest
 
 from agentbench.cli.options import parse_jobs, select_tasks
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.environment import default_cache_dir
 
 
 def chosen(*paths, **more):

@@ -11,18 +11,18 @@ from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import CloneOutput, HiddenTests, PreparedContext, StageContext
 from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.final_test_preparation import FinalTestPreparation
 from agentbench.attempt.stages.judging import baseline_run, final_test
 from agentbench.attempt.stages.preparation_stages import git_checkout, git_clone, setup
-from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import ControlLevel
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import Controls
-from agentbench.runs.environment import default_cache_dir
 from agentbench.sandbox.interface import Sandbox, SandboxProvider, Stream
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence

@@ -9,7 +9,7 @@ import pytest
 from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.runs.environment import default_cache_dir
+from agentbench.core.host import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task

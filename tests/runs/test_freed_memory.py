@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.runs.capacity import trim_memory, trimming_memory
+from agentbench.core.memory_tuning import trim_memory, trimming_memory
 
 _MIB = 1 << 20
 glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be asked")

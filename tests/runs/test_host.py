@@ -2,7 +2,8 @@ import os
 import subprocess
 
 from agentbench.core.host import available_cpus, available_memory_mib, host_facts
-from agentbench.runs.environment import catalogue_state, cores_for_attempts
+from agentbench.runs.capacity import cores_for_attempts
+from agentbench.tasks.host_git import catalogue_state
 
 
 def test_the_machine_is_described_in_words():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.preparation_cache import PreparedTask
+from agentbench.attempt.resources import BackgroundTasks
 from agentbench.attempt.settings import RunSettings
-from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.choices import ControlLevel
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCheckoutError, RunCancelled

@@ -55,8 +55,8 @@ def try_agent(
     """
     from agentbench.agents.presets.preset import find_preset, shipped_presets
     from agentbench.cli.dry_run import dry_run
+    from agentbench.core.host import usable_cache_dir
     from agentbench.errors import UsageError
-    from agentbench.runs.environment import usable_cache_dir
     from agentbench.sandbox.registry import select_back_end
 
     preset = find_preset(name)

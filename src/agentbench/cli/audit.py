@@ -85,7 +85,7 @@ def audit(
 
     Example: agentbench audit tasks/ --fail-on warning
     """
-    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.core.host import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
@@ -163,7 +163,7 @@ def _audit_tasks(
     from agentbench.audit.audit import audit_task
     from agentbench.audit.task_facts import read_task_facts
     from agentbench.cli.options import select_tasks
-    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.core.host import usable_cache_dir
 
     for task in select_tasks(paths, cache_dir=usable_cache_dir(), glob=glob):
         yield audit_task(read_task_facts(task, mirrors))
@@ -251,7 +251,7 @@ class DifferentialOptions:
         Raises:
             UsageError: the extra is not installed, or there is not a folder for what is kept.
         """
-        from agentbench.runs.environment import usable_cache_dir
+        from agentbench.core.host import usable_cache_dir
 
         extras.require("audit --wrong-fixes", extras.SYMBOLIC)
         return cls(sandbox=sandbox, seconds=seconds, cache_dir=usable_cache_dir())

@@ -50,7 +50,7 @@ def _evict(keep: str | None, older_than: str | None, *, dry_run: bool) -> None:
         plan_eviction,
         remove_dead_orphans,
     )
-    from agentbench.runs.environment import default_cache_dir
+    from agentbench.core.host import default_cache_dir
 
     keep_bytes = None if keep is None else parse_size(keep)
     unused_since = None
@@ -92,7 +92,7 @@ def _clean_all(*, dry_run: bool) -> None:
         find_all_orphans,
         remove_dead_orphans,
     )
-    from agentbench.runs.environment import default_cache_dir
+    from agentbench.core.host import default_cache_dir
 
     cache_dir = default_cache_dir()
     found = find_all_orphans(cache_dir)

@@ -25,7 +25,7 @@ def doctor(as_json: options.Json = False) -> None:
 
     Example: agentbench doctor
     """
-    from agentbench.runs.environment import default_cache_dir
+    from agentbench.core.host import default_cache_dir
 
     findings = diagnose(default_cache_dir())
     if as_json:

@@ -56,7 +56,7 @@ def run(
 
     Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
     """
-    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.core.host import usable_cache_dir
     from agentbench.runs.options import RunOptions
     from agentbench.runs.start import start_run
 
@@ -126,7 +126,7 @@ def resume(
 
     Example: agentbench resume last
     """
-    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.core.host import usable_cache_dir
     from agentbench.runs.resume import resume_run
     from agentbench.runs.store.store import find_run
 

@@ -63,7 +63,7 @@ def validate(
     """
     from agentbench.cli.tasks.validation import follow_runs
     from agentbench.core.choices import ControlLevel
-    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.core.host import usable_cache_dir
     from agentbench.runs.options import RunOptions
     from agentbench.validation.task_validation import ValidationSettings, validate_folders
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agentbench.core.gc_tuning import paused
+from agentbench.core.memory_tuning import paused
 from agentbench.core.schema import JsonObject
 from agentbench.pytest_results.json_report import parse_json_report
 from agentbench.pytest_results.model import PytestResult

@@ -1,21 +1,19 @@
-"""The cores and memory of this machine for attempts, and how much of them is free.
+"""The cores and memory of this machine for attempts, and how much of them is free."""
 
-Also gives freed memory back to the system.
-
-The C library keeps freed memory for each of its threads' pools, in pieces too scattered to be used
-again: 500 attempts, eight at a time, left 10 MB so (measured with glibc 2.36).
-"""
-
-import ctypes
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Self, TypeVar
+from typing import Self
 
-from agentbench.core.host import available_memory_mib
-from agentbench.runs.environment import cores_for_attempts
+from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.tasks.task import Task, TaskEnvironment
+
+_ATTEMPTS_PER_CORE = 2
+"""Measured on two cores: four attempts at a time halve the time of one, eight gain nothing."""
+
+
+def cores_for_attempts() -> int:
+    """The cores that attempts may declare in all, since each of them waits much of its time."""
+    return _ATTEMPTS_PER_CORE * available_cpus()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,32 +104,3 @@ def smallest_needs(tasks: Sequence[Task]) -> TaskEnvironment:
         cpus=min((task.environment.cpus for task in tasks), default=usual.cpus),
         memory_mib=min((task.environment.memory_mib for task in tasks), default=usual.memory_mib),
     )
-
-
-_EVERY = 32  # records; a call takes milliseconds, or tens where there is much
-
-_Item = TypeVar("_Item")
-
-
-def trimming_memory(items: Generator[_Item, None, None]) -> Generator[_Item, None, None]:
-    """The same items; what they took is given back every so often. Closes what they come from."""
-    with closing(items):
-        for number, item in enumerate(items, 1):
-            yield item
-            if number % _EVERY == 0:
-                trim_memory()
-
-
-def trim_memory() -> None:
-    """Have the C library return all free pages; one that cannot is left alone."""
-    trim = _trim()
-    if trim is not None:
-        trim(0)
-
-
-@cache
-def _trim() -> Callable[[int], int] | None:
-    with suppress(OSError, AttributeError):  # not glibc
-        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
-        return found
-    return None

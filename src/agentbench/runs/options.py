@@ -11,9 +11,9 @@ from pydantic import ConfigDict, Field, SkipValidation
 from agentbench.agents.interface import Agent, SpeaksApiFormats, UsesModel
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.extras import GATEWAY, require
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import UsageError
 from agentbench.models.interface import ModelGateway
-from agentbench.runs.environment import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 from agentbench.agents.interface import Agent
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.task_image import with_images
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.runs import components
-from agentbench.runs.environment import default_cache_dir
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.plan import remaining_attempts

@@ -12,10 +12,10 @@ from agentbench.attempt.outages import CircuitBreaker, requirements_of, requirem
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.core.choices import ExecutorName
-from agentbench.core.gc_tuning import restore
+from agentbench.core.memory_tuning import restore, trimming_memory
 from agentbench.models.interface import ModelGateway
-from agentbench.runs.capacity import Capacity, trimming_memory
-from agentbench.runs.executors.interface import Executor
+from agentbench.runs.capacity import Capacity
+from agentbench.runs.executors import Executor
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.executors.remote_attempt import WorkerConfig
 from agentbench.runs.options import open_model

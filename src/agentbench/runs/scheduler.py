@@ -11,7 +11,7 @@ from threading import Event
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.runs.capacity import Capacity, FreeCapacity
-from agentbench.runs.executors.interface import Executor, FinishedAttempt
+from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 from agentbench.tasks.task import Task

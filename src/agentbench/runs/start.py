@@ -17,7 +17,6 @@ from agentbench.core.host import host_facts
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.runs import components
 from agentbench.runs.capacity import fitting_jobs
-from agentbench.runs.environment import catalogue_state
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.run import Run
@@ -25,6 +24,7 @@ from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.store import RunStore, new_run_id
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
 from agentbench.sandbox.registry import BACK_ENDS_BY_NAME, BackEndSelection
+from agentbench.tasks.host_git import catalogue_state
 from agentbench.tasks.task import Task
 
 _CHECKED_TASKS = 3  # tasks: in a run of many, all would have to be prepared to be sure of all

@@ -240,3 +240,13 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         return
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+
+
+def catalogue_state(folder: Path) -> tuple[str | None, bool | None]:
+    """The git commit that the tasks are at and whether they were changed since; None: no git."""
+    where = folder if folder.is_dir() else folder.parent
+    commit = git("rev-parse", "--verify", "HEAD", cwd=where)
+    if not commit.ok:
+        return None, None
+    status = git("status", "--porcelain", "--", ".", cwd=where)
+    return commit.stdout.decode().strip(), bool(status.stdout.strip()) if status.ok else None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentbench.audit.patch import apply_patch, parse_patch
 from agentbench.core.choices import ControlLevel
-from agentbench.runs.environment import default_cache_dir
+from agentbench.core.host import default_cache_dir
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from agentbench.runs.store.store import RunStore

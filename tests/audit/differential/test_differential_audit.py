@@ -9,8 +9,8 @@ from agentbench.audit.differential.search import SearchResult
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import read_task_facts
 from agentbench.core.choices import ControlLevel
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError
-from agentbench.runs.environment import default_cache_dir
 from agentbench.scoring.evidence import Severity
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors

@@ -1,6 +1,6 @@
 """What every executor must do, whatever makes its attempts."""
 
-from agentbench.runs.executors.interface import Executor, FinishedAttempt
+from agentbench.runs.executors import Executor, FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.scoring.taxonomy import FailureReason

@@ -13,7 +13,7 @@ import typer
 
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.core.display_text import printable
-from agentbench.core.gc_tuning import restore
+from agentbench.core.memory_tuning import restore
 from agentbench.errors import UsageError
 from agentbench.models.gateway.gateway import GatewayEndpoint, run_gateway
 from agentbench.models.gateway.http_server import tcp_listener, unix_listener

@@ -22,14 +22,14 @@ from agentbench.attempt.settings import RunSettings
 from agentbench.cli.options import select_tasks
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.core.extras import SYMBOLIC, is_installed
-from agentbench.core.gc_tuning import restore
+from agentbench.core.host import default_cache_dir, usable_cache_dir
+from agentbench.core.memory_tuning import restore
 from agentbench.errors import InputError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
 from agentbench.mcp.symbolic_tools import SymbolicTools
 from agentbench.pytest_results.command import reporter_mounts
 from agentbench.pytest_results.tool_calls.project import PytestProject, sandbox_project
-from agentbench.runs.environment import default_cache_dir, usable_cache_dir
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes

@@ -15,8 +15,8 @@ import anyio
 import typer
 
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
-from agentbench.core.gc_tuning import restore
 from agentbench.core.host import available_cpus
+from agentbench.core.memory_tuning import restore
 from agentbench.errors import UsageError
 from agentbench.view.app import serve
 from agentbench.view.auth_guard import TOKEN_PARAMETER, AccessPolicy, is_loopback

@@ -59,7 +59,7 @@ def list_tasks(
     Example: agentbench tasks list tasks/ --tag easy
     """
     from agentbench.cli.options import select_tasks
-    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.core.host import usable_cache_dir
 
     found = select_tasks(
         paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag

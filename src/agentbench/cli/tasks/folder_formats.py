@@ -107,8 +107,8 @@ def export_harbor(
     Example: agentbench tasks export harbor tasks/ --out ~/harbor/tasks
     """
     from agentbench.cli.options import select_tasks
+    from agentbench.core.host import usable_cache_dir
     from agentbench.importers.harbor.export import export_tasks
-    from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
     cache_dir = usable_cache_dir()

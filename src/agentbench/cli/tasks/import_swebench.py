@@ -62,9 +62,9 @@ def import_swebench(
         validate_new_tasks,
         validation_settings,
     )
+    from agentbench.core.host import usable_cache_dir
     from agentbench.importers.images import refuse_without_images
     from agentbench.importers.swebench.importing import ImportSelection, import_file
-    from agentbench.runs.environment import usable_cache_dir
     from agentbench.tasks.mirror import Mirrors
 
     settings = validation_settings(validation)

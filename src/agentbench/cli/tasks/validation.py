@@ -29,7 +29,7 @@ def validation_settings(
         UsageError: one of them is wrong.
     """
     from agentbench.core.choices import ControlLevel
-    from agentbench.runs.environment import usable_cache_dir
+    from agentbench.core.host import usable_cache_dir
     from agentbench.runs.options import RunOptions
     from agentbench.validation.task_validation import ValidationSettings
 

@@ -14,7 +14,7 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.runner import run_pipeline
 from agentbench.core.choices import ExecutorName
 from agentbench.core.extras import RAY, require
-from agentbench.runs.executors.interface import FinishedAttempt
+from agentbench.runs.executors import FinishedAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.taxonomy import Fault

@@ -22,7 +22,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.recording import excluded_record
 from agentbench.attempt.resources import AttemptSlot, AttemptStatus, RunResources
 from agentbench.errors import AgentbenchError, RunCancelled, SandboxError, UnavailableError
-from agentbench.runs.executors.interface import FinishedAttempt
+from agentbench.runs.executors import FinishedAttempt
 from agentbench.runs.executors.remote_attempt import (
     RemoteAttempt,
     RemoteResult,

@@ -25,10 +25,10 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.runner import run_pipeline
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.files import owned_folder, write_atomically
+from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.components import agent_of, report_removed_orphans, select_sandbox
-from agentbench.runs.environment import usable_cache_dir
 from agentbench.runs.options import RunOptions, open_model
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from agentbench.core.gc_tuning import paused
+from agentbench.core.memory_tuning import paused
 
 PROGRAM = """
 import gc
-from agentbench.core.gc_tuning import relax, restore
+from agentbench.core.memory_tuning import relax, restore
 usual = gc.get_threshold()
 {steps}
 now = gc.get_threshold()

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.core.host import default_cache_dir, usable_cache_dir
 from agentbench.errors import UsageError
-from agentbench.runs.environment import default_cache_dir, usable_cache_dir
 
 
 def test_the_cache_is_where_the_user_says_else_where_caches_are():
