@@ -4,17 +4,20 @@ One value goes through everything: `run.json` holds it, `resume` reads it back, 
 machines receive it, and every stage of an attempt sees it.
 """
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from agentbench.attempt.shared_preparations import check_registry
 from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.core.schema import Schema
 from agentbench.errors import UsageError
 
+_HOST = r"(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9.-]+(?=:))(?::[0-9]{1,5})?"
+_REPOSITORY_PATH = r"(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
+_REPOSITORY = re.compile(f"{_HOST}{_REPOSITORY_PATH}")
 _FilePath = Annotated[Path, WithJsonSchema({"type": "string"})]
 
 
@@ -76,7 +79,7 @@ class RunSettings(Schema):
         if not 0 < self.timeout_scale < float("inf"):
             raise UsageError(f"--timeout-scale: {self.timeout_scale} is not above 0")
         if self.registry is not None:
-            check_registry(self.registry)
+            _check_registry(self.registry)
         if self.executor is not ExecutorName.LOCAL and (self.record or self.replay):
             raise UsageError(
                 "--executor ray: --record and --replay need the one gateway of one machine; leave "
@@ -85,3 +88,16 @@ class RunSettings(Schema):
 
 
 _NAMES = tuple(RunSettings.model_fields)
+
+
+def _check_registry(place: str) -> None:
+    """Refuse a value that engines do not accept as a place in a registry.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not _REPOSITORY.fullmatch(place):
+        raise UsageError(
+            f"--registry: expected HOST[:PORT][/PATH] in lower case, as in registry.example:5000/"
+            f"team, found {place!r}"
+        )

@@ -6,7 +6,6 @@ who may write to the registry decides what attempts start from.
 """
 
 import logging
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from threading import Lock
@@ -26,9 +25,6 @@ from agentbench.sandbox.interface import (
 from agentbench.scoring.evidence import StageResult
 from agentbench.tasks.task import Task
 
-_HOST = r"(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9.-]+(?=:))(?::[0-9]{1,5})?"
-_REPOSITORY_PATH = r"(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
-_REPOSITORY = re.compile(f"{_HOST}{_REPOSITORY_PATH}")
 _LOG = logging.getLogger("agentbench.cache")
 
 
@@ -37,19 +33,6 @@ class SharedPreparationNote(ChecksummedDocument):
 
     key: str
     results: tuple[StageResult, ...]
-
-
-def check_registry(place: str) -> None:
-    """Refuse a value that engines do not accept as a place in a registry.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if not _REPOSITORY.fullmatch(place):
-        raise UsageError(
-            f"--registry: expected HOST[:PORT][/PATH] in lower case, as in registry.example:5000/"
-            f"team, found {place!r}"
-        )
 
 
 class SharedPreparations:
