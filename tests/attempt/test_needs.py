@@ -6,7 +6,6 @@ from agentbench.attempt.outages import (
     engine_fault,
     model_fault,
     requirements_of,
-    requirements_of_driver,
     room_fault,
 )
 from agentbench.errors import SandboxError, UnavailableError, UsageError
@@ -40,14 +39,14 @@ def test_a_disk_with_room_is_none(tmp_path):
 
 
 def test_a_run_made_elsewhere_needs_room_for_its_records_alone(tmp_path):
-    (need,) = requirements_of_driver(tmp_path, None, None)
+    (need,) = requirements_of(tmp_path, None, None)
     assert need.fault() is None
     assert need.patience == timedelta(minutes=1)
     assert not need.costly
 
 
 def test_a_run_made_elsewhere_asks_its_model_from_here(tmp_path):
-    room, model = requirements_of_driver(tmp_path, Gateway(), timedelta(seconds=7))
+    room, model = requirements_of(tmp_path, Gateway(), timedelta(seconds=7))
     assert (room.costly, model.costly) == (False, True)
     assert room.patience == model.patience == timedelta(seconds=7)
 
@@ -73,14 +72,14 @@ def test_a_model_that_refuses_or_is_silent_is_a_fault(refusal):
 
 
 def test_only_the_model_costs_something_to_ask(tmp_path):
-    needs = requirements_of(tmp_path, tmp_path, UnreliableProvider(), Gateway(), None)
+    needs = requirements_of(tmp_path, Gateway(), None, local=(tmp_path, UnreliableProvider()))
     assert [need.costly for need in needs] == [False, False, True]
-    assert len(requirements_of(tmp_path, tmp_path, UnreliableProvider(), None, None)) == 2
+    assert len(requirements_of(tmp_path, None, None, local=(tmp_path, UnreliableProvider()))) == 2
 
 
 def test_nobody_waits_longer_for_a_disk_than_for_an_engine_unless_told(tmp_path):
-    engine, disk = requirements_of(tmp_path, tmp_path, UnreliableProvider(), None, None)
+    engine, disk = requirements_of(tmp_path, None, None, local=(tmp_path, UnreliableProvider()))
     assert disk.patience < engine.patience
     told = timedelta(hours=2)
-    needs = requirements_of(tmp_path, tmp_path, UnreliableProvider(), None, told)
+    needs = requirements_of(tmp_path, None, told, local=(tmp_path, UnreliableProvider()))
     assert {need.patience for need in needs} == {told}

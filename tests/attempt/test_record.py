@@ -27,7 +27,7 @@ def test_an_outcome_is_recorded_field_by_field():
         tool_errors_recovered=3,
         test_runs=4,
     )
-    assert AgentRecord.of(outcome) == AgentRecord(
+    assert AgentRecord.model_validate(outcome, from_attributes=True) == AgentRecord(
         ending=AgentEnding.STEP_LIMIT,
         detail="gave up",
         steps=1,

@@ -5,28 +5,19 @@ from pathlib import PurePosixPath as P
 import pytest
 
 from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import AgentRunOutput, AttemptOutputs
 from agentbench.attempt.record import rescore
-from agentbench.attempt.recording import AttemptIdentity, make_record
-from agentbench.attempt.stages.judged_tests import expected_tests
+from agentbench.attempt.recording import AttemptTimes, make_record
+from agentbench.attempt.resources import AttemptSlot
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import DroppedPath
 from agentbench.models.interface import ModelUsage
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
-from agentbench.scoring.verdict import judge
 from tests.runs.records import RUN
 from tests.scoring.strategies import NOON, A, attempt, case, command, ran, stage
 
-IDENTITY = AttemptIdentity(
-    run_id=RUN,
-    attempt=2,
-    retry_of=1,
-    agent="someone",
-    model=None,
-    started_at=NOON,
-    total=timedelta(seconds=100),
-    queue_wait=timedelta(seconds=3),
-)
+TIMES = AttemptTimes(started_at=NOON, total=timedelta(seconds=100), queue_wait=timedelta(seconds=3))
 PATCH = b"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n+more\n same\n"
 
 
@@ -42,12 +33,12 @@ def recorded(task, workshop, tmp_path):
             agent_run=AgentRunOutput(evidence=Evidence(), **work) if work else None,
         )
         return make_record(
-            identity=IDENTITY,
             task=task,
+            agent=NoopAgent(),
             resources=resources,
+            slot=AttemptSlot(folder=tmp_path, run_id=RUN, attempt=2, retry_of=1),
+            times=TIMES,
             outputs=outputs,
-            verdict=judge(expected_tests(task), results),
-            folder=tmp_path,
         )
 
     return recorded
@@ -57,7 +48,7 @@ def test_who_tried_what_and_where(recorded, task, provider):
     record = recorded()
     assert (record.run_id, record.attempt, record.retry_of) == (RUN, 2, 1)
     assert (record.task_id, record.task_digest) == (task.id, task.digest)
-    assert (record.agent, record.model) == ("someone", None)
+    assert (record.agent, record.model) == ("noop", None)
     assert record.environment.sandbox == provider.name
     assert record.environment.image == provider.resolve_image(None)
     assert record.environment.memory_mib == 2048

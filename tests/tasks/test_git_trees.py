@@ -34,7 +34,7 @@ def plain(content, *, executable=False):
 
 
 def overlaid(patch, mirror):
-    return {str(path): file for path, file in apply_patch_to_commit(patch, mirror).files.items()}
+    return {str(path): file for path, file in apply_patch_to_commit(patch, mirror).items()}
 
 
 @pytest.mark.parametrize("patch", [b"", b"\n \n"])
@@ -101,9 +101,7 @@ def test_a_folder_in_the_place_of_a_file_is_both(origin, mirror):
 
 def test_paths_are_relative_and_pure(origin, mirror):
     origin.write("pkg/b.py", "b\n")
-    assert list(apply_patch_to_commit(patch_of(origin), mirror).files) == [
-        PurePosixPath("pkg/b.py")
-    ]
+    assert list(apply_patch_to_commit(patch_of(origin), mirror)) == [PurePosixPath("pkg/b.py")]
 
 
 def test_the_mirror_is_left_as_it_was(origin, mirror):

@@ -205,7 +205,7 @@ class TestUrl:
         assert run_git("cat-file", "blob", f"{commit}:a", cwd=origin.path) == "swapped"
         mirror = mirrors.of(of_url(origin, commit))
         patch = b"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-honest\n\\ No newline at end of file\n+fixed\n"
-        assert len(apply_patch_to_commit(patch, mirror).files) == 1
+        assert len(apply_patch_to_commit(patch, mirror)) == 1
 
     def test_a_user_with_odd_settings_gets_the_same_mirror(
         self, mirrors, origin, tmp_path, monkeypatch

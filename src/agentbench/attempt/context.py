@@ -106,7 +106,7 @@ class HiddenTests:
             return {}  # there is no commit to apply a patch to
         try:
             mirror = self._mirrors.of(task.source)
-            return apply_patch_to_commit(task.answer_key.tests_patch, mirror).files
+            return apply_patch_to_commit(task.answer_key.tests_patch, mirror)
         except PatchDoesNotApplyError as error:
             where = task.folder / "tests.patch"
             raise GitCheckoutError(f"{where}: does not apply to the base commit: {error}") from None

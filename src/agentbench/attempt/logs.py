@@ -18,12 +18,12 @@ from pydantic import ValidationError
 
 from agentbench.agents.interface import Agent, HasVersion
 from agentbench.attempt.outages import storage_errors
+from agentbench.attempt.record import AttemptRecord
 from agentbench.core.schema import Schema
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import StageResult
 from agentbench.scoring.taxonomy import FailureReason, StageName
-from agentbench.scoring.verdict import Verdict
 
 EVENTS = "events.jsonl"
 
@@ -80,11 +80,9 @@ class EventLog:
             EventKind.STAGE_ENDED, stage=result.stage, cached=result.cached, detail=detail or "done"
         )
 
-    def judged(self, verdict: Verdict) -> None:
+    def judged(self, record: AttemptRecord) -> None:
         """The attempt has its verdict."""
-        self._note(
-            EventKind.JUDGED, resolved=verdict.resolved, failure_reason=verdict.failure_reason
-        )
+        self._note(EventKind.JUDGED, resolved=record.resolved, failure_reason=record.failure_reason)
 
     def _note(self, event: EventKind, **facts: object) -> None:
         made = AttemptEvent.model_validate({"at": datetime.now(UTC), "event": event, **facts})

@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -169,68 +169,38 @@ class ProbesModel(Protocol):
 
 def requirements_of(
     run: Path,
-    cache: Path,
-    provider: SandboxProvider,
     gateway: object | None,
     patience: timedelta | None,
+    *,
+    local: tuple[Path, SandboxProvider] | None = None,
 ) -> tuple[Requirement, ...]:
     """The requirements of a run's attempts.
 
     Args:
         run: The folder of the run.
-        cache: The folder of preparations.
-        provider: The back end.
         gateway: The gateway to the model, if there is one.
         patience: How long attempts wait in an outage; None: 15 minutes for an engine or a model
             and one minute for a disk.
+        local: The folder of preparations and the back end; None: attempts are made on other
+            machines.
     """
-    return tuple(_requirements(run, cache, provider, gateway, patience))
-
-
-def requirements_of_driver(
-    run: Path, gateway: object | None, patience: timedelta | None
-) -> tuple[Requirement, ...]:
-    """The requirements of a run whose attempts are made on other machines.
-
-    They are disk space for the records, and the model, which this machine can check too.
-    """
-    fault = partial(room_fault, (run,), _RECORDS)
-    requirement = Requirement(fault=fault, patience=_patience_or(patience, _DISK_PATIENCE))
-    return (requirement, *_model_requirements(gateway, patience))
-
-
-def _requirements(
-    run: Path,
-    cache: Path,
-    provider: SandboxProvider,
-    gateway: object | None,
-    patience: timedelta | None,
-) -> Iterator[Requirement]:
-    yield Requirement(
-        fault=lambda: engine_fault(provider), patience=_patience_or(patience, _ENGINE_PATIENCE)
-    )
     # Looked at once: an engine that is away later cannot be asked where its disk is.
-    places = (cache, *provider.disk_folders)
-    yield Requirement(
-        fault=lambda: room_fault((run,), _RECORDS) or room_fault(places, _SANDBOXES),
-        patience=_patience_or(patience, _DISK_PATIENCE),
-    )
-    yield from _model_requirements(gateway, patience)
-
-
-def _model_requirements(
-    gateway: object | None, patience: timedelta | None
-) -> Iterator[Requirement]:
-    if isinstance(gateway, ProbesModel):
-        yield Requirement(
-            fault=lambda: model_fault(gateway),
-            patience=_patience_or(patience, _MODEL_PATIENCE),
-            costly=True,
+    places = () if local is None else (local[0], *local[1].disk_folders)
+    requirements = [
+        Requirement(
+            fault=lambda: room_fault((run,), _RECORDS) or room_fault(places, _SANDBOXES),
+            patience=_DISK_PATIENCE,
         )
-
-
-def _patience_or(chosen: timedelta | None, usual: timedelta) -> timedelta:
-    return usual if chosen is None else chosen
+    ]
+    if local is not None:
+        engine = Requirement(fault=partial(engine_fault, local[1]), patience=_ENGINE_PATIENCE)
+        requirements.insert(0, engine)
+    if isinstance(gateway, ProbesModel):
+        fault = partial(model_fault, gateway)
+        requirements.append(Requirement(fault=fault, patience=_MODEL_PATIENCE, costly=True))
+    if patience is None:
+        return tuple(requirements)
+    return tuple(replace(requirement, patience=patience) for requirement in requirements)
 
 
 def engine_fault(provider: SandboxProvider) -> str | None:

@@ -5,7 +5,6 @@ from typing import Final, Literal, NewType
 
 from pydantic import Field
 
-from agentbench.agents.interface import AgentOutcome
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.schema import Schema
 from agentbench.integrity.records import Controls, DroppedPath
@@ -66,18 +65,6 @@ class AgentRecord(Schema):
     tool_calls: int = 0
     tool_errors_recovered: int = 0
     test_runs: int = 0
-
-    @classmethod
-    def of(cls, outcome: AgentOutcome) -> "AgentRecord":
-        """The record of an outcome."""
-        return cls(
-            ending=outcome.ending,
-            detail=outcome.detail,
-            steps=outcome.steps,
-            tool_calls=outcome.tool_calls,
-            tool_errors_recovered=outcome.tool_errors_recovered,
-            test_runs=outcome.test_runs,
-        )
 
 
 class UsageRecord(Schema):
@@ -158,21 +145,13 @@ class AttemptRecord(ChecksummedDocument):
     environment: EnvironmentRecord
 
 
+_JUDGED_FIELDS = tuple(Verdict.model_fields)
+
+
 def rescore(record: AttemptRecord) -> AttemptRecord:
     """The record with the verdict that today's rules give its evidence."""
     verdict = rejudge(record)
-    return record.model_copy(
-        update={
-            "resolved": verdict.resolved,
-            "quarantined": verdict.quarantined,
-            "failure_reason": verdict.failure_reason,
-            "fault": verdict.fault,
-            "detail": verdict.detail,
-            "failures": verdict.failures,
-            "tests": verdict.tests,
-            "counts": verdict.counts,
-        }
-    )
+    return record.model_copy(update={name: getattr(verdict, name) for name in _JUDGED_FIELDS})
 
 
 def rejudge(record: AttemptRecord) -> Verdict:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ from agentbench.attempt.task_image import image_of
 from agentbench.models.interface import ModelTraffic, ModelUsage
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.scoring.classification import exception_fact
-from agentbench.scoring.evidence import Evidence, StageResult
+from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
 from agentbench.scoring.taxonomy import StageName
-from agentbench.scoring.verdict import Verdict, judge
+from agentbench.scoring.verdict import judge
 from agentbench.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -28,50 +28,47 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptIdentity:
-    """Which attempt of which agent it is, and how long it took."""
+class AttemptTimes:
+    """When an attempt began, and how long it took."""
 
-    run_id: record.RunId
-    attempt: int
-    retry_of: int | None
-    agent: str
-    model: str | None
     started_at: datetime
-    total: timedelta
-    queue_wait: timedelta
+    total: timedelta = timedelta(0)
+    queue_wait: timedelta = timedelta(0)
 
 
 def make_record(
     *,
-    identity: AttemptIdentity,
     task: Task,
+    agent: Agent,
     resources: RunResources,
+    slot: AttemptSlot,
+    times: AttemptTimes,
     outputs: AttemptOutputs,
-    verdict: Verdict,
-    folder: Path,
 ) -> record.AttemptRecord:
-    """The record of an attempt."""
+    """Judge an attempt by the evidence of its stages, and record it."""
+    folder, gateway, expected = slot.folder, resources.gateway, expected_tests(task)
+    verdict = judge(expected, outputs.results)
     results, work, final = outputs.results, outputs.agent_run, outputs.final_test
     outcome = work.outcome if work is not None else None
     traffic = work.traffic if work is not None else None
     change = work.change if work is not None else None
     controls_seconds = final.controls_seconds if final is not None else 0.0
     return record.AttemptRecord(
-        run_id=identity.run_id,
+        run_id=slot.run_id,
         task_id=task.id,
-        attempt=identity.attempt,
-        retry_of=identity.retry_of,
-        agent=identity.agent,
-        model=identity.model,
+        attempt=slot.attempt,
+        retry_of=slot.retry_of,
+        agent=agent.name,
+        model=gateway.model if gateway is not None else None,
         task_digest=task.digest,
-        started_at=identity.started_at,
+        started_at=times.started_at,
         resolved=verdict.resolved,
         quarantined=verdict.quarantined,
         failure_reason=verdict.failure_reason,
         fault=verdict.fault,
         detail=verdict.detail,
         failures=verdict.failures,
-        expected=expected_tests(task),
+        expected=expected,
         stages=tuple(_stage_record(each, task, resources.settings, folder) for each in results),
         tests=verdict.tests,
         counts=verdict.counts,
@@ -80,9 +77,11 @@ def make_record(
         warnings=tuple(w for result in results for w in result.evidence.warnings),
         controls=final.controls if final is not None else None,
         patch=_patch_record(change, folder),
-        agent_run=record.AgentRecord.of(outcome) if outcome else None,
+        agent_run=record.AgentRecord.model_validate(outcome, from_attributes=True)
+        if outcome
+        else None,
         usage=_usage_record(traffic, outcome),
-        timing=_timing(identity, results, controls_seconds),
+        timing=_timing(times, results, controls_seconds),
         environment=_environment(task, resources.provider, outputs),
     )
 
@@ -91,6 +90,9 @@ def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:
     final = (r.evidence.rewards for r in results if r.stage is StageName.FINAL_TEST)
     facts = next(final, None)
     return dict(facts.rewards) if facts is not None else None
+
+
+_COMMAND_FACTS = record.StageRecord.model_fields.keys() & CommandResult.model_fields.keys()
 
 
 def _stage_record(
@@ -103,13 +105,7 @@ def _stage_record(
         started_at=result.started_at,
         duration_s=result.duration.total_seconds(),
         cached=result.cached,
-        ending=command.ending if command else None,
-        exit_code=command.exit_code if command else None,
-        signal=command.signal if command else None,
-        output_bytes=command.output_bytes if command else 0,
-        truncated=command.truncated if command else False,
-        peak_memory_bytes=command.peak_memory_bytes if command else None,
-        cpu_seconds=command.cpu_seconds if command else None,
+        **(command.model_dump(include=_COMMAND_FACTS) if command else {}),
         timeout_s=stage_timeout(result.stage, task, settings).total_seconds(),
         log=log if (folder / log).is_file() else None,
         evidence=result.evidence,
@@ -148,23 +144,19 @@ def _usage_record(
 
 def _usage_of(usage: ModelUsage, facts: ModelTraffic) -> record.UsageRecord:
     return record.UsageRecord(
-        requests=usage.requests,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cached_tokens,
-        cost_usd=usage.cost_usd,
+        **asdict(usage),
         llm_errors={kind.value: count for kind, count in facts.errors.items()},
     )
 
 
 def _timing(
-    identity: AttemptIdentity, results: Sequence[StageResult], controls_seconds: float
+    times: AttemptTimes, results: Sequence[StageResult], controls_seconds: float
 ) -> record.TimingRecord:
     own = {result.stage: result.evidence.own_seconds for result in results}
     agent = own.get(StageName.AGENT_RUN, 0.0)
     tests = own.get(StageName.BASELINE_RUN, 0.0) + own.get(StageName.FINAL_TEST, 0.0)
     setup = own.get(StageName.SETUP, 0.0)
-    total = identity.total.total_seconds()
+    total = times.total.total_seconds()
     return record.TimingRecord(
         total_s=total,
         agent_s=agent,
@@ -172,7 +164,7 @@ def _timing(
         setup_s=setup,
         controls_s=controls_seconds,
         overhead_s=max(total - agent - tests - setup - controls_seconds, 0.0),
-        queue_wait_s=identity.queue_wait.total_seconds(),
+        queue_wait_s=times.queue_wait.total_seconds(),
     )
 
 
@@ -230,21 +222,11 @@ def excluded_record(
         started_at=now,
         duration=timedelta(0),
     )
-    identity = AttemptIdentity(
-        run_id=slot.run_id,
-        attempt=slot.attempt,
-        retry_of=slot.retry_of,
-        agent=agent.name,
-        model=None,
-        started_at=now,
-        total=timedelta(0),
-        queue_wait=timedelta(0),
-    )
     return make_record(
-        identity=identity,
         task=task,
+        agent=agent,
         resources=resources,
+        slot=slot,
+        times=AttemptTimes(started_at=now),
         outputs=AttemptOutputs(results=(result,)),
-        verdict=judge(expected_tests(task), [result]),
-        folder=slot.folder,
     )

@@ -12,7 +12,7 @@ from agentbench.attempt.context import AttemptOutputs, FinalTestOutput, Prepared
 from agentbench.attempt.logs import EXCHANGE_LOG, write_trajectory
 from agentbench.attempt.preparation import TaskPreparation
 from agentbench.attempt.record import AttemptRecord
-from agentbench.attempt.recording import AttemptIdentity, make_record
+from agentbench.attempt.recording import AttemptTimes, make_record
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.stage_runner import StageRunner
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
@@ -21,7 +21,7 @@ from agentbench.attempt.stages.judged_tests import expected_tests
 from agentbench.models.interface import ModelEndpoint
 from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.taxonomy import StageName
-from agentbench.scoring.verdict import baseline_failure, judge
+from agentbench.scoring.verdict import baseline_failure
 from agentbench.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -39,8 +39,16 @@ def run_pipeline(
     started_at, started = datetime.now(UTC), time.monotonic()
     runner = _AttemptRunner(task, agent, resources, slot)
     outputs = runner.run()
-    verdict = judge(expected_tests(task), outputs.results)
-    runner.stages.events.judged(verdict)
+    times = AttemptTimes(
+        started_at=started_at,
+        total=timedelta(seconds=time.monotonic() - started),
+        queue_wait=timedelta(seconds=started - (slot.queued_at or started)),
+    )
+    task = runner.preparation.task  # with the name of its image
+    record = make_record(
+        task=task, agent=agent, resources=resources, slot=slot, times=times, outputs=outputs
+    )
+    runner.stages.events.judged(record)
     gateway, work = resources.gateway, outputs.agent_run
     if gateway is not None and work is not None and work.traffic is not None:
         write_trajectory(
@@ -50,24 +58,7 @@ def run_pipeline(
             session=f"{slot.run_id}/{task.id}/{slot.attempt}",
             facts=work.traffic,
         )
-    identity = AttemptIdentity(
-        run_id=slot.run_id,
-        attempt=slot.attempt,
-        retry_of=slot.retry_of,
-        agent=agent.name,
-        model=gateway.model if gateway is not None else None,
-        started_at=started_at,
-        total=timedelta(seconds=time.monotonic() - started),
-        queue_wait=timedelta(seconds=started - (slot.queued_at or started)),
-    )
-    return make_record(
-        identity=identity,
-        task=runner.preparation.task,
-        resources=resources,
-        outputs=outputs,
-        verdict=verdict,
-        folder=slot.folder,
-    )
+    return record
 
 
 class _AttemptRunner:

@@ -275,6 +275,6 @@ def _read_from_mirror(
 
 def _overlay(patch: bytes, mirror: Mirror) -> tuple[FilesByPath, tuple[str, ...]]:
     try:
-        return apply_patch_to_commit(patch, mirror).files, ()
+        return apply_patch_to_commit(patch, mirror), ()
     except PatchDoesNotApplyError as error:
         return {}, (str(error),)

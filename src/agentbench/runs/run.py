@@ -8,7 +8,7 @@ from math import inf
 from agentbench import __version__
 from agentbench.agents.interface import Agent
 from agentbench.agents.registry import BUILT_IN
-from agentbench.attempt.outages import CircuitBreaker, requirements_of, requirements_of_driver
+from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.core.choices import ExecutorName
@@ -109,17 +109,10 @@ class Run:
         return LocalExecutor(attempts.make, jobs=configuration.jobs)
 
     def _breaker(self, gateway: ModelGateway | None) -> CircuitBreaker:
+        here = self.configuration.executor is ExecutorName.LOCAL
+        local = (self.resources.cache.folder, self.resources.provider) if here else None
         patience = self.configuration.max_outage
-        if self.configuration.executor is ExecutorName.LOCAL:
-            needs = requirements_of(
-                run=self.store.folder,
-                cache=self.resources.cache.folder,
-                provider=self.resources.provider,
-                gateway=gateway,
-                patience=patience,
-            )
-        else:
-            needs = requirements_of_driver(self.store.folder, gateway, patience)
+        needs = requirements_of(self.store.folder, gateway, patience, local=local)
         return CircuitBreaker(needs, cancel=self.resources.cancel, say=lambda line: self.say(line))
 
     def cancel(self) -> None:

@@ -165,7 +165,6 @@ class Schedule:
     max_cost_usd: float | None = None
     is_prepared: Callable[[Task], bool] = lambda _task: False
     """Whether a task was prepared before, so that no attempt waits for another's set-up."""
-    on_start: Callable[[PlannedAttempt], None] = lambda _planned: None
     on_end: Callable[[AttemptRecord], None] = lambda _record: None
     back_off: Callable[[int], float] = retry_delay
     clock: Callable[[], float] = time.monotonic
@@ -227,7 +226,6 @@ class _Scheduler:
             planned = self._next()
             if planned is None:
                 return
-            self._schedule.on_start(planned)
             self._capacity.take(planned.task)
             self.running += 1
             self._executor.start(planned)

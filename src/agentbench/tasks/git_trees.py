@@ -5,8 +5,8 @@ to run in the container that judges.
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -16,49 +16,51 @@ from agentbench.errors import InputError
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchOverlay:
-    """The files of a patch, by path: their new content, or `None` if they are deleted."""
-
-    files: Mapping[PurePosixPath, FileContent | None]
+PatchedFiles = Mapping[PurePosixPath, FileContent | None]
+"""The files of a patch, by path: their new content, or `None` if they are deleted."""
 
 
 class PatchDoesNotApplyError(ValueError):
     """A patch does not apply to the commit; the text is git's error message."""
 
 
-def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchOverlay:
+def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchedFiles:
     """Apply a patch to the mirror's commit, in a scratch index.
 
     Raises:
         PatchDoesNotApplyError: git refuses it, or it creates a symlink or a submodule.
     """
-    return (
-        _compute_overlay(patch, mirror.path, mirror.commit)
-        if patch.strip()
-        else PatchOverlay(files={})
-    )
+    return _patched_files(patch, mirror) if patch.strip() else {}
 
 
 @lru_cache(maxsize=64)  # the attempts at a task use the same patches
-def _compute_overlay(patch: bytes, repository: Path, commit: str) -> PatchOverlay:
-    with owned_folder("agentbench-patch-") as folder:
-        (folder / "objects").mkdir()
+def _patched_files(patch: bytes, mirror: Mirror) -> PatchedFiles:
+    commit = mirror.commit
+    with scratch_index(mirror) as (folder, env):
         (folder / "patch").write_bytes(patch)
-        env = {
-            "GIT_DIR": str(repository),
-            "GIT_INDEX_FILE": str(folder / "index"),
-            "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(repository / "objects"),
-        }
         _git_output(env, "read-tree", commit)
         _git_output(env, "apply", "--cached", "--whitespace=nowarn", str(folder / "patch"))
         listing = _git_output(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
-        return PatchOverlay(files=MappingProxyType(_patched_files(listing, env)))
+        return MappingProxyType(_listed_files(listing, env))
 
 
-def _patched_files(
+@contextmanager
+def scratch_index(mirror: Mirror) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A scratch folder, and git's variables for an index and new objects in it."""
+    with owned_folder("agentbench-patch-") as folder:
+        (folder / "objects").mkdir()
+        yield (
+            folder,
+            {
+                **mirror.git_env,
+                "GIT_INDEX_FILE": str(folder / "index"),
+                "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
+            },
+        )
+
+
+def _listed_files(
     listing: bytes, env: Mapping[str, str]
 ) -> dict[PurePosixPath, FileContent | None]:
     fields = listing.split(b"\0")
@@ -88,12 +90,8 @@ def write_commit_files(mirror: Mirror, commit: str, folder: Path) -> None:
         OSError: the folder cannot be created.
     """
     folder.mkdir(parents=True)
-    with owned_folder("agentbench-index-") as scratch:
-        env = {
-            "GIT_DIR": str(mirror.path),
-            "GIT_WORK_TREE": str(folder.resolve()),
-            "GIT_INDEX_FILE": str(scratch / "index"),
-        }
+    with scratch_index(mirror) as (_, env):
+        env["GIT_WORK_TREE"] = str(folder.resolve())
         for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force")):
             git(*arguments, cwd=folder, env=env).output_or(
                 lambda message: InputError(f"{commit}: cannot be checked out: {message}")

@@ -94,9 +94,7 @@ class ControlRunner:
             return None
         try:
             mirror = self.context.mirrors.of(task.source)
-            return ChangedFiles(
-                files=apply_patch_to_commit(task.answer_key.solution_patch, mirror).files
-            )
+            return ChangedFiles(files=apply_patch_to_commit(task.answer_key.solution_patch, mirror))
         except (PatchDoesNotApplyError, GitCloneError):
             return None
 

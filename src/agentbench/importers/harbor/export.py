@@ -224,7 +224,7 @@ def _write_new(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
         raise _UnsupportedTaskError(
             "a script of its own judges it, and it is no import of Harbor's"
         )
-    overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source)).files
+    overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
     hidden = {export.under("tests/hidden", path): file for path, file in overlay.items() if file}
     command = parse_pytest_command(task.problem.test_command)

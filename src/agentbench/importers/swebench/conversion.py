@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile
 
-from agentbench.core.files import owned_folder
 from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import NameKind, SwebenchInstance, name_kind
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks import swebench
+from agentbench.tasks.git_trees import scratch_index
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
@@ -94,17 +94,10 @@ def reverse_bug_patch(
     Raises:
         ReversalError: the patch does not apply to the commit, or a test file is missing.
     """
-    with owned_folder("agentbench-reversal-") as folder:
-        (folder / "objects").mkdir()
+    with scratch_index(mirror) as (folder, env):
         (folder / "repo").mkdir()
         (folder / "patch").write_bytes(patch)
-        env = {
-            "GIT_DIR": str(mirror.path),
-            "GIT_WORK_TREE": str(folder / "repo"),
-            "GIT_INDEX_FILE": str(folder / "index"),
-            "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
-        }
+        env["GIT_WORK_TREE"] = str(folder / "repo")
         names = sorted(set(test_files))
         _git_output(env, "read-tree", mirror.commit)
         for name in names:

@@ -48,8 +48,8 @@ class InstanceEnvironmentFinder:
             raise UnknownEnvironmentError(f"no set-up that was tried holds: {text}") from None
 
     def _tried(self, instance: SwebenchInstance, mirror: Mirror, on: date) -> InstanceEnvironment:
-        hidden = git_trees.apply_patch_to_commit((instance.test_patch or "").encode(), mirror).files
-        solution = git_trees.apply_patch_to_commit(instance.patch.encode(), mirror).files
+        hidden = git_trees.apply_patch_to_commit((instance.test_patch or "").encode(), mirror)
+        solution = git_trees.apply_patch_to_commit(instance.patch.encode(), mirror)
         with owned_folder("agentbench-base-") as scratch:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):

@@ -67,6 +67,28 @@ class ProjectDeclaration:
         )
 
 
+def extra_groups(extras: Mapping[str, object], file: str) -> Iterator[RequirementGroup]:
+    """The extras of a file that are for tests or for developers."""
+    for name, wanted in extras.items():
+        if (purpose := purpose_of(name)) is not None:
+            yield RequirementGroup(
+                where=f"extra `{name}` of {file}",
+                purpose=purpose,
+                extras=(name,),
+                known_requirements=named_requirements(strings_in(wanted)),
+            )
+
+
+def tests_require(wanted: Iterable[str], file: str) -> Iterator[RequirementGroup]:
+    """The group of setuptools' `tests_require`, if there is one."""
+    if requirements := named_requirements(wanted):
+        yield RequirementGroup(
+            where=f"tests_require of {file}",
+            purpose=RequirementPurpose.TESTS,
+            requirements=requirements,
+        )
+
+
 def purpose_of(name: str) -> RequirementPurpose | None:
     """What an extra, a group or a file of this name is for."""
     lowered = name.lower()

@@ -13,6 +13,7 @@ from agentbench.tasks.project.declaration import (
     RequirementGroup,
     RequirementPurpose,
     TomlTable,
+    extra_groups,
     named_requirements,
     purpose_of,
     pythons_of,
@@ -42,10 +43,7 @@ def pip_specifier(constraint: str) -> str:
 
 
 def _poetry_groups(poetry: TomlTable) -> Iterator[RequirementGroup]:
-    for name in table_in(poetry, "extras"):
-        if (purpose := purpose_of(name)) is not None:
-            where = f"extra `{name}` of pyproject.toml"
-            yield RequirementGroup(where=where, purpose=purpose, extras=(name,))
+    yield from extra_groups(dict.fromkeys(table_in(poetry, "extras")), _FILE)
     for name in table_in(poetry, "group"):
         requirements = tuple(_poetry_requirements(table_in(poetry, "group", name, "dependencies")))
         if (purpose := purpose_of(name)) is not None and requirements:
@@ -125,13 +123,7 @@ def read_pyproject(document: TomlTable) -> ProjectDeclaration:
 
 
 def _requirement_groups(document: TomlTable, project: TomlTable) -> Iterator[RequirementGroup]:
-    for name, value in table_in(project, "optional-dependencies").items():
-        if (purpose := purpose_of(name)) is not None:
-            where = f"extra `{name}` of {_FILE}"
-            said = named_requirements(strings_in(value))
-            yield RequirementGroup(
-                where=where, purpose=purpose, extras=(name,), known_requirements=said
-            )
+    yield from extra_groups(table_in(project, "optional-dependencies"), _FILE)
     yield from _tool_groups(table_in(document, "dependency-groups"), "dependency group")
     yield from _tool_groups(table_in(document, "tool", "pdm", "dev-dependencies"), "PDM's group")
     for name, table in table_in(document, "tool", "hatch", "envs").items():

@@ -11,12 +11,12 @@ from agentbench.core.python_syntax import UNPARSABLE, parse
 from agentbench.tasks.project.declaration import (
     ProjectDeclaration,
     RequirementGroup,
-    RequirementPurpose,
+    extra_groups,
     ini_lines,
     named_requirements,
-    purpose_of,
     pythons_of,
     strings_in,
+    tests_require,
 )
 
 
@@ -44,17 +44,10 @@ def read_setup_cfg(parser: ConfigParser) -> ProjectDeclaration:
 
 def _setup_cfg_groups(parser: ConfigParser) -> Iterator[RequirementGroup]:
     section = "options.extras_require"
-    for name in parser.options(section) if parser.has_section(section) else ():
-        if (purpose := purpose_of(name)) is not None:
-            yield RequirementGroup(
-                where=f"extra `{name}` of setup.cfg",
-                purpose=purpose,
-                extras=(name,),
-                known_requirements=named_requirements(_option_lines(parser, section, name)),
-            )
-    if said := named_requirements(_option_lines(parser, "options", "tests_require")):
-        where = "tests_require of setup.cfg"
-        yield RequirementGroup(where=where, purpose=RequirementPurpose.TESTS, requirements=said)
+    names = parser.options(section) if parser.has_section(section) else ()
+    extras = {name: _option_lines(parser, section, name) for name in names}
+    yield from extra_groups(extras, "setup.cfg")
+    yield from tests_require(_option_lines(parser, "options", "tests_require"), "setup.cfg")
 
 
 def _option_lines(parser: ConfigParser, section: str, name: str) -> tuple[str, ...]:
@@ -90,17 +83,10 @@ def read_setup_py(text: str | None) -> ProjectDeclaration:
 
 def _setup_py_groups(said: Mapping[str, object]) -> Iterator[RequirementGroup]:
     extras = said.get("extras_require")
-    for name, value in extras.items() if isinstance(extras, dict) else ():
-        purpose = purpose_of(name) if isinstance(name, str) else None
-        if purpose is not None:
-            where = f"extra `{name}` of setup.py"
-            held = named_requirements(strings_in(value))
-            yield RequirementGroup(
-                where=where, purpose=purpose, extras=(name,), known_requirements=held
-            )
-    if wanted := named_requirements(strings_in(said.get("tests_require"))):
-        where = "tests_require of setup.py"
-        yield RequirementGroup(where=where, purpose=RequirementPurpose.TESTS, requirements=wanted)
+    items = extras.items() if isinstance(extras, dict) else ()
+    named = {name: wanted for name, wanted in items if isinstance(name, str)}
+    yield from extra_groups(named, "setup.py")
+    yield from tests_require(strings_in(said.get("tests_require")), "setup.py")
 
 
 def _assigned(module: ast.Module) -> dict[str, ast.expr]:

@@ -183,7 +183,7 @@ def reference_change(context: PreparedContext) -> JudgedChange:
     task = context.task
     try:
         mirror = context.mirrors.of(task.source)
-        files = apply_patch_to_commit(task.answer_key.solution_patch, mirror).files
+        files = apply_patch_to_commit(task.answer_key.solution_patch, mirror)
     except PatchDoesNotApplyError as error:
         raise InputError(f"{task.folder / 'solution.patch'}: does not apply: {error}") from None
     return judged_change(context, WorkspaceChange(files=dict(files)))
