@@ -31,12 +31,12 @@ def test_both_patches_apply_to_the_older_files(tmp_path):
     new = {"crlf.txt": b"a\r\nc\r\n", "latin.py": b"x = 'Jos\xe9!'\n", "picture.png": b"\0\3\2"}
     fix = between(tmp_path, {**OLD, **odd}, {**NEW, **new})
     mirror = Mirrors(tmp_path / "mirrors").of(RepoSource(files=tmp_path / "old"))
-    files = apply_patch_to_commit(fix.solution_patch, mirror).files
+    files = apply_patch_to_commit(fix.solution_patch, mirror)
     made = {str(path): file.content for path, file in files.items() if file is not None}
     assert made["picture.png"] == b"\0\3\2"
     assert made["crlf.txt"] == b"a\r\nc\r\n"
     assert made["latin.py"] == b"x = 'Jos\xe9!'\n"
-    assert apply_patch_to_commit(fix.tests_patch, mirror).files
+    assert apply_patch_to_commit(fix.tests_patch, mirror)
 
 
 @pytest.mark.parametrize(

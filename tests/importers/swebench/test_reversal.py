@@ -47,8 +47,8 @@ def test_the_state_has_the_bug_and_lacks_the_tests_that_show_it(origin, mirror):
 def test_both_patches_apply_to_that_state_and_give_the_right_one(origin, mirror, mirrors):
     with reverse_bug_patch(bug(origin), mirror, ["tests/test_a.py"]) as turned:
         base = mirrors.of(RepoSource(files=turned.files))
-        solution = apply_patch_to_commit(turned.solution_patch, base).files
-        tests = apply_patch_to_commit(turned.tests_patch, base).files
+        solution = apply_patch_to_commit(turned.solution_patch, base)
+        tests = apply_patch_to_commit(turned.tests_patch, base)
     assert {str(path): file.content for path, file in solution.items()} == {"code.py": b"right\n"}
     assert {str(path): file.content for path, file in tests.items()} == {"tests/test_a.py": b"a\n"}
 
