@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 
 from pydantic import ValidationError
 
@@ -146,12 +145,7 @@ class StageLog:
     def __enter__(self) -> "StageLog":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         with self._lock:
             if self._cut:
                 self._put(b"\n[... %d bytes left out ...]\n" % self._cut)
