@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentbench.errors import InputError
+from agentbench.tasks.problem import AgentLimits
+from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import (
-    AgentTable,
     EnvironmentTable,
     PytestTable,
     RepoTable,
-    SetupTable,
     TaskFile,
     is_task_id,
     parse_task_file,
@@ -260,7 +260,7 @@ def test_no_text_is_anything_but_a_task_or_an_input_error(text):
         parse_task_file(text, name="x")
 
 
-TABLES = (TaskFile, RepoTable, EnvironmentTable, SetupTable, PytestTable, AgentTable)
+TABLES = (TaskFile, RepoTable, EnvironmentTable, TaskSetup, PytestTable, AgentLimits)
 keys = st.sampled_from(sorted({name for table in TABLES for name in table.model_fields}))
 scalars = (
     st.text(max_size=8)

@@ -18,9 +18,9 @@ from typing import Final
 from agentbench.errors import GitCloneError, InputError
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.mirror import Mirrors, tree_digest
-from agentbench.tasks.problem import AgentLimits, Problem, TaskId
-from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, SolutionScript, Verifier
-from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment, TaskSetup
+from agentbench.tasks.problem import Problem, TaskId
+from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER
+from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 from agentbench.tasks.task_file import TaskFile, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")
@@ -257,7 +257,7 @@ def _task(draft: TaskDraft) -> Task:
     folder, table, task_id = draft.folder, draft.table, draft.task_id
     assert table is not None  # a draft without faults has both
     assert task_id is not None
-    tests, setup, environment = table.tests, table.setup, table.environment
+    tests, environment = table.tests, table.environment
     return Task(
         problem=Problem(
             id=task_id,
@@ -268,7 +268,7 @@ def _task(draft: TaskDraft) -> Task:
             test_paths=tests.paths,
             test_timeout_s=(table.verifier or tests).timeout_s,
             test_env=environment.env,
-            limits=AgentLimits(**table.agent.model_dump()),
+            limits=table.agent,
         ),
         answer_key=AnswerKey(
             tests_patch=_read_if_present(folder / "tests.patch"),
@@ -277,8 +277,8 @@ def _task(draft: TaskDraft) -> Task:
             pass_to_pass=tests.pass_to_pass,
             protected=tests.protected,
             quarantined=tuple(test.id for test in tests.quarantined),
-            verifier=Verifier(**table.verifier.model_dump()) if table.verifier else None,
-            solution=SolutionScript(**table.solution.model_dump()) if table.solution else None,
+            verifier=table.verifier,
+            solution=table.solution,
         ),
         folder=folder,
         source=_source(folder, table),
@@ -286,7 +286,7 @@ def _task(draft: TaskDraft) -> Task:
             dockerfile=folder / environment.dockerfile if environment.dockerfile else None,
             **environment.model_dump(exclude={"dockerfile"}),
         ),
-        setup=TaskSetup(**setup.model_dump()),
+        setup=table.setup,
         controls=table.integrity.controls,
         digest=tree_digest(folder, without={PROOF_FILE}),
     )

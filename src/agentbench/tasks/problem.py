@@ -3,7 +3,7 @@
 import re
 import shlex
 from dataclasses import dataclass
-from typing import NewType
+from typing import Annotated, NewType
 
 from pydantic import Field
 
@@ -13,12 +13,16 @@ TaskId = NewType("TaskId", str)
 """The id of a task: `[a-z0-9._-]+`, unique in a run."""
 
 
+# Strict: TOML has types, so "300" where a number belongs is a mistake.
+Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
+
+
 class AgentLimits(Schema):
     """The time, the steps and the cost that an agent may use."""
 
-    timeout_s: float = 1800.0
-    max_steps: int = 50
-    max_cost_usd: float = 2.0
+    timeout_s: Seconds = 1800.0
+    max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50
+    max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
 
 
 class Problem(Schema):

@@ -1,16 +1,18 @@
 """Scripts of a task: a verifier instead of pytest, a solution instead of a patch."""
 
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
+from agentbench.tasks.problem import Seconds
 
 VERIFIER_FOLDER: Final = "tests"
 """The folder of the verifier's files in a task; the sandbox that judges has them at /tests."""
@@ -22,24 +24,74 @@ SOLUTION_MOUNT: Final = PurePosixPath("/solution")
 """Where the oracle's sandbox, and no other one, has those files."""
 
 
-class Verifier(Schema):
-    """How the verifier runs, and the threshold that its reward must exceed."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-    command: str = "/tests/test.sh"
-    timeout_s: float = 600.0
-    threshold: float = 0.0
-    env: dict[str, str] = Field(default_factory=dict)
-    network: bool = False
-    image: str | None = None  # None: the task's
-    dockerfile: str | None = None  # of an own image, relative to the task's folder
-    takes: tuple[str, ...] | None = None  # the paths that it judges; None: the whole workspace
+
+def check_inside(path: str) -> str:
+    """A path below the task's folder.
+
+    Raises:
+        ValueError: it is none; says what it is instead.
+    """
+    if not path:
+        raise ValueError("is not a path")
+    parts = PurePosixPath(path)
+    if parts.is_absolute() or ".." in parts.parts:
+        raise ValueError("leaves the task's folder; give a path below it, without '..'")
+    if path.startswith("-") or CONTROL.search(path):
+        raise ValueError("is not a plain path: it starts with '-' or bears a control character")
+    return path
+
+
+def check_argument(text: str) -> str:
+    """A text that a command line can hold.
+
+    Raises:
+        ValueError: it contains a NUL character.
+    """
+    if "\0" in text:
+        raise ValueError("contains a NUL character, which no command line can hold")
+    return text
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError("is not a name of an environment variable")
+    return name
+
+
+InsidePath = Annotated[str, AfterValidator(check_inside)]
+Argument = Annotated[str, AfterValidator(check_argument)]
+Switch = Annotated[bool, Field(strict=True)]
+ImageName = Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")]
+Variables = dict[Annotated[str, AfterValidator(_variable)], Argument]
+ShellLine = Annotated[str, Field(min_length=1), AfterValidator(check_argument)]
+
+
+class Verifier(Schema):
+    """`[verifier]`: a script that judges in place of pytest, and what its reward must exceed."""
+
+    command: ShellLine = "/tests/test.sh"
+    timeout_s: Seconds = 600.0
+    threshold: Annotated[float, Field(strict=True, allow_inf_nan=False)] = 0.0
+    env: Variables = Field(default_factory=dict)
+    network: Switch = False
+    image: ImageName | None = None
+    dockerfile: InsidePath | None = None
+    takes: tuple[InsidePath, ...] | None = None
+
+    @model_validator(mode="after")
+    def _one_image(self) -> "Verifier":
+        if self.image is not None and self.dockerfile is not None:
+            raise ValueError("takes `image` or `dockerfile`, not both")
+        return self
 
 
 class SolutionScript(Schema):
-    """How the reference solution runs if it is a script."""
+    """`[solution]`: a script that solves the task, in place of solution.patch."""
 
-    command: str = "/solution/solve.sh"
-    env: dict[str, str] = Field(default_factory=dict)
+    command: ShellLine = "/solution/solve.sh"
+    env: Variables = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,15 @@ from pydantic import Field
 from agentbench.core.choices import ControlLevel
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.problem import Problem, TaskId
-from agentbench.tasks.scripts import SOLUTION_FOLDER, ScriptedSolution, SolutionScript, Verifier
+from agentbench.tasks.problem import Problem, Seconds, TaskId
+from agentbench.tasks.scripts import (
+    SOLUTION_FOLDER,
+    ScriptedSolution,
+    ShellLine,
+    SolutionScript,
+    Switch,
+    Verifier,
+)
 
 
 class AnswerKey(Schema):
@@ -51,11 +58,11 @@ class TaskEnvironment(Schema):
 
 
 class TaskSetup(Schema):
-    """The commands that install what the task needs; only they may use a network."""
+    """`[setup]`: shell commands that install what the task needs; only they may use a network."""
 
-    commands: tuple[str, ...] = ()
-    timeout_s: float = 600.0
-    network: bool = True
+    commands: tuple[ShellLine, ...] = ()
+    timeout_s: Seconds = 600.0
+    network: Switch = True
 
 
 class Task(Schema):

@@ -11,7 +11,18 @@ from agentbench.core.choices import ControlLevel
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
-from agentbench.tasks.problem import TaskId, parse_pytest_command
+from agentbench.tasks.problem import AgentLimits, Seconds, TaskId, parse_pytest_command
+from agentbench.tasks.scripts import (
+    CONTROL,
+    ImageName,
+    InsidePath,
+    SolutionScript,
+    Variables,
+    Verifier,
+    check_argument,
+    check_inside,
+)
+from agentbench.tasks.task import TaskSetup
 
 _SYSTEM_FOLDERS = frozenset(
     {"/", "/bin", "/boot", "/etc", "/home", "/lib", "/lib64", "/opt", "/sbin", "/srv", "/usr",
@@ -42,7 +53,6 @@ _URL = re.compile(
     r"(https://(?!-)|ssh://(?!-)(?![^/]*@-)|file:///|\w[\w.-]*@\w[\w.-]*:(?!/?/))\S+", re.ASCII
 )
 _MAX_ID_LENGTH = 100
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def is_task_id(text: str) -> bool:
@@ -58,27 +68,16 @@ def _task_id(text: TaskId) -> TaskId:
     return text
 
 
-def _check_inside(path: str) -> str:
-    if not path:
-        raise ValueError("is not a path")
-    parts = PurePosixPath(path)
-    if parts.is_absolute() or ".." in parts.parts:
-        raise ValueError("leaves the task's folder; give a path below it, without '..'")
-    if path.startswith("-") or _CONTROL.search(path):
-        raise ValueError("is not a plain path: it starts with '-' or bears a control character")
-    return path
-
-
 def _check_folder(path: str) -> str:
-    if not PurePosixPath(_check_inside(path)).parts:
+    if not PurePosixPath(check_inside(path)).parts:
         raise ValueError("is the task's own folder, with its answers; give a folder below it")
     return path
 
 
 def _clone_url(url: str) -> str:
     if url.endswith(".bundle") and "://" not in url:
-        return _check_inside(url)
-    if not _URL.fullmatch(url) or _CONTROL.search(url):
+        return check_inside(url)
+    if not _URL.fullmatch(url) or CONTROL.search(url):
         raise ValueError("is not an https, ssh or file URL, and no .bundle beside task.toml")
     return url
 
@@ -92,14 +91,8 @@ def _commit(commit: str) -> str:
 def _node_id(node_id: NodeId) -> NodeId:
     if node_id.startswith("-") or "::" not in node_id:
         raise ValueError("is not a pytest node id like tests/test_a.py::test_b")
-    _check_inside(node_id.partition("::")[0])
-    return NodeId(_argument(node_id))
-
-
-def _argument(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("contains a NUL character, which no command line can hold")
-    return text
+    check_inside(node_id.partition("::")[0])
+    return NodeId(check_argument(node_id))
 
 
 def _kind_of_ids(value: object) -> str:
@@ -111,21 +104,8 @@ def _command(command: str) -> str:
     return command
 
 
-def _variable(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError("is not a name of an environment variable")
-    return name
-
-
-InsidePath = Annotated[str, AfterValidator(_check_inside)]
-Argument = Annotated[str, AfterValidator(_argument)]
 # Strict: TOML has types, so "300" where a number belongs is a mistake.
-Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
 Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
-Switch = Annotated[bool, Field(strict=True)]
-ImageName = Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9][\w./:@-]*$")]
-Variables = dict[Annotated[str, AfterValidator(_variable)], Argument]
-ShellLine = Annotated[str, Field(min_length=1), AfterValidator(_argument)]
 ListedId = Annotated[NodeId, AfterValidator(_node_id)]
 # Tagged, so that a wrong value is one fault and not one for each member of the union.
 ListedIds = Annotated[
@@ -173,14 +153,6 @@ class EnvironmentTable(Schema):
         return self
 
 
-class SetupTable(Schema):
-    """`[setup]`: shell commands, run one after the other."""
-
-    commands: tuple[ShellLine, ...] = ()
-    timeout_s: Seconds = 600.0
-    network: Switch = True
-
-
 class QuarantinedTest(Schema):
     """A test that was seen to end otherwise from run to run, and so decides nothing."""
 
@@ -212,40 +184,6 @@ class PytestTable(Schema):
         return self
 
 
-class VerifierTable(Schema):
-    """`[verifier]`: a script of the task's own that judges in place of pytest."""
-
-    command: ShellLine = "/tests/test.sh"
-    timeout_s: Seconds = 600.0
-    threshold: Annotated[float, Field(strict=True, allow_inf_nan=False)] = 0.0
-    env: Variables = Field(default_factory=dict)
-    network: Switch = False
-    image: ImageName | None = None
-    dockerfile: InsidePath | None = None
-    takes: tuple[InsidePath, ...] | None = None
-
-    @model_validator(mode="after")
-    def _one_image(self) -> "VerifierTable":
-        if self.image is not None and self.dockerfile is not None:
-            raise ValueError("takes `image` or `dockerfile`, not both")
-        return self
-
-
-class SolutionTable(Schema):
-    """`[solution]`: a script that solves the task, in place of solution.patch."""
-
-    command: ShellLine = "/solution/solve.sh"
-    env: Variables = Field(default_factory=dict)
-
-
-class AgentTable(Schema):
-    """`[agent]`: its limits."""
-
-    timeout_s: Seconds = 1800.0
-    max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50
-    max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
-
-
 class IntegrityTable(Schema):
     """`[integrity]`: how much is done to find forged results."""
 
@@ -261,11 +199,11 @@ class TaskFile(Schema):
     tags: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     repo: RepoTable
     environment: EnvironmentTable = EnvironmentTable()
-    setup: SetupTable = SetupTable()
+    setup: TaskSetup = TaskSetup()
     tests: PytestTable = PytestTable()
-    verifier: VerifierTable | None = None
-    solution: SolutionTable | None = None
-    agent: AgentTable = AgentTable()
+    verifier: Verifier | None = None
+    solution: SolutionScript | None = None
+    agent: AgentLimits = AgentLimits()
     integrity: IntegrityTable = IntegrityTable()
 
     @model_validator(mode="after")

@@ -3,11 +3,12 @@ import pytest
 from agentbench.importers.swebench.conversion import convert_instance
 from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import SwebenchInstance
-from agentbench.tasks.task_file import EnvironmentTable, SetupTable
+from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.task_file import EnvironmentTable
 
 URL = "https://github.com/a/b.git"
 NOTHING = InstanceEnvironment(
-    environment=EnvironmentTable(), setup=SetupTable(), files={"x/y": b"z"}
+    environment=EnvironmentTable(), setup=TaskSetup(), files={"x/y": b"z"}
 )
 
 

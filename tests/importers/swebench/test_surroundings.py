@@ -12,7 +12,8 @@ from agentbench.importers.swebench.environments import (
     shipped_recipes,
 )
 from agentbench.importers.swebench.instance import SwebenchInstance
-from agentbench.tasks.task_file import EnvironmentTable, SetupTable
+from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.task_file import EnvironmentTable
 
 SHIPPED = [shipped_recipes()]
 
@@ -121,7 +122,7 @@ def test_django_is_refused_by_name_even_with_an_image():
 
 
 def test_what_nobody_described_is_left_to_whoever_finds_it_out():
-    found = InstanceEnvironment(environment=EnvironmentTable(), setup=SetupTable())
+    found = InstanceEnvironment(environment=EnvironmentTable(), setup=TaskSetup())
     asked = []
     sources = EnvironmentSources(
         shipped=SHIPPED, detect=lambda one: asked.append(one.repo) or found

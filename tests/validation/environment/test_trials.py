@@ -3,7 +3,8 @@ import pytest
 from agentbench.errors import InputError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.task_file import EnvironmentTable, PytestTable
 from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import task_for_trial, try_proposals
 from tests.fakes.staging import local_provider
@@ -11,7 +12,7 @@ from tests.validation.environment.trees import write_tree
 
 GOOD = {"x.py": "y = 1\n", "tests/test_x.py": "import x\n\n\ndef test_y():\n    assert x.y == 1\n"}
 HOLDS = Proposal(tests=PytestTable(paths=("tests",)), reasons=("as it is",))
-FAILS = Proposal(setup=SetupTable(commands=("echo cannot >&2; exit 3",)), reasons=("exit 3",))
+FAILS = Proposal(setup=TaskSetup(commands=("echo cannot >&2; exit 3",)), reasons=("exit 3",))
 
 
 @pytest.fixture(scope="module")

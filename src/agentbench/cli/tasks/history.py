@@ -99,13 +99,14 @@ def given_environment(
         return None
     from pydantic import ValidationError
 
-    from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+    from agentbench.tasks.task import TaskSetup
+    from agentbench.tasks.task_file import EnvironmentTable, PytestTable
     from agentbench.validation.environment.proposals import Proposal
 
     try:
         return Proposal(
             environment=EnvironmentTable(image=image),
-            setup=SetupTable(commands=tuple(setup or ())),
+            setup=TaskSetup(commands=tuple(setup or ())),
             tests=PytestTable(command=command) if command is not None else PytestTable(),
             reasons=("given on the command line",),
         )

@@ -15,7 +15,8 @@ from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers.swebench.instance import InstallConfig, SwebenchInstance
 from agentbench.tasks.problem import parse_pytest_command
-from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.task_file import EnvironmentTable, PytestTable
 
 _SHIPPED = "recipes.toml"
 
@@ -140,7 +141,7 @@ class InstanceEnvironment:
     """Three tables of a task.toml, and the files that they need."""
 
     environment: EnvironmentTable
-    setup: SetupTable
+    setup: TaskSetup
     command: str = "pytest"
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -242,7 +243,7 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(
         environment=_environment(None if files else image, files, recipe),
-        setup=SetupTable(commands=tuple(commands), timeout_s=_SETUP_SECONDS),
+        setup=TaskSetup(commands=tuple(commands), timeout_s=_SETUP_SECONDS),
         command=recipe.test_command,
         files=files,
     )
@@ -252,9 +253,7 @@ def _in_image(image: str, recipe: InstallRecipe | None) -> InstanceEnvironment:
     files = {DOCKERFILE: _DATASET_IMAGE_DOCKERFILE.format(image=image).encode()}
     return InstanceEnvironment(
         environment=_environment(None, files, recipe),
-        setup=SetupTable(
-            commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False
-        ),
+        setup=TaskSetup(commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False),
         command=recipe.test_command if recipe is not None else "pytest",
         files=files,
     )

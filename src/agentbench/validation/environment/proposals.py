@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 from agentbench.sandbox.docker.images import REPOSITORY
 from agentbench.tasks.project.declaration import read_project_file
 from agentbench.tasks.project.setup_files import parse_ini
-from agentbench.tasks.task_file import EnvironmentTable, PytestTable, SetupTable
+from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.task_file import EnvironmentTable, PytestTable
 from agentbench.validation.environment import project_settings
 from agentbench.validation.environment.found_tests import FoundTests, find_tests
 from agentbench.validation.environment.install_strategies import (
@@ -29,7 +30,7 @@ class Proposal:
     """The tables of a task.toml with which a repository's tests may run."""
 
     environment: EnvironmentTable = field(default_factory=EnvironmentTable)
-    setup: SetupTable = field(default_factory=SetupTable)
+    setup: TaskSetup = field(default_factory=TaskSetup)
     tests: PytestTable = field(default_factory=PytestTable)
     reasons: tuple[str, ...] = ()
     """The sources of its parts, such as "extra `test`: pyproject.toml"."""
@@ -65,7 +66,7 @@ def propose(
             environment=EnvironmentTable(
                 image=None if python is None else f"{REPOSITORY}:{python.version}", env=env
             ),
-            setup=SetupTable(commands=setup_commands(way, on=day)),
+            setup=TaskSetup(commands=setup_commands(way, on=day)),
             tests=tests,
             reasons=(_python_reason(python), *_install_reasons(way, day), *why_tests, *why_env),
         )

@@ -19,7 +19,7 @@ from agentbench.pytest_results.model import PytestResult
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.problem import Problem, TaskId, parse_pytest_command
-from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment, TaskSetup
+from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 from agentbench.validation.environment.proposals import Proposal, propose
 
 _MOST_FAILING = 0.2
@@ -106,7 +106,7 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
         folder=tree,
         source=RepoSource(files=tree.resolve()),
         environment=TaskEnvironment(**proposal.environment.model_dump(exclude={"dockerfile"})),
-        setup=TaskSetup(**proposal.setup.model_dump()),
+        setup=proposal.setup,
         digest="",
     )
 
