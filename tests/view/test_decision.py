@@ -17,8 +17,8 @@ def test_a_late_agent_whose_tests_fail_is_told_with_both_reasons():
     late = Evidence(agent=AgentEnding.TIME_LIMIT)
     record = record_of(strategies.attempt(final, agent_run=late))
     first, second = reason_candidates(record)
-    assert (first.reason, first.standing) == (FailureReason.TIMEOUT, ReasonStatus.DECIDED)
-    assert (second.reason, second.standing) == (FailureReason.TESTS_FAILED, ReasonStatus.OUTRANKED)
+    assert (first.reason, first.status) == (FailureReason.TIMEOUT, ReasonStatus.DECIDED)
+    assert (second.reason, second.status) == (FailureReason.TESTS_FAILED, ReasonStatus.OUTRANKED)
     assert second.why == "TIMEOUT has a higher priority"
     assert second.failure is not None
     assert strategies.A in second.failure.detail or "test" in second.failure.detail
@@ -29,7 +29,7 @@ def test_a_late_agent_whose_tests_fail_is_told_with_both_reasons():
 def test_a_reason_alone_is_told_as_such():
     record = failed()
     assert explain_decision(record).startswith("TESTS_FAILED is the only reason")
-    assert [each.standing for each in reason_candidates(record)] == [ReasonStatus.DECIDED]
+    assert [each.status for each in reason_candidates(record)] == [ReasonStatus.DECIDED]
 
 
 def test_a_resolved_attempt_has_nothing_to_weigh():
@@ -53,7 +53,7 @@ def test_a_quarantined_attempt_is_told_why():
 @given(records())
 def test_exactly_one_reason_decides_wherever_there_is_one(record):
     told = reason_candidates(record)
-    decided = [each for each in told if each.standing is ReasonStatus.DECIDED]
+    decided = [each for each in told if each.status is ReasonStatus.DECIDED]
     assert [each.reason for each in decided] == (
         [record.failure_reason] if record.failure_reason else []
     )

@@ -8,7 +8,7 @@ none.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
@@ -69,7 +69,7 @@ class RunPair:
 class Leaderboard:
     """Runs, the best first."""
 
-    standings: tuple[LeaderboardEntry, ...]
+    entries: tuple[LeaderboardEntry, ...]
     pairs: tuple[RunPair, ...]  # of runs with a common task; empty without tests
     tasks: int  # of any run
     common: int  # of all runs
@@ -92,7 +92,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     ]
     outcomes = [each.by_task for each in counted]
     common = set.intersection(*(set(each) for each in outcomes))
-    rates = [_common_rate(each, common) for each in outcomes]
+    rates = [Rate.of(overall_scores(Counter(each[task] for task in common))) for each in outcomes]
     labels = label_runs(entrants)
     keys = [
         (-rate.share, -summary.overall.share, label)
@@ -103,7 +103,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     apart = [(pair.first, pair.second) for pair in pairs if pair.p_value < ALPHA]
     groups = compact_letters(len(order), apart) if with_groups else [""] * len(order)
     return Leaderboard(
-        standings=tuple(
+        entries=tuple(
             LeaderboardEntry(label=labels[n], summary=summaries[n], common=rates[n], group=group)
             for n, group in zip(order, groups, strict=True)
         ),
@@ -115,15 +115,12 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
 def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     """A unique label for each run: its agent and model, and its name if necessary."""
-    told = [_agent_name(entrant) for entrant in entrants]
-    often = Counter(told)
-    named = [
-        f"{who} ({entrant.name})" if often[who] > 1 else who
-        for who, entrant in zip(told, entrants, strict=True)
-    ]
+    names = [_agent_name(entrant) for entrant in entrants]
+    often = Counter(names)
     seen: Counter[str] = Counter()
     labels = []
-    for label in named:
+    for name, entrant in zip(names, entrants, strict=True):
+        label = f"{name} ({entrant.name})" if often[name] > 1 else name
         seen[label] += 1
         labels.append(f"{label} #{seen[label]}" if seen[label] > 1 else label)
     return tuple(labels)
@@ -142,11 +139,6 @@ def _agent_name(entrant: Entrant) -> str:
     (agent, model), *others = dict.fromkeys((each.agent, each.model) for each in entrant.attempts)
     first = agent_label(agent, model, entrant.agent_command)
     return f"{first} and {len(others)} more" if others else first
-
-
-def _common_rate(outcomes: Mapping[TaskId, TaskOutcome], common: set[TaskId]) -> Rate:
-    told = Counter(outcomes[task] for task in common)
-    return Rate.of(overall_scores(told))
 
 
 def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, ...]:
@@ -191,36 +183,34 @@ class _ResultKey(NamedTuple):
     run: str | None  # of a run with an unreadable configuration, which is not pooled
 
 
-@dataclass(slots=True)
-class _PooledAttempts:
-    runs: list[str] = field(default_factory=list)
-    attempts: list[AttemptSummary] = field(default_factory=list)
-
-
 def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
     """The result of each agent, model and task set, in the order of their first runs."""
-    pools: dict[_ResultKey, _PooledAttempts] = {}
+    pools: dict[_ResultKey, list[tuple[str, list[AttemptSummary]]]] = {}
     for entrant in entrants:
         for key, attempts in _attempts_by_agent(entrant):
-            pool = pools.setdefault(key, _PooledAttempts())
-            pool.runs.append(entrant.name)
-            pool.attempts += attempts
-    often = Counter(map(_label, pools))
-    return tuple(
-        AgentResult(
-            label=_label(key)
-            if often[_label(key)] == 1
-            else f"{_label(key)} ({list_with_more(pool.runs, _MAX_RUNS_NAMED)})",
-            agent=key.agent,
-            agent_command=key.agent_command,
-            model=key.model,
-            base_url=key.base_url,
-            task_set=key.task_set,
-            runs=tuple(pool.runs),
-            summary=ResultSummary.of(pool.attempts),
+            pools.setdefault(key, []).append((entrant.name, attempts))
+    labels = {
+        key: agent_label(key.agent or "no attempts", key.model, key.agent_command) for key in pools
+    }
+    often = Counter(labels.values())
+    results = []
+    for key, pool in pools.items():
+        label, runs = labels[key], [name for name, _ in pool]
+        if often[label] > 1:
+            label = f"{label} ({list_with_more(runs, _MAX_RUNS_NAMED)})"
+        results.append(
+            AgentResult(
+                label=label,
+                agent=key.agent,
+                agent_command=key.agent_command,
+                model=key.model,
+                base_url=key.base_url,
+                task_set=key.task_set,
+                runs=tuple(runs),
+                summary=ResultSummary.of(each for _, attempts in pool for each in attempts),
+            )
         )
-        for key, pool in pools.items()
-    )
+    return tuple(results)
 
 
 def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[AttemptSummary]]]:
@@ -245,7 +235,3 @@ def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[Atte
 def _task_set(attempts: Sequence[AttemptSummary]) -> str:
     tasks = sorted({(attempt.task_id, attempt.task_digest) for attempt in attempts})
     return hashlib.sha256(repr(tasks).encode()).hexdigest()[:_DIGITS]
-
-
-def _label(key: _ResultKey) -> str:
-    return agent_label(key.agent or "no attempts", key.model, key.agent_command)

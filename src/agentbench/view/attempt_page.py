@@ -166,7 +166,7 @@ class ReasonCandidate:
     """One reason, and the evidence of the attempt's stages for it."""
 
     reason: FailureReason
-    standing: ReasonStatus
+    status: ReasonStatus
     failure: Failure | None  # the candidate, with its stage and detail
     why: str
 
@@ -183,7 +183,7 @@ def reasons_without_evidence(record: AttemptRecord) -> tuple[ReasonCandidate, ..
     return tuple(
         ReasonCandidate(
             reason=reason,
-            standing=ReasonStatus.NOT_SEEN,
+            status=ReasonStatus.NOT_SEEN,
             failure=None,
             why="no stage's evidence shows it",
         )
@@ -221,16 +221,16 @@ def _reason_candidates(record: AttemptRecord) -> Iterator[ReasonCandidate]:
     decided = False
     for failure in sorted(record.failures, key=lambda each: each.reason.precedence):
         if not failure.terminal:
-            standing = ReasonStatus.NOT_TERMINAL
+            status = ReasonStatus.NOT_TERMINAL
             why = "the attempt continued after it"
             if failure.stage is StageName.FINAL_TEST:
                 why = "a consequence: the agent had crashed"
         elif failure.reason is record.failure_reason and not decided:
-            decided, standing = True, ReasonStatus.DECIDED
+            decided, status = True, ReasonStatus.DECIDED
             why = f"the lowest precedence number: {failure.reason.rationale.lower()}"
         else:
-            standing = ReasonStatus.OUTRANKED
+            status = ReasonStatus.OUTRANKED
             why = f"{record.failure_reason} has a higher priority"
             if failure.reason is record.failure_reason:
                 why = "the same reason, from a later stage"
-        yield ReasonCandidate(reason=failure.reason, standing=standing, failure=failure, why=why)
+        yield ReasonCandidate(reason=failure.reason, status=status, failure=failure, why=why)

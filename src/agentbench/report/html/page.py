@@ -5,17 +5,18 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError
+from agentbench.report import formatting
 from agentbench.report.attempt_rows import AttemptRow, rows
 from agentbench.report.comparison import Comparison, compare
 from agentbench.report.formatting import Statement, statement
-from agentbench.report.html import picture
 from agentbench.report.html.attempt_plots import reason_plot, time_plot
+from agentbench.report.html.drawing import Picture
 from agentbench.report.html.heat_map import heat_map
-from agentbench.report.html.picture import Picture
 from agentbench.report.html.rate_plots import cost_plot, rate_plot
 from agentbench.report.leaderboard import (
     LETTERS_NOTE,
@@ -49,13 +50,14 @@ def attempt_lines(
     labels: Sequence[str], runs: Sequence[TimedRun], *, most: int
 ) -> Iterator[AttemptLine]:
     """A row for each attempt, run by run, up to a limit."""
-    left = most
-    for label, run in zip(labels, runs, strict=True):
-        lines = zip(run.attempts[:left], run.starts, strict=False)
-        for attempt, start in lines:
-            (row,) = rows([attempt])
-            yield AttemptLine(label, f"{start:%Y-%m-%d %H:%M:%S}", _shortened(row))
-        left -= min(left, len(run.attempts))
+    lines = (
+        (label, attempt, start)
+        for label, run in zip(labels, runs, strict=True)
+        for attempt, start in zip(run.attempts, run.starts, strict=True)
+    )
+    for label, attempt, start in islice(lines, most):
+        (row,) = rows([attempt])
+        yield AttemptLine(label, f"{start:%Y-%m-%d %H:%M:%S}", _shortened(row))
 
 
 def _shortened(row: AttemptRow) -> AttemptRow:
@@ -70,6 +72,15 @@ def _shortened(row: AttemptRow) -> AttemptRow:
 _MAX_LABEL = 80  # characters of a run's label
 _MAX_TIME_PLOTS = 12
 _BUFFERED_CHUNKS = 64  # chunks of the template that are joined
+_TEMPLATE_FILTERS = (
+    formatting.share,
+    formatting.interval,
+    formatting.usd,
+    formatting.whole,
+    formatting.seconds,
+    formatting.p_value,
+    formatting.percent,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +121,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {filter_.__name__: filter_ for filter_ in picture.TEMPLATE_FILTERS}
+    environment.filters |= {each.__name__: each for each in _TEMPLATE_FILTERS}
     return environment
 
 
@@ -124,58 +135,55 @@ def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
     by_label = dict(zip(label_runs(entrants), runs, strict=True))
     return _RankedRuns(
         board=board,
-        labels=[printable(standing.label, limit=_MAX_LABEL) for standing in board.standings],
-        runs=[by_label[standing.label] for standing in board.standings],
+        labels=[printable(entry.label, limit=_MAX_LABEL) for entry in board.entries],
+        runs=[by_label[entry.label] for entry in board.entries],
     )
 
 
-def _content(placed: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
+def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
     """The values of the template."""
-    attempts = [run.attempts for run in placed.runs]
+    attempts = [run.attempts for run in ranked.runs]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
     return {
-        "board": placed.board,
-        "labels": placed.labels,
+        "board": ranked.board,
+        "labels": ranked.labels,
         "letters": LETTERS_NOTE,
-        "runs": placed.runs,
-        "rates": rate_plot(placed.board, placed.labels),
-        "reasons": reason_plot(placed.labels, attempts),
+        "runs": ranked.runs,
+        "rates": rate_plot(ranked.board, ranked.labels),
+        "reasons": reason_plot(ranked.labels, attempts),
         "metered": metered,
-        "costs": cost_plot(placed.board, placed.labels, metered),
-        "times": list(_times(placed)),
-        "passes": _passes(placed),
+        "costs": cost_plot(ranked.board, ranked.labels, metered),
+        "times": list(_times(ranked)),
+        "passes": _passes(ranked),
         "heat": heat_map(attempts),
         "comparison": _ComparisonSection.of(asked) if len(asked) == 2 else None,
-        "lines": attempt_lines(placed.labels, placed.runs, most=most_rows),
+        "lines": attempt_lines(ranked.labels, ranked.runs, most=most_rows),
         "attempts": sum(map(len, attempts)),
         "most_lines": most_rows,
         "most_times": _MAX_TIME_PLOTS,
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PassTable:
+class _PassTable(NamedTuple):
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
-def _passes(placed: _RankedRuns) -> _PassTable:
+def _passes(ranked: _RankedRuns) -> _PassTable:
     """pass@k and pass^k for every k of some run."""
-    told = [
-        {rate.k: rate for rate in standing.summary.passes} for standing in placed.board.standings
-    ]
-    ks = sorted(set().union(*told))
-    header = ("agent", "", *(f"k = {k}" for k in ks))
+    rates = [{each.k: each for each in entry.summary.passes} for entry in ranked.board.entries]
+    ks = sorted(set().union(*rates))
     rows = []
-    for label, rates in zip(placed.labels, told, strict=True):
-        either = [picture.percent(rates[k].any_of_k) if k in rates else "" for k in ks]
-        every = [picture.percent(rates[k].all_of_k) if k in rates else "" for k in ks]
+    for label, own in zip(ranked.labels, rates, strict=True):
+        either = [formatting.percent(own[k].any_of_k) if k in own else "" for k in ks]
+        every = [formatting.percent(own[k].all_of_k) if k in own else "" for k in ks]
         rows += [(label, "pass@k", *either), (label, "pass^k", *every)]
+    header = ("agent", "", *(f"k = {k}" for k in ks))
     return _PassTable(header=header, rows=rows if ks[1:] else ())
 
 
-def _times(placed: _RankedRuns) -> Iterator[Picture]:
-    shown = zip(placed.labels[:_MAX_TIME_PLOTS], placed.runs, strict=False)
+def _times(ranked: _RankedRuns) -> Iterator[Picture]:
+    shown = zip(ranked.labels[:_MAX_TIME_PLOTS], ranked.runs, strict=False)
     for number, (label, run) in enumerate(shown, start=1):
         yield time_plot(f"times-{number}", label, run)
 
