@@ -23,12 +23,12 @@ def conversation(*steps):
 
 def test_calls_come_with_what_came_of_them(tmp_path):
     page = left(tmp_path, conversation())
-    assert (page.total, page.count, page.problem) == (3, 1, "")
-    (call,) = page.steps[1].calls
+    assert (page.page.total, page.page.count, page.problem) == (3, 1, "")
+    (call,) = page.page.items[1].calls
     assert call.line == "read(path='a.py')"
     assert call.arguments == (("path", "a.py"),)
     assert call.results == ("1: x",)
-    assert page.steps[2].message == "done"
+    assert page.page.items[2].message == "done"
 
 
 def test_what_answers_no_call_is_told_by_itself(tmp_path):
@@ -39,7 +39,7 @@ def test_what_answers_no_call_is_told_by_itself(tmp_path):
         tool_calls=(ToolCall(tool_call_id="a", function_name="f", arguments={"n": 1}),),
         observation=Observation(results=(ObservationResult(content="alone"),)),
     )
-    (shown,) = left(tmp_path, conversation(step)).steps
+    (shown,) = left(tmp_path, conversation(step)).page.items
     assert shown.results == ("alone",)
     assert shown.calls[0].results == ()
     assert shown.calls[0].arguments == (("n", "1"),)
@@ -51,16 +51,16 @@ def test_a_long_transcript_is_shown_a_page_at_a_time(tmp_path):
         for n in range(1, STEPS_PER_PAGE + 8)
     ]
     page = left(tmp_path, conversation(*steps), number=2)
-    assert [shown.step.step_id for shown in page.steps] == list(
+    assert [shown.step.step_id for shown in page.page.items] == list(
         range(STEPS_PER_PAGE + 1, STEPS_PER_PAGE + 8)
     )
-    assert (page.number, page.count) == (2, 2)
-    assert left(tmp_path, conversation(*steps), number=99).number == 2
+    assert (page.page.number, page.page.count) == (2, 2)
+    assert left(tmp_path, conversation(*steps), number=99).page.number == 2
 
 
 def test_a_text_of_any_length_is_cut(tmp_path):
     step = Step(step_id=1, source=StepSource.USER, message="x" * 1_000_000)
-    (shown,) = left(tmp_path, conversation(step)).steps
+    (shown,) = left(tmp_path, conversation(step)).page.items
     assert shown.message.endswith("980000 more characters")
     assert len(shown.message) < 21_000
 

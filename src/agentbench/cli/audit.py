@@ -246,22 +246,14 @@ class DifferentialOptions:
 
     @classmethod
     def asked(cls, sandbox: options.SandboxName | None, seconds: float) -> "DifferentialOptions":
-        """Check what is needed.
-
-        Raises:
-            UsageError: the extra is not installed, or there is not a folder for what is kept.
-        """
+        """Check what is needed."""
         from agentbench.runs.environment import usable_cache_dir
 
         extras.require("audit --wrong-fixes", extras.SYMBOLIC)
         return cls(sandbox=sandbox, seconds=seconds, cache_dir=usable_cache_dir())
 
     def of(self, run: "RunFolder", glob: str | None) -> "FurtherFindings | None":
-        """What compares the attempts of a run; `None` where none was resolved.
-
-        Raises:
-            UnavailableError: its sandbox does not work here.
-        """
+        """What compares the attempts of a run; `None` where none was resolved."""
         from agentbench.audit.audit import is_selected
         from agentbench.audit.differential.differential_audit import DifferentialAudit
 

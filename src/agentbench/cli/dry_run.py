@@ -49,11 +49,7 @@ class DryRunCheck:
 def dry_run(
     preset: Preset, provider: SandboxProvider, *, cache_dir: Path, say: MessageSink
 ) -> Iterator[DryRunCheck]:
-    """Install an agent and let it try a tiny task; yields what works as it is found out.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
+    """Install an agent and let it try a tiny task; yields what works as it is found out."""
     with owned_folder("agentbench-rehearsal-") as folder:
         stage = _DryRun(preset, provider, cache_dir, folder, say)
         installed = stage.installs()

@@ -50,12 +50,7 @@ def measure_valid_tasks(
     most: int,
     seed: int,
 ) -> "dict[Path, MutationScore]":
-    """Measure each valid task, by its folder; the others are not run again.
-
-    Raises:
-        Exit: the command was interrupted.
-        UnavailableError: there is no sandbox.
-    """
+    """Measure each valid task, by its folder; the others are not run again."""
     from agentbench.tasks.loading import load_task
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.mutation_score.measurement import MutationScoreSettings, measure
@@ -76,11 +71,7 @@ def measure_valid_tasks(
 
 
 def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
-    """Write the scores to proof.json, if there is one.
-
-    Raises:
-        OSError: a task's folder cannot be written.
-    """
+    """Write the scores to proof.json, if there is one."""
     from agentbench.validation.task_validation import read_proof, write_proof
 
     for folder, strength in strengths.items():

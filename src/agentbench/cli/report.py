@@ -227,12 +227,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
-    """Write the report of a run as SWE-bench's own tool does.
-
-    Raises:
-        UsageError: there are several runs.
-        InputError: a record of the run is damaged.
-    """
+    """Write the report of a run as SWE-bench's own tool does."""
     from agentbench.importers.swebench.report import run_report
 
     report = run_report(_reported_instances(runs)).model_dump(mode="json")
@@ -240,12 +235,7 @@ def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
 
 
 def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
-    """Write a report for each instance that was judged, each in a folder of its own.
-
-    Raises:
-        UsageError: there are several runs, or the folder cannot be written.
-        InputError: a record of the run is damaged.
-    """
+    """Write a report for each instance that was judged, each in a folder of its own."""
     from agentbench.importers.swebench.report import instance_report
 
     for instance in _reported_instances(runs):
@@ -277,11 +267,7 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that takes its name when all of it was written; stdout where no path is given.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
+    """A text file that takes its name when all of it was written; stdout where no path is given."""
     if path is None:
         yield sys.stdout
         return

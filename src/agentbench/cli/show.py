@@ -79,11 +79,7 @@ def explain(
 
 
 def explanation(what: str | None, stage: str | None) -> str:
-    """The text for a reason, an exit code, or (for neither) the list of all reasons.
-
-    Raises:
-        UsageError: there is no such reason or stage.
-    """
+    """The text for a reason, an exit code, or (for neither) the list of all reasons."""
     from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 
     if stage is not None and stage not in set(StageName):

@@ -172,9 +172,6 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     Args:
         comparison: The comparison with the first run as the baseline.
         strict: Whether a single task with a lower rate is enough, whatever the reason.
-
-    Raises:
-        InputError: no task has a judged attempt in both runs.
     """
     if strict:
         names = [printable(flip.task_id) for flip in comparison.lost]

@@ -62,19 +62,11 @@ class ReportedRun:
         )
 
     def records(self) -> Iterator[AttemptRecord]:
-        """Whole records, one at a time.
-
-        Raises:
-            InputError: a record was changed since, or is invalid.
-        """
+        """Whole records, one at a time."""
         return self.reading.records(self.latest)
 
     def unmade(self) -> list[AttemptKey]:
-        """The planned attempts without a record.
-
-        Raises:
-            InputError: run.json is damaged, or of a newer agentbench.
-        """
+        """The planned attempts without a record."""
         planned = RunStore.open(self.folder).configuration()
         made = {attempt_key(each) for each in self.attempts}
         numbers = range(1, planned.attempts + 1)

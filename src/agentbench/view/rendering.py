@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,12 +18,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from agentbench.core.display_text import counted, printable
+from agentbench.report.formatting import percent
+from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.view.run_cache import LiveRun, RunCache
 from agentbench.view.runs_folder import RunsFolder
 
-if TYPE_CHECKING:
-    from agentbench.runs.store.summaries import AttemptSummary
-
+TemplateValues = Mapping[str, object]
 
 _MINUTE, _HOUR = 60, 3600
 
@@ -75,19 +74,14 @@ def since(at: datetime) -> str:
     return seconds(max(0.0, (datetime.now(UTC) - at).total_seconds()))
 
 
-def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{100 * share:.1f} %"
-
-
 def money(dollars: float | None) -> str:
-    """An amount of money; "unknown" for None."""
-    return "not known" if dollars is None else f"${dollars:.2f}"
+    """An amount of money."""
+    return "unknown" if dollars is None else f"${dollars:.2f}"
 
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("agentbench.view"),
         autoescape=True,
         finalize=_printable_value,
@@ -97,9 +91,9 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     filters = (seconds, size, moment, since, percent, money, word, counted)
-    made.filters.update({one.__name__: one for one in filters})
-    made.globals.update(run_address=run_address, attempt_address=attempt_address)
-    return made
+    environment.filters.update({each.__name__: each for each in filters})
+    environment.globals.update(run_address=run_address, attempt_address=attempt_address)
+    return environment
 
 
 def word(name: str) -> str:
@@ -107,7 +101,7 @@ def word(name: str) -> str:
     return name.replace("_", " ")
 
 
-def cost_of(attempt: "AttemptSummary") -> str:
+def cost_of(attempt: AttemptSummary) -> str:
     """The cost of an attempt; empty without a model."""
     if not attempt.is_metered:
         return ""
@@ -135,24 +129,15 @@ class PageContext:
     cache: RunCache
 
     def run(self, request: Request) -> LiveRun:
-        """The run in an address.
-
-        Raises:
-            PageNotFoundError: it does not exist.
-            InputError: its records are of a newer agentbench.
-        """
+        """The run in an address."""
         return self.cache.run(self.folder.run(request.path_params["run"]))
 
     def attempt_folder(self, request: Request) -> Path:
-        """The folder of the attempt in an address.
-
-        Raises:
-            PageNotFoundError: it does not exist.
-        """
+        """The folder of the attempt in an address."""
         names = request.path_params
         return self.folder.attempt(self.folder.run(names["run"]), names["task"], names["name"])
 
 
-def html_response(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
+def html_response(template: str, values: TemplateValues, status: int = 200) -> HTMLResponse:
     """A page as an HTTP answer."""
     return HTMLResponse(render_page(template, **values), status)

@@ -47,11 +47,7 @@ WrittenFiles = Mapping[PurePosixPath, FileContent]
 
 
 def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
-    """Run changed tests in the reference's and in the agent's tree, each twice and alone.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Run changed tests in the reference's and in the agent's tree, each twice and alone."""
     changed = _changed_files(subject.facts)
     if not changed:
         return SearchResult()
@@ -129,11 +125,7 @@ class _ChangedTestRuns:
         return differing(self.twice(trees.reference), self.twice(trees.agents))
 
     def twice(self, tree: SourceTree) -> list[Observations]:
-        """What the tests see, with two orders of what is in sets.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
+        """What the tests see, with two orders of what is in sets."""
         return [self.observed(tree, hashes) for hashes in (0, 1)]
 
     def base(self) -> Observations:
@@ -171,11 +163,7 @@ class _ChangedTestRuns:
         return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
 
     def observed(self, tree: SourceTree, hashes: int) -> Observations:
-        """What the tests see in a tree.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
+        """What the tests see in a tree."""
         with self.subject.bench.opened() as sandbox:
             write_changes(sandbox, sandbox.workspace, tree)
             hidden = SourceTree(base=tree.base, change=self.subject.facts.hidden)

@@ -45,11 +45,7 @@ _REFERENCE, _AGENT = "reference", "agent"
 
 
 def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
-    """Compare what can be called, in one sandbox; then confirm what was found, in three others.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Compare what can be called, in one sandbox; then confirm what was found, in three others."""
     tests = read_task_tests(subject.facts)
     ordered = _ordered(subject.contrast, tests)
     most = min(_MAX_PAIRS, max(1, int(seconds / _LEAST_SECONDS)))
@@ -193,11 +189,7 @@ class _ThreeReplays:
 def reproduce_differences(
     subject: ComparedAttempt, found: Sequence[tuple[str, BehaviourDifference]]
 ) -> tuple[tuple[ConfirmedDifference, ...], tuple[NotCompared, ...]]:
-    """What was seen again, and what was not, with the reason.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """What was seen again, and what was not, with the reason."""
     if not found:
         return (), ()
     programs = [difference.program for _, difference in found]

@@ -34,22 +34,14 @@ class ComparisonSandboxes:
 
     @contextmanager
     def opened(self) -> Iterator[Sandbox]:
-        """A fresh sandbox without a network, the base in its workspace.
-
-        Raises:
-            SandboxError: it is lost.
-        """
+        """A fresh sandbox without a network, the base in its workspace."""
         with _open_sandbox(self.resources, self.task, self.snapshot, self.mounts) as sandbox:
             yield sandbox
 
     def ask(
         self, sandbox: Sandbox, program: str, question: str, *, seconds: float
     ) -> CommandResult:
-        """Run one of our programs there.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
+        """Run one of our programs there."""
         return sandbox.run(
             Command(
                 argv=program_argv(sandbox, program),
@@ -79,11 +71,7 @@ def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> 
 
 
 def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPath:
-    """A copy of the workspace outside of it, as a change makes it.
-
-    Raises:
-        SandboxError: it cannot be written.
-    """
+    """A copy of the workspace outside of it, as a change makes it."""
     place = sandbox.results / name
     _run_or_raise(sandbox, ("cp", "-a", str(sandbox.workspace), str(place)))
     write_changes(sandbox, place, tree)
@@ -91,11 +79,7 @@ def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPa
 
 
 def write_changes(sandbox: Sandbox, place: PurePosixPath, tree: SourceTree) -> None:
-    """Change the base in a folder into a tree.
-
-    Raises:
-        SandboxError: it cannot be written.
-    """
+    """Change the base in a folder into a tree."""
     gone = [str(place / path) for path, file in tree.change.items() if file is None]
     if gone:
         _run_or_raise(sandbox, ("rm", "-f", "--", *gone))

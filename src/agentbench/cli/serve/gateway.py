@@ -42,13 +42,7 @@ class GatewayPlan:
 
 
 def serve_gateway(plan: GatewayPlan, *, as_json: bool) -> None:
-    """Answer until Ctrl-C, then say what was used.
-
-    Raises:
-        InputError: a recording or a file of prices cannot be read.
-        UsageError: the model is not known, its key or name is refused, or it cannot listen there.
-        UnavailableError: the model does not answer.
-    """
+    """Answer until Ctrl-C, then say what was used."""
     raise_keyboard_interrupt_on_signals()
     prices = load_prices(plan.prices) if plan.prices is not None else known_prices()
     endpoints, model = _resolve_model(plan)

@@ -39,13 +39,7 @@ from agentbench.tasks.task import Task
 
 @contextmanager
 def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
-    """The project of the one task in a folder, in a sandbox, without its hidden tests.
-
-    Raises:
-        InputError: there is no such task, or there are several.
-        UnavailableError: the sandbox is not there, or the task cannot be prepared.
-        UsageError: there is no sandbox of that name, or no folder for what is kept.
-    """
+    """The project of the one task in a folder, in a sandbox, without its hidden tests."""
     cache_dir = usable_cache_dir()
     tasks = select_tasks([folder], cache_dir=cache_dir)
     if len(tasks) != 1:
@@ -120,23 +114,13 @@ def serve_folder(
     """Serve a project on this machine until told to stop.
 
     The sandbox is for submitted code; tests run in place.
-
-    Raises:
-        UsageError: there is no such folder or interpreter, or it cannot listen there.
-        UnavailableError: this is no Linux.
     """
     project = local_project(root, python=python, environ=os.environ)
     _serve(project, listening, sandbox)
 
 
 def serve_task(folder: Path, sandbox: str, listening: McpListenOptions) -> None:
-    """Serve a task's project as an agent gets it, hidden tests not included.
-
-    Raises:
-        InputError: there is no such task.
-        UnavailableError: the sandbox is not there, or the task cannot be prepared.
-        UsageError: it cannot listen there.
-    """
+    """Serve a task's project as an agent gets it, hidden tests not included."""
     with open_task_project(folder, sandbox) as project:
         _serve(project, listening, sandbox)
 

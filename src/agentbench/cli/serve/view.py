@@ -18,7 +18,7 @@ from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_s
 from agentbench.core.gc_tuning import restore
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
-from agentbench.view.app import serve
+from agentbench.view.app import make_app, serve
 from agentbench.view.auth_guard import TOKEN_PARAMETER, AccessPolicy, is_loopback
 from agentbench.view.rendering import run_address
 
@@ -41,11 +41,7 @@ class ViewPlan:
 
 
 def serve_view(plan: ViewPlan) -> None:
-    """Show a folder of runs until told to stop.
-
-    Raises:
-        UsageError: there is no such folder, the token cannot be used, or it cannot listen there.
-    """
+    """Show a folder of runs until told to stop."""
     folder, path = _runs_folder(plan.runs)
     token = _token(plan.host)
     with closing(_listen(plan.host, plan.port)) as listener:
@@ -55,11 +51,11 @@ def serve_view(plan: ViewPlan) -> None:
         if token is not None:
             address = f"{address}?{TOKEN_PARAMETER}={token}"
         announce = partial(_announce, address, open_browser=plan.open_browser)
-        work = partial(serve, folder, guard, listener, announce, processes=available_cpus())
+        app = make_app(folder, guard, processes=available_cpus())
         restore()
         raise_keyboard_interrupt_on_signals()
         try:
-            anyio.run(work)
+            anyio.run(serve, app, listener, announce)
         except KeyboardInterrupt:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
 

@@ -65,13 +65,7 @@ def import_terminal_bench(
 def validate_and_report(
     imported: "ImportResult", validation: ValidationOptions, *, prove: bool
 ) -> None:
-    """Print the differences to the original, validate what was written, and print the result.
-
-    Raises:
-        Exit: something was refused, or a task is invalid.
-        UnavailableError: there is no sandbox.
-        UsageError: an option is wrong.
-    """
+    """Print the differences to the original, validate what was written, and print the result."""
     from agentbench.cli.tasks.validation import (
         print_result,
         validate_new_tasks,

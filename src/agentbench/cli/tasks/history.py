@@ -74,11 +74,7 @@ KeepOption = Annotated[
 
 
 def repository_url(repo: str) -> str:
-    """The URL of what `--repo` names: a URL as it is, a folder as a file URL.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """The URL of what `--repo` names: a URL as it is, a folder as a file URL."""
     if "://" in repo or (":" in repo and not Path(repo).exists()):
         return repo
     folder = Path(repo)
@@ -90,11 +86,7 @@ def repository_url(repo: str) -> str:
 def given_environment(
     image: str | None, setup: Sequence[str] | None, command: str | None
 ) -> "Proposal | None":
-    """The environment that options describe; None where they leave it to be found out.
-
-    Raises:
-        UsageError: a value is none that a task.toml may hold.
-    """
+    """The environment that options describe; None where they leave it to be found out."""
     if image is None and not setup and command is None:
         return None
     from pydantic import ValidationError

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 def validation_settings(
     validation: ValidationOptions, *, write_ids: bool = False
 ) -> "ValidationSettings":
-    """The settings of the validation that a command's options describe.
-
-    Raises:
-        UsageError: one of them is wrong.
-    """
+    """The settings of the validation that a command's options describe."""
     from agentbench.core.choices import ControlLevel
     from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
@@ -48,12 +44,7 @@ def validation_settings(
 def validate_new_tasks(
     folders: Sequence[Path], settings: "ValidationSettings", validation: ValidationOptions
 ) -> "list[ValidationResult]":
-    """Validate new tasks, and show their runs as `validate` does.
-
-    Raises:
-        Exit: the command was interrupted.
-        UnavailableError: there is no sandbox.
-    """
+    """Validate new tasks, and show their runs as `validate` does."""
     from agentbench.validation.task_validation import validate_folders
 
     return validate_folders(folders, settings, follow_validation(validation))
@@ -85,11 +76,7 @@ def print_result(
     *,
     as_json: bool,
 ) -> None:
-    """Print what was refused, written and validated; `proven` is None without a validation.
-
-    Raises:
-        Exit: 65 if something was refused, 1 if a written task is invalid.
-    """
+    """Print what was refused, written and validated; `proven` is None without a validation."""
     if as_json:
         typer.echo(json.dumps(_json_document(refused, written, proven), indent=1))
     elif proven is None:
