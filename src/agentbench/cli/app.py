@@ -38,6 +38,7 @@ SHORT_HELP = {
 _MODULES = {
     "resume": "run",
     "rescore": "run",
+    "images": "doctor",
     "explain": "show",
     "view": "serve.commands",
     "mcp": "serve.commands",

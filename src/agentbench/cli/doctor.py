@@ -1,22 +1,25 @@
-"""`agentbench doctor`: what agentbench needs on this machine, in the order a run needs it."""
+"""`agentbench doctor` and `images`: what agentbench needs on this machine, and its base images."""
 
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.runs.environment import default_cache_dir
+from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
 
 if TYPE_CHECKING:
-    from agentbench.sandbox.cleanup import Orphan
     from agentbench.sandbox.registry import BackEndProbe
 
 
@@ -25,8 +28,6 @@ def doctor(as_json: options.Json = False) -> None:
 
     Example: agentbench doctor
     """
-    from agentbench.runs.environment import default_cache_dir
-
     findings = diagnose(default_cache_dir())
     if as_json:
         rows = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]
@@ -69,7 +70,7 @@ def diagnose(cache_dir: Path) -> list[DoctorCheck]:
         _check_engine(),
         _check_base_image(),
         _check_disk(cache_dir),
-        *_check_orphans(cache_dir),
+        _check_orphans(cache_dir),
         _check_api_keys(),
     ]
 
@@ -93,9 +94,9 @@ def _check_sandbox(probe: "BackEndProbe") -> DoctorCheck:
 def _check_engine() -> DoctorCheck:
     from agentbench.sandbox.docker.diagnosis import diagnose_engine
 
-    seen = diagnose_engine(os.environ)
-    lines = [seen.found, *seen.faults, *seen.remarks]
-    return DoctorCheck(what="container engine", ok=not seen.faults, detail="\n".join(lines))
+    engine = diagnose_engine(os.environ)
+    lines = [engine.found, *engine.faults, *engine.remarks]
+    return DoctorCheck(what="container engine", ok=not engine.faults, detail="\n".join(lines))
 
 
 def _check_base_image() -> DoctorCheck:
@@ -111,7 +112,6 @@ def _check_base_image() -> DoctorCheck:
 
 def check_base_image(names: Sequence[str]) -> DoctorCheck:
     """Whether the image is there that tasks without one of their own start from as a rule."""
-    from agentbench.sandbox.base_images import DEFAULT_PYTHON
     from agentbench.sandbox.docker.images import name_of
 
     there = name_of(DEFAULT_PYTHON) in names
@@ -123,10 +123,10 @@ def check_base_image(names: Sequence[str]) -> DoctorCheck:
 
 
 def _check_disk(cache_dir: Path) -> DoctorCheck:
-    place = next(path for path in (cache_dir, *cache_dir.parents) if path.exists())
-    free = shutil.disk_usage(place).free
+    existing = next(path for path in (cache_dir, *cache_dir.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
     detail = f"{free / 2**30:.1f} GiB free at {cache_dir}"
-    writable = os.access(place, os.W_OK)
+    writable = os.access(existing, os.W_OK)
     if not writable:
         detail += "; not writable: set AGENTBENCH_CACHE to a folder that is"
     elif free < _ENOUGH_DISK:
@@ -134,20 +134,64 @@ def _check_disk(cache_dir: Path) -> DoctorCheck:
     return DoctorCheck(what="disk", ok=writable and free >= _ENOUGH_DISK, detail=detail)
 
 
-def _check_orphans(cache_dir: Path) -> Iterator[DoctorCheck]:
+def _check_orphans(cache_dir: Path) -> DoctorCheck:
     from agentbench.cli.cache_entries import find_all_orphans
 
-    dead = [each for each in find_all_orphans(cache_dir) if not each.owner_alive]
-    detail = "none" if not dead else f"{_kinds(dead)}; remove them: agentbench clean"
-    yield DoctorCheck(what="leftovers", ok=not dead, detail=detail)
-
-
-def _kinds(leftovers: "list[Orphan]") -> str:
-    kinds = sorted({each.kind for each in leftovers})
-    return ", ".join(f"{sum(e.kind == kind for e in leftovers)} {kind}(s)" for kind in kinds)
+    dead = Counter(each.kind for each in find_all_orphans(cache_dir) if not each.owner_alive)
+    kinds = ", ".join(f"{count} {kind}(s)" for kind, count in sorted(dead.items()))
+    detail = f"{kinds}; remove them: agentbench clean" if dead else "none"
+    return DoctorCheck(what="leftovers", ok=not dead, detail=detail)
 
 
 def _check_api_keys() -> DoctorCheck:
     present = [name for name in _KEYS if os.environ.get(name)]
     detail = f"present: {', '.join(present)}" if present else "none; oracle and noop need none"
     return DoctorCheck(what="API keys", ok=True, detail=detail)
+
+
+images = options.command_group("The base images that Docker sandboxes start from.")
+
+
+@images.command("build")
+def build_images(
+    python: Annotated[
+        str, typer.Option("--python", help=f"Its Python version: {', '.join(STACKS)}.")
+    ] = DEFAULT_PYTHON,
+) -> None:
+    """Build the base image, from a registry where one answers, else from Debian's packages.
+
+    Example: agentbench images build
+    """
+    from agentbench.sandbox.docker.engine import Engine
+    from agentbench.sandbox.docker.images import build_base_image
+
+    stack_for(python)  # a version that is never built is refused without an engine, too
+    image = build_base_image(Engine.connect(), python, progress=say_line)
+    typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
+
+
+@images.command("list")
+def show_images(as_json: options.Json = False) -> None:
+    """List the base images that are there.
+
+    Example: agentbench images list
+    """
+    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.sandbox.docker.engine import Engine
+    from agentbench.sandbox.docker.images import list_images
+
+    found = list_images(Engine.connect())
+    if as_json:
+        rows = [
+            {"name": each.name, "python": each.python, "id": each.id, "size": each.size_bytes}
+            for each in found
+        ]
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = [
+        (each.name, f"Python {each.python}", f"{each.size_bytes / 2**20:.0f} MiB") for each in found
+    ]
+    columns = (TableColumn(), TableColumn(below=1), TableColumn(is_right=True, below=1))
+    print_rows(columns, table, console_of(sys.stdout), has_header=False)
+    if not found:
+        typer.echo("no base image yet; make one: agentbench images build", err=True)

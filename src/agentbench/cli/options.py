@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from agentbench.cli import options
+from agentbench.cli.run_execution import print_warnings
 from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import InputError, UsageError
 
@@ -37,9 +37,7 @@ def _refuse_nan(value: float | None) -> float | None:
 
 
 _LARGEST_TIMEOUT_SCALE = 1_000_000
-_LONGEST_DURATION = (
-    1_000_000_000  # seconds or minutes; more than an interval of time can hold would be a bug
-)
+_LONGEST_DURATION = 1_000_000_000  # seconds or minutes; a timedelta cannot hold much more
 
 Tasks = Annotated[
     list[Path], typer.Argument(help="Task folders, folders of task folders, or suite files.")
@@ -225,20 +223,19 @@ def select_tasks(
     from agentbench.tasks.mirror import Mirrors
 
     catalogue = load_tasks(paths, mirrors=Mirrors(cache_dir / "mirrors"))
-    for warning in catalogue.warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    chosen = [
+    print_warnings(catalogue.warnings)
+    selected = [
         task
         for task in catalogue.tasks
         if (glob is None or fnmatchcase(task.id, glob))
         and (tag is None or tag in task.problem.tags)
     ]
-    if not chosen:
+    if not selected:
         known = ", ".join(task.id for task in catalogue.tasks)
         filters = [f"--filter {glob!r}"] if glob is not None else []
         filters += [f"--tag {tag!r}"] if tag is not None else []
         raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
-    return chosen[:limit]
+    return selected[:limit]
 
 
 def parse_jobs(text: str) -> int | None:
@@ -254,24 +251,24 @@ def parse_jobs(text: str) -> int | None:
 class ValidationOptions:
     """The options of commands that validate the tasks they write."""
 
-    repeat: options.Repeat = 2
-    jobs: options.Jobs = "auto"
-    sandbox: options.Sandbox = options.SandboxName.AUTO
-    runs_dir: options.RunsDir = Path("runs")
-    as_json: options.Json = False
-    quiet: options.Quiet = False
-    verbose: options.Verbose = False
+    repeat: Repeat = 2
+    jobs: Jobs = "auto"
+    sandbox: Sandbox = SandboxName.AUTO
+    runs_dir: RunsDir = Path("runs")
+    as_json: Json = False
+    quiet: Quiet = False
+    verbose: Verbose = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryValidationOptions(ValidationOptions):
     """The same for tasks from a repository's history, whose tests are flaky more often."""
 
-    repeat: options.Repeat = 3
+    repeat: Repeat = 3
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each group among its parameters.
+    """Give a command the options of each group (a dataclass) among its parameters.
 
     Typer makes options of a function's parameters. The function that this returns has the group's
     fields as parameters in place of the group.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.run_execution import execute_run, say_line, say_nothing
+from agentbench.cli.run_execution import execute_run, print_warnings, say_line, say_nothing
 from agentbench.core.choices import ExecutorName
 from agentbench.core.display_text import counted, printable
+from agentbench.runs.environment import usable_cache_dir
 
 if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
@@ -56,7 +57,6 @@ def run(
 
     Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
     """
-    from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.options import RunOptions
     from agentbench.runs.start import start_run
 
@@ -126,7 +126,6 @@ def resume(
 
     Example: agentbench resume last
     """
-    from agentbench.runs.environment import usable_cache_dir
     from agentbench.runs.resume import resume_run
     from agentbench.runs.store.store import find_run
 
@@ -144,8 +143,7 @@ def resume(
 def rescore(
     run: options.RunName = "last",
     write: Annotated[
-        bool,
-        typer.Option("--write", help="Append the changed records to the run."),
+        bool, typer.Option("--write", help="Append the changed records to the run.")
     ] = False,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
@@ -159,8 +157,7 @@ def rescore(
 
     store = RunStore.open(find_run(run, runs_dir))
     reading = store.reading(whole=True)
-    for warning in reading.warnings():
-        typer.echo(f"warning: {warning}", err=True)
+    print_warnings(reading.warnings())
     latest = reading.latest()
     changed: list[dict[str, object]] = []
     for before in reading.records(latest):

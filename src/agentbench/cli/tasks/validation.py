@@ -10,7 +10,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.options import ValidationOptions
 from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.run_execution import follow_run, say_line
+from agentbench.cli.run_execution import follow_run, print_warnings, say_line
 from agentbench.core.display_text import counted, printable
 from agentbench.tasks.dataset_rows import Rejection
 
@@ -60,8 +60,7 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
 
     def follow(run: "Run") -> None:
         """Show a run until it ends."""
-        for warning in run.warnings:
-            typer.echo(f"warning: {warning}", err=True)
+        print_warnings(run.warnings)
         follow_run(run, quiet=quiet, verbose=verbose)
         if run.resources.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)
