@@ -248,6 +248,31 @@ def parse_jobs(text: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSelection:
+    """The tasks that a command works on."""
+
+    tasks: Tasks
+    filter_glob: Filter = None
+    tag: Tag = None
+    limit: Limit = None
+
+    def load(self, cache_dir: Path) -> "list[Task]":
+        """Load and filter the tasks; prints warnings on stderr."""
+        return select_tasks(
+            self.tasks, cache_dir=cache_dir, glob=self.filter_glob, tag=self.tag, limit=self.limit
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparationOptions:
+    """The options of preparing tasks and of their time limits."""
+
+    no_cache: NoCache = False
+    registry: Registry = None
+    timeout_scale: TimeoutScale = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationOptions:
     """The options of commands that validate the tasks they write."""
 

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
 
+@options.expand_groups
 def run(
-    tasks: options.Tasks,
+    *,
+    selection: options.TaskSelection,
     agent: options.Agent = "oracle",
     agent_command: options.AgentCommand = None,
     model: options.Model = None,
@@ -35,16 +37,11 @@ def run(
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     runs_dir: options.RunsDir = Path("runs"),
     run_id: options.RunId = None,
-    filter_glob: options.Filter = None,
-    tag: options.Tag = None,
-    limit: options.Limit = None,
     shuffle: options.Shuffle = None,
     retries: options.Retries = 2,
     max_outage: options.MaxOutage = None,
     attempt_timeout: options.AttemptTimeout = None,
-    no_cache: options.NoCache = False,
-    registry: options.Registry = None,
-    timeout_scale: options.TimeoutScale = 1.0,
+    preparation: options.PreparationOptions,
     max_cost: options.MaxCost = None,
     fail_under: options.FailUnder = None,
     integrity_controls: options.IntegrityControls = None,
@@ -61,20 +58,18 @@ def run(
     from agentbench.runs.start import start_run
 
     cache_dir = usable_cache_dir()
-    selected = options.select_tasks(
-        tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit
-    )
+    selected = selection.load(cache_dir)
     # fmt: off
     run_options = RunOptions(
         agent=agent, agent_command=agent_command,
         model=model, base_url=base_url, prices=prices, probe=not no_probe,
         record=record, replay=replay,
         attempts=attempts, jobs=options.parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
-        runs_dir=runs_dir, run_id=run_id, retries=retries, use_cache=not no_cache,
-        registry=registry,
+        runs_dir=runs_dir, run_id=run_id, retries=retries,
+        use_cache=not preparation.no_cache, registry=preparation.registry,
         max_outage=None if max_outage is None else timedelta(minutes=max_outage),
         attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
-        timeout_scale=timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
+        timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )
