@@ -1,6 +1,5 @@
 """`agentbench compare`."""
 
-import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.report import append_github_summary
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core import extras
 from agentbench.core.display_text import list_with_more, printable
@@ -77,7 +77,7 @@ def compare(
     """
     from agentbench.report.comparison import compare as compared
     from agentbench.report.leaderboard import label_runs
-    from agentbench.report.text_reports import RunNames
+    from agentbench.report.text_reports import RunNames, comparison_markdown
 
     if strict and not fail_on_regression:
         raise UsageError("--strict goes with --fail-on-regression")
@@ -92,7 +92,7 @@ def compare(
     names = RunNames(*label_runs([one.entrant, other.entrant]))
     _print(comparison, names, ComparisonFormat.JSON if as_json else format_name)
     if github_summary:
-        _append_summary(comparison, names)
+        append_github_summary(comparison_markdown(comparison, names))
     if fail_on_regression:
         _check(comparison, strict=strict)
 
@@ -135,14 +135,6 @@ def _print(comparison: "Comparison", names: "RunNames", format_name: ComparisonF
             from agentbench.report.text_table import console_of
 
             print_comparison(comparison, names, console_of(sys.stdout))
-
-
-def _append_summary(comparison: "Comparison", names: "RunNames") -> None:
-    from agentbench.report.markdown import append_summary
-    from agentbench.report.text_reports import comparison_markdown
-
-    if not append_summary(comparison_markdown(comparison, names), os.environ):
-        typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
 
 
 def _check(comparison: "Comparison", *, strict: bool) -> None:
