@@ -1,7 +1,6 @@
-"""What the rules look at in a task: all of it read once, none of it run.
+"""What the rules check in a task; it is read once, and nothing is run.
 
-These are its base tree, the files of tests that decide it, and the lines by which copies of its
-answers are found.
+These are its base tree, its deciding test files, and the lines that identify copies of its answers.
 """
 
 import ast
@@ -255,12 +254,12 @@ def _read_from_mirror(
     task: Task, mirrors: Mirrors
 ) -> tuple[BaseTree, FilesByPath, FilesByPath, tuple[str, ...]]:
     if task.source.workdir is not None:
-        return BaseTree(), {}, {}, (f"the base tree is the image's own {task.source.workdir}",)
+        return BaseTree(), {}, {}, (f"the base tree is the image's {task.source.workdir}",)
     try:
         mirror = mirrors.of(task.source)
         base = read_base(mirror)
     except GitCloneError as error:
-        return BaseTree(), {}, {}, (f"the base tree cannot be had: {error}",)
+        return BaseTree(), {}, {}, (f"the base tree is unavailable: {error}",)
     key = task.answer_key
     faults: list[str] = []
     overlays: list[FilesByPath] = []
@@ -269,7 +268,7 @@ def _read_from_mirror(
         overlays.append(overlay)
         faults.extend(f"{name} does not apply to the base commit: {fault}" for fault in why)
     if base.unread:
-        faults.append(f"{base.unread} files of the base tree are too large to be looked into")
+        faults.append(f"{base.unread} files of the base tree are too large to be searched")
     return base, overlays[0], overlays[1], tuple(faults)
 
 

@@ -132,8 +132,6 @@ def _leaderboard(
 
 
 class _ReportContents(NamedTuple):
-    """Runs, and what there is to say of them."""
-
     runs: "Sequence[ReportedRun]"
     attempts: "Sequence[AttemptSummary]"
     results: "Sequence[AgentResult]"

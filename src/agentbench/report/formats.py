@@ -160,7 +160,6 @@ def xml_text(text: str, *, limit: int) -> str:
 
 
 def _suite_tags(suite: JUnitSuite) -> tuple[str, str]:
-    """The tags before and after a suite's cases."""
     from junitparser import TestSuite
 
     summary = ResultSummary.of(suite.attempts)

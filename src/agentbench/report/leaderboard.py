@@ -79,11 +79,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     """Sort runs by their resolved rate over the tasks common to all of them.
 
     Without a common task, the rates over their own tasks decide. Pairs are tested on the tasks
-    that both have.
-
-    Args:
-        entrants: The runs, at least one.
-        with_groups: Whether to test pairs, which needs scipy and statsmodels.
+    that both have; for `with_groups`, scipy and statsmodels must be installed.
     """
     counted = [TaskOutcomes() for _ in entrants]
     summaries = [
@@ -214,7 +210,6 @@ def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
 
 
 def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[AttemptSummary]]]:
-    """A run's attempts by agent and model; usually one group."""
     parts: dict[tuple[str | None, str | None], list[AttemptSummary]] = {}
     for attempt in entrant.attempts:
         parts.setdefault((attempt.agent, attempt.model), []).append(attempt)

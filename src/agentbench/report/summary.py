@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import counted, printable
@@ -20,6 +20,8 @@ from agentbench.scoring.statistics import (
 )
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+
+_Key = TypeVar("_Key")
 
 EXCLUDED_FAULTS = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
 """The faults that the second denominator excludes."""
@@ -68,19 +70,13 @@ class TaskOutcomes:
 
     def judged(self) -> Scores:
         """How many tasks have each score over judged attempts."""
-        scores: Counter[TaskScore] = Counter()
-        for outcome, tasks in Counter(self.by_task.values()).items():
-            if outcome.judged_score is not None:
-                scores[outcome.judged_score] += tasks
-        return scores
+        outcomes = Counter(self.by_task.values())
+        return _summed((each.judged_score, tasks) for each, tasks in outcomes.items())
 
 
 def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
     """How many tasks have each score over all attempts, from the numbers of outcomes."""
-    scores: Counter[TaskScore] = Counter()
-    for outcome, tasks in outcomes.items():
-        scores[outcome.overall_score] += tasks
-    return scores
+    return _summed((each.overall_score, tasks) for each, tasks in outcomes.items())
 
 
 OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
@@ -89,20 +85,28 @@ OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
 
 def overall_pairs(both: OutcomePairs) -> TaskPairs:
     """The pairs of two runs' scores over all attempts."""
-    pairs: Counter[TaskPair] = Counter()
-    for (first, second), tasks in both.items():
-        pairs[TaskPair(first.overall_score, second.overall_score)] += tasks
-    return pairs
+    return _summed(
+        (TaskPair(first.overall_score, second.overall_score), tasks)
+        for (first, second), tasks in both.items()
+    )
 
 
 def judged_pairs(both: OutcomePairs) -> TaskPairs:
     """The pairs of scores over judged attempts, for tasks with some in both runs."""
-    pairs: Counter[TaskPair] = Counter()
-    for (first, second), tasks in both.items():
-        one, other = first.judged_score, second.judged_score
-        if one is not None and other is not None:
-            pairs[TaskPair(one, other)] += tasks
-    return pairs
+    return _summed(
+        (TaskPair(one, other), tasks)
+        for (first, second), tasks in both.items()
+        if (one := first.judged_score) is not None and (other := second.judged_score) is not None
+    )
+
+
+def _summed(numbers: Iterable[tuple[_Key | None, int]]) -> Counter[_Key]:
+    """The sum of the numbers of each key; those without a key are omitted."""
+    sums: Counter[_Key] = Counter()
+    for key, number in numbers:
+        if key is not None:
+            sums[key] += number
+    return sums
 
 
 _NO_ATTEMPTS = TaskOutcome()

@@ -87,7 +87,6 @@ def _lines(
 
 
 def _folded(cell: str, width: int) -> str:
-    """A cell wrapped to a width."""
     console = Console(width=width)
     lines = (Text(part).wrap(console, width) for part in cell.split("\n"))
     return "\n".join(line.plain.rstrip() for part in lines for line in part)
@@ -116,7 +115,6 @@ def _table(
 def _row(
     columns: Sequence[TableColumn], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
 ) -> Iterator[Text]:
-    """The lines of one row."""
     parts = {number: row[number].split("\n") for number in shown}
     for at in range(max(map(len, parts.values()))):
         line = Text()

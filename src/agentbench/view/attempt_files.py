@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 from markupsafe import Markup
-from pydantic import ValidationError
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer
@@ -15,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from agentbench.core.display_text import printable
-from agentbench.models.atif import Step, Trajectory
+from agentbench.models.atif import Step
+from agentbench.report.attempt_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
 from agentbench.scoring.taxonomy import StageName
 from agentbench.view.auth_guard import FILE_CSP
 from agentbench.view.queries import PageSlice
@@ -123,9 +123,7 @@ def highlight_patch(text: str) -> Markup:
 
 STEPS_PER_PAGE = 50
 
-_TRAJECTORY_FILE = Path("agent", "trajectory.json")
-_TRAJECTORY_BYTES = 50 * 1024 * 1024
-_MAX_CHARACTERS = 20_000  # characters of one text
+_MAX_CHARACTERS = 20_000  # of one text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,16 +156,14 @@ class TranscriptPage:
 
 def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> TranscriptPage | None:
     """A page of an attempt's transcript; None without one."""
-    file = folder.find_file(attempt / _TRAJECTORY_FILE)
+    file = folder.find_file(attempt / TRAJECTORY_FILE)
     if file is None:
         return None
     with file:
-        content = file.read(_TRAJECTORY_BYTES + 1)
-    if len(content) > _TRAJECTORY_BYTES:
-        return TranscriptPage(problem=f"it is larger than {_TRAJECTORY_BYTES} bytes")
+        content = file.read(TRAJECTORY_BYTES + 1)
     try:
-        steps = Trajectory.model_validate_json(content).steps
-    except (ValueError, ValidationError) as error:
+        steps = parse_trajectory(content).steps
+    except ValueError as error:
         return TranscriptPage(problem=printable(str(error), limit=300))
     page = PageSlice.of(steps, number, size=STEPS_PER_PAGE)
     return TranscriptPage(page=page.map(_step_view))

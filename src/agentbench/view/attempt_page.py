@@ -98,7 +98,6 @@ def _without_record(context: PageContext, run: LiveRun, request: Request) -> dic
 
 
 def _retry_names(run: LiveRun, task: str) -> list[str]:
-    """The names of all attempts and retries of a task, for links."""
     names = {each.place.partition("/")[2] for each in run.reading.headlines if each.task_id == task}
     return sorted(names, key=_by_number)
 

@@ -109,7 +109,6 @@ def cost_of(attempt: AttemptSummary) -> str:
 
 
 def _printable_value(value: object) -> object:
-    """The printable form of a template's value."""
     if value is None:
         return ""
     if isinstance(value, str) and not isinstance(value, Markup):

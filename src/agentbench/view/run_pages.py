@@ -71,7 +71,6 @@ def run_values(context: PageContext, request: Request) -> TemplateValues:
 
 
 def _pass_rates(run: LiveRun) -> list[tuple[PassRates, PassRates | None]]:
-    """pass@k and pass^k, over all attempts and over judged attempts."""
     summary = run.overview.summary
     if summary is None or len(summary.passes) < 2:
         return []  # for one attempt they equal the rate

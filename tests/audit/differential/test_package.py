@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.audit.differential.modules import is_test_path, modules_of
+from agentbench.audit.differential.tree_difference import is_test_path, modules_of
 from tests.audit.differential.conftest import tree_of
 
 

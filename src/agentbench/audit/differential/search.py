@@ -71,7 +71,7 @@ def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> 
 
 
 def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPath:
-    """A copy of the workspace outside of it, as a change makes it."""
+    """A copy of the workspace, with a change, in the sandbox's folder of results."""
     place = sandbox.results / name
     _run_or_raise(sandbox, ("cp", "-a", str(sandbox.workspace), str(place)))
     write_changes(sandbox, place, tree)
@@ -130,11 +130,11 @@ class ConfirmedDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What came of a search."""
+    """The result of a search."""
 
     differences: tuple[ConfirmedDifference, ...] = ()
     left: tuple[NotCompared, ...] = ()  # what was not compared
-    effort: str = ""  # what was looked at, in words
+    effort: str = ""  # what was compared, in words
 
 
 DifferenceSearch = Callable[[ComparedAttempt, float], SearchResult]

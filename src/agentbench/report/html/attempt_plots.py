@@ -136,12 +136,10 @@ def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, ro
 
 
 def _background(colour: Colour) -> dict[str, object]:
-    """The background of a text on a hatch."""
     return {"facecolor": colour.code, "edgecolor": "none", "pad": 1.5}
 
 
 def _segment_text(part: BarSegment, width: float) -> str:
-    """A label, shortened to a width."""
     name = part.reason or "resolved"
     for text in (f"{name} {part.attempts}", str(part.attempts)):
         if len(text) * _LETTER_WIDTH + _EDGE < width:

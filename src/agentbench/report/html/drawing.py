@@ -219,13 +219,9 @@ def _style() -> dict[Any, object]:
 
 
 def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) -> str:
-    """A picture as the element of a page.
+    """A picture as the element of a page, with a unique name.
 
-    Args:
-        figure: The picture.
-        name: A unique name on the page.
-        says: A description for people who do not see it.
-        texts: The texts for `label(n)`.
+    `says` describes it for people who do not see it; `texts` are those of `label(n)`.
     """
     target = io.StringIO()
     figure.savefig(target, format="svg", metadata={"Date": None})

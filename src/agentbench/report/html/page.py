@@ -61,7 +61,6 @@ def attempt_lines(
 
 
 def _shortened(row: AttemptRow) -> AttemptRow:
-    """A row with shortened texts, which end in an ellipsis."""
     return row._replace(
         agent=printable(row.agent, limit=_MAX_NAME),
         model=printable(row.model, limit=_MAX_NAME),
@@ -93,12 +92,7 @@ class _RankedRuns:
 
 
 def html_chunks(runs: Sequence[TimedRun], *, most_rows: int = MAX_ATTEMPT_ROWS) -> Iterator[str]:
-    """The HTML document of one or more runs.
-
-    Args:
-        runs: The runs, in the order of a comparison of two.
-        most_rows: The most rows of the table of attempts.
-    """
+    """The HTML document of one or more runs; two are compared in their order."""
     environment = _environment()
     style, script = _text("page.css"), _text("page.js")
     stream = environment.get_template("page.html.jinja").stream(
@@ -141,7 +135,6 @@ def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
 
 
 def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
-    """The values of the template."""
     attempts = [run.attempts for run in ranked.runs]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
     return {
@@ -190,8 +183,6 @@ def _times(ranked: _RankedRuns) -> Iterator[Picture]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ComparisonSection:
-    """The comparison of two runs in their given order."""
-
     labels: Sequence[str]
     made: Comparison | None
     refusal: str  # why there is no comparison

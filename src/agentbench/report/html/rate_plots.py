@@ -101,10 +101,7 @@ _LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarith
 def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
     """A point for each run with a known cost, numbered as on the leaderboard.
 
-    Args:
-        board: The leaderboard of all runs.
-        labels: The label of each entry.
-        metered: For each entry, whether it used a model.
+    `metered` says of each entry whether it used a model.
     """
     placed = list(enumerate(board.entries, start=1))
     known = [
