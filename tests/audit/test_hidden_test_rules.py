@@ -114,8 +114,8 @@ def test_without_listed_tests_every_new_hidden_one_is_looked_at(facts_of):
 def test_a_fix_of_what_is_not_judged_is_told_of(facts_of):
     facts = facts_of(fix={"conftest.py": "x = 1\n", "tests/data.txt": "x\n", "other.py": "x = 1\n"})
     assert told(hidden_test_rules.touches_configuration(facts)) == [
-        "info conftest.py: solution.patch changes a file that is not judged (configuration of the tests)",
-        "info tests/data.txt: solution.patch changes a file that is not judged (a test of the task)",
+        "info conftest.py: solution.patch changes an unjudged file (configuration of the tests)",
+        "info tests/data.txt: solution.patch changes an unjudged file (a test of the task)",
     ]
 
 

@@ -78,7 +78,7 @@ def touches_configuration(facts: TaskFacts) -> Iterator[RuleHit]:
         hidden=frozenset(facts.hidden),
     )
     for dropped in _dropped(facts, facts.fixed, protection):
-        what = f"solution.patch changes a file that is not judged ({dropped.why})"
+        what = f"solution.patch changes an unjudged file ({dropped.why})"
         yield info(dropped.path, what)
     nothing = ProtectionRules(test_paths=(), patterns=(), hidden=frozenset())
     for dropped in _dropped(facts, facts.hidden, nothing):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -14,13 +15,12 @@ from agentbench.cli.process_setup import ExitCode, handling_signals
 from agentbench.cli.tasks.validation import follow_validation, validation_settings
 from agentbench.core.display_text import printable
 from agentbench.errors import RunCancelled
+from agentbench.validation.mutation_score import results
+from agentbench.validation.mutation_score.results import MutationScore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agentbench.runs.options import RunOptions
     from agentbench.tasks.task import Task
-    from agentbench.validation.mutation_score.results import MutationScore
     from agentbench.validation.task_validation import ValidationResult
 
 RecordOption = Annotated[
@@ -129,9 +129,7 @@ def _finish(proven: "Sequence[ValidationResult]") -> None:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str, object]:
-    from agentbench.validation.mutation_score.results import score_json
-
+def _row(one: "ValidationResult", strength: MutationScore | None) -> dict[str, object]:
     proof = one.proof
     shown = proof or one.stored_proof
     return {
@@ -151,7 +149,7 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         "seconds": dict(shown.seconds) if shown else {},
         "peak_memory_mib": shown.peak_memory_mib if shown else None,
         "proven_earlier": one.is_from_stored_proof,
-        **({"strength": score_json(strength)} if strength is not None else {}),
+        **({"strength": results.score_json(strength)} if strength is not None else {}),
     }
 
 
@@ -161,9 +159,8 @@ def _fail_to_pass_count(one: "ValidationResult") -> int:
     return one.stored_proof.fail_to_pass if one.stored_proof is not None else 0
 
 
-def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
+def _print(proven: "Sequence[ValidationResult]", strengths: Mapping[Path, MutationScore]) -> None:
     from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
-    from agentbench.validation.mutation_score.results import score_lines
     from agentbench.validation.task_validation import result_lines
 
     console = console_of(sys.stdout)
@@ -175,7 +172,7 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
         print_rows(columns, [row], console, has_header=False)
         for line in result_lines(one):
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
-        for line in score_lines(strengths[one.folder]) if one.folder in strengths else ():
+        for line in results.score_lines(strengths[one.folder]) if one.folder in strengths else ():
             print_text(f"  {printable(line, limit=500)}", console, indent=4)
 
 
@@ -195,14 +192,13 @@ def measure_valid_tasks(
     *,
     most: int,
     seed: int,
-) -> "dict[Path, MutationScore]":
+) -> dict[Path, MutationScore]:
     """Measure each valid task, by its folder; the others are not run again."""
     from agentbench.tasks.loading import load_task
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.mutation_score.measurement import MutationScoreSettings, measure
-    from agentbench.validation.mutation_score.results import MutationScore
 
-    def show(task: "Task", strength: "MutationScore") -> None:
+    def show(task: "Task", strength: MutationScore) -> None:
         typer.echo(f"strength of {task.id}: {_score_text(strength)}", err=True)
 
     mirrors = Mirrors(run_options.cache_dir / "mirrors")
@@ -219,7 +215,7 @@ def measure_valid_tasks(
     return {one.folder: found.get(one.folder, invalid) for one in proven}
 
 
-def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
+def store_in_proofs(strengths: Mapping[Path, MutationScore]) -> None:
     """Write the scores to proof.json, if there is one."""
     from agentbench.validation.task_validation import read_proof, write_proof
 
@@ -230,22 +226,18 @@ def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
 
 
 def warn_of_weak_tests(
-    proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]", least: float
+    proven: "Sequence[ValidationResult]", strengths: Mapping[Path, MutationScore], least: float
 ) -> bool:
     """Name on stderr the tasks below the requested score; returns whether there are any."""
-    from agentbench.validation.mutation_score.results import reaches
-
-    weak = [one for one in proven if not reaches(strengths[one.folder], least)]
+    weak = [one for one in proven if not results.reaches(strengths[one.folder], least)]
     for one in weak:
         text = _score_text(strengths[one.folder])
         typer.echo(f"warning: weak-tests: {one.task_id}: {text}; asked for {least:g} %", err=True)
     return bool(weak)
 
 
-def _score_text(strength: "MutationScore") -> str:
-    from agentbench.validation.mutation_score.results import MutantOutcome, killed_text
-
+def _score_text(strength: MutationScore) -> str:
     if strength.why_not:
         return printable(f"not measured: {strength.why_not}", limit=500)
-    lost = len(strength.of(MutantOutcome.NOT_JUDGED))
-    return f"{killed_text(strength)} killed{f', {lost} not judged' if lost else ''}"
+    lost = len(strength.of(results.MutantOutcome.NOT_JUDGED))
+    return f"{results.killed_text(strength)} killed{f', {lost} not judged' if lost else ''}"

@@ -1,12 +1,13 @@
 """The search by tests: the task's tests with changed values observe what each tree does."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
+from typing import Any, cast
 
-from agentbench.audit.differential import observations, search
-from agentbench.audit.differential.observations import Observations, ObservedDifference
+from agentbench.audit.differential import search
 from agentbench.audit.differential.search import ComparedAttempt, ConfirmedDifference, SearchResult
 from agentbench.audit.differential.task_tests import sources_of_tests
 from agentbench.audit.differential.tree_difference import NotCompared
@@ -18,7 +19,125 @@ from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.symbolic.amplification import variants
 from agentbench.symbolic.libraries import PROGRAMS_MOUNT
+from agentbench.symbolic.mounted.agentbench_mounted import outcomes
+from agentbench.symbolic.mounted.agentbench_mounted.messages import Observation
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+
+Observations = dict[str, list[Observation]]
+"""Observations by the test's node id, in their order."""
+
+_KINDS = frozenset(("returns", "raises", "timeout"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedDifference:
+    """A test that saw something else: the place, and what both did, in words."""
+
+    test: str
+    at: int  # -1: how the test ended
+    position: int  # among the test's observations
+    reference: str
+    agents: str
+
+
+def read_observations(text: str) -> Observations:
+    """Read the plugin's file without malformed lines: an agent's code could write to it."""
+    found: Observations = {}
+    for line in text.splitlines():
+        step = _parse_observation(line)
+        if step is not None:
+            found.setdefault(step["test"], []).append(step)
+    return found
+
+
+def differing(
+    reference: Sequence[Observations], agents: Sequence[Observations]
+) -> Iterator[ObservedDifference]:
+    """The tests in which the first difference counts: each tree agrees with itself up to there."""
+    for test in reference[0]:
+        if all(test in observed for observed in (*reference, *agents)):
+            try:
+                left, right = ([one[test] for one in runs] for runs in (reference, agents))
+                found = _first_difference(test, left, right)
+            except (TypeError, ValueError, LookupError, RecursionError):
+                continue  # values that the plug-in did not write: an agent's code did
+            if found is not None:
+                yield found
+
+
+def observation_text_at(observed: Observations, found: ObservedDifference) -> str:
+    """What a tree did at the place of a difference, in words."""
+    steps = observed.get(found.test, [])
+    return (
+        outcomes.words(steps[found.position])
+        if found.position < len(steps)
+        else "does not get there"
+    )
+
+
+def _first_difference(
+    test: str, left: list[list[Observation]], right: list[list[Observation]]
+) -> ObservedDifference | None:
+    for position, step in enumerate(left[0]):
+        if not outcomes.says_something(step, errors=outcomes.CONTRACT, inferred=True):
+            return None
+        others = [steps[position] if position < len(steps) else None for steps in right]
+        if not _agree(step, left, position) or others[0] is None or None in others:
+            return None
+        if _is_other(step, others[0]):
+            agreed = all(other and _is_other(step, other) for other in others)
+            if not agreed or not _agree(others[0], right, position):
+                return None
+            return ObservedDifference(
+                test=test,
+                at=step["at"],
+                position=position,
+                reference=outcomes.words(step),
+                agents=outcomes.words(others[0]),
+            )
+    return None
+
+
+def _agree(step: Observation, runs: Iterable[list[Observation]], position: int) -> bool:
+    return all(len(steps) > position and _is_same(step, steps[position]) for steps in runs)
+
+
+def _is_same(step: Observation, other: Observation) -> bool:
+    if (step["at"], step["kind"]) != (other["at"], other["kind"]):
+        return False
+    return not outcomes.differ(step, other, errors=outcomes.CONTRACT, inferred=False)
+
+
+def _is_other(step: Observation, other: Observation) -> bool:
+    if other["at"] != step["at"] and other["kind"] == "returns":
+        return False  # it took another path, whose observations cannot be compared
+    return outcomes.differ(step, other, errors=outcomes.CONTRACT, inferred=True)
+
+
+def _parse_observation(line: str) -> Observation | None:
+    try:
+        step = json.loads(line)
+    except ValueError:
+        return None
+    if isinstance(step, dict) and _is_well_formed(step):
+        return cast("Observation", step)
+    return None
+
+
+def _is_well_formed(step: dict[str, Any]) -> bool:
+    if step.get("kind") not in _KINDS or not isinstance(step.get("test"), str):
+        return False
+    if not isinstance(step.get("at"), int) or not isinstance(step.get("seconds"), int | float):
+        return False
+    if step["kind"] == "raises":
+        names = [step.get("type"), step.get("text"), *(step.get("mro") or [None])]
+        return all(isinstance(name, str) for name in names) and "explicit" in step
+    return step["kind"] == "timeout" or _is_value_form(step.get("form"))
+
+
+def _is_value_form(form: object) -> bool:
+    return isinstance(form, list) and bool(form) and isinstance(form[0], str)
+
 
 _SEED = 0
 _MAX_CHANGED_TESTS = 4_000  # changed ones of an attempt
@@ -47,7 +166,7 @@ def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
     if not reference[0]:
         return SearchResult(left=runs.nothing_observed())
     agents = runs.twice(subject.trees.agents)
-    found = runs.sorted(observations.differing(reference, agents))
+    found = runs.sorted(differing(reference, agents))
     effort = f"{len(reference[0])} changed tests run"
     if found:
         return SearchResult(differences=tuple(_confirmed(runs, found)), effort=effort)
@@ -104,7 +223,7 @@ class _ChangedTestRuns:
     def differing(self) -> Iterator[ObservedDifference]:
         """Run all in both trees, twice each."""
         trees = self.subject.trees
-        return observations.differing(self.twice(trees.reference), self.twice(trees.agents))
+        return differing(self.twice(trees.reference), self.twice(trees.agents))
 
     def twice(self, tree: SourceTree) -> list[Observations]:
         """What the tests observe, with two orders of the items of sets."""
@@ -127,7 +246,7 @@ class _ChangedTestRuns:
         changes = " and ".join(
             f"line {edit.line} has {edit.after} in place of {edit.before}" for edit in variant.edits
         )
-        before = observations.observation_text_at(base, found)
+        before = observation_text_at(base, found)
         what = (
             f"differs from the reference where {changes}: {seen} {found.agents}; "
             f"the reference {found.reference} (base: {before})"
@@ -158,7 +277,7 @@ class _ChangedTestRuns:
                 output_cap=_READ_BYTES,
             )
             answer = sandbox.run(read)
-            found = observations.read_observations(answer.stdout) if answer.ok else {}
+            found = read_observations(answer.stdout) if answer.ok else {}
             if not found:
                 output = f"{search.failure_text(ran)}: {ran.stdout[-300:]}"
                 self.why = f"no changed test observed anything: {output}"
