@@ -1,6 +1,5 @@
 """`agentbench agents`: list the agents, and try a preset with a scripted model."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -27,7 +26,7 @@ def list_agents() -> None:
     """
     from agentbench.agents.presets.preset import shipped_presets
     from agentbench.agents.registry import available_agents
-    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.report.text_table import TableColumn, print_listing
 
     versions = {
         preset.name: f" [{', '.join(each.wire for each in preset.wires)}; {preset.version}]"
@@ -39,8 +38,7 @@ def list_agents() -> None:
         ("path/to/it.toml", "a preset of your own"),
         ("package.module:attribute", "your own, by import path"),
     ]
-    columns = (TableColumn(), TableColumn(below=1))
-    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+    print_listing(rows, TableColumn(), TableColumn(below=1))
 
 
 @agents.command("test")

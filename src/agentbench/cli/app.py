@@ -137,8 +137,7 @@ def _debug_option() -> "Parameter":
     @holder.command()
     def _(
         debug: Annotated[
-            bool,
-            typer.Option("--debug", help="Show tracebacks of errors.", expose_value=False),
+            bool, typer.Option("--debug", help="Show tracebacks of errors.", expose_value=False)
         ] = False,
     ) -> None:
         del debug

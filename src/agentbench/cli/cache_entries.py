@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from agentbench.agents.client_bundles import bundles_folder
@@ -35,20 +36,17 @@ _BLOCK = 512
 def allocated_bytes_below(paths: Iterable[Path]) -> dict[Inode, int]:
     """The bytes that are allocated to each file and folder at some paths and below them."""
     found: dict[Inode, int] = {}
-    waiting = [str(path) for path in paths]
-    while waiting:
+    for path in chain.from_iterable(map(_everything_below, paths)):
         with suppress(OSError):  # gone meanwhile, or not ours to see
-            path = waiting.pop()
             facts = os.lstat(path)
             found[facts.st_dev, facts.st_ino] = facts.st_blocks * _BLOCK
-            with os.scandir(path) as entries:
-                waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    if not entry.is_dir(follow_symlinks=False):
-                        facts = entry.stat(follow_symlinks=False)
-                        found[facts.st_dev, facts.st_ino] = facts.st_blocks * _BLOCK
     return found
+
+
+def _everything_below(path: Path) -> Iterator[str]:
+    yield str(path)
+    for folder, folders, files in os.walk(path):
+        yield from (f"{folder}/{name}" for name in (*folders, *files))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +75,7 @@ def plan_eviction(
 ) -> list[EvictionDecision]:
     """What becomes of each entry, in the order in which they would go.
 
-    Args:
-        entries: All there are.
-        keep_bytes: How much may be left in all; None: any amount.
-        unused_since: What was used last before this moment goes anyhow; None: nothing does.
+    At most `keep_bytes` are left in all; entries last used before `unused_since` go in any case.
     """
     ordered = sorted(entries, key=lambda entry: (entry.used_at, entry.name))
     usage = _DiskUsage(ordered)

@@ -38,11 +38,10 @@ def doctor(as_json: options.Json = False) -> None:
 
 
 def _print(findings: "Sequence[Check]") -> None:
-    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.report.text_table import TableColumn, print_listing
 
     rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
-    columns = (TableColumn(), TableColumn(), TableColumn(below=1))
-    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+    print_listing(rows, TableColumn(), TableColumn(), TableColumn(below=1))
 
 
 _ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots, room for workspaces
@@ -173,7 +172,7 @@ def show_images(as_json: options.Json = False) -> None:
 
     Example: agentbench images list
     """
-    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.report.text_table import TableColumn, print_listing
     from agentbench.sandbox.docker.engine import Engine
     from agentbench.sandbox.docker.images import list_images
 
@@ -188,7 +187,7 @@ def show_images(as_json: options.Json = False) -> None:
     table = [
         (each.name, f"Python {each.python}", f"{each.size_bytes / 2**20:.0f} MiB") for each in found
     ]
-    columns = (TableColumn(), TableColumn(below=1), TableColumn(is_right=True, below=1))
-    print_rows(columns, table, console_of(sys.stdout), has_header=False)
+    size = TableColumn(is_right=True, below=1)
+    print_listing(table, TableColumn(), TableColumn(below=1), size)
     if not found:
         typer.echo("no base image yet; make one: agentbench images build", err=True)

@@ -58,8 +58,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout,
 GithubSummary = Annotated[
     bool,
     typer.Option(
-        "--github-summary",
-        help="Append it as Markdown to the job's summary in GitHub Actions.",
+        "--github-summary", help="Append it as Markdown to the job's summary in GitHub Actions."
     ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the last line.")]
@@ -189,8 +188,7 @@ IntegrityControls = Annotated[
     typer.Option("--integrity-controls", help="Overrides the tasks' own setting."),
 ]
 AllowUnsandboxed = Annotated[
-    bool,
-    typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox."),
+    bool, typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox.")
 ]
 Repeat = Annotated[int, typer.Option("--repeat", help="Runs per task, to find flaky tests.", min=1)]
 WriteIds = Annotated[

@@ -31,8 +31,7 @@ RecordOption = Annotated[
     ),
 ]
 ResumeOption = Annotated[
-    bool,
-    typer.Option("--resume", help="Skip tasks with a valid proof.json from --record."),
+    bool, typer.Option("--resume", help="Skip tasks with a valid proof.json from --record.")
 ]
 
 
@@ -52,8 +51,7 @@ class StrengthOptions:
         int, typer.Option("--mutants", help="At most this many mutants per task.", min=1)
     ] = 60
     mutant_seed: Annotated[
-        int,
-        typer.Option("--mutant-seed", help="The seed that selects mutants, if there are more."),
+        int, typer.Option("--mutant-seed", help="The seed that selects mutants, if there are more.")
     ] = 0
     min_strength: Annotated[
         float | None,
@@ -187,11 +185,7 @@ def _proof_summary(one: "ValidationResult") -> str:
 
 
 def measure_valid_tasks(
-    proven: "Sequence[ValidationResult]",
-    run_options: "RunOptions",
-    *,
-    most: int,
-    seed: int,
+    proven: "Sequence[ValidationResult]", run_options: "RunOptions", *, most: int, seed: int
 ) -> dict[Path, MutationScore]:
     """Measure each valid task, by its folder; the others are not run again."""
     from agentbench.tasks.loading import load_task

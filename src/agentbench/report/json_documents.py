@@ -248,10 +248,7 @@ _DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
         "One attempt: record.json, and every line of attempts.jsonl",
     ),
     "comparison.json": (ComparisonDocument, "Two runs: agentbench compare --json"),
-    "report.json": (
-        ReportDocument,
-        "Runs: agentbench report --format json, agentbench run --json",
-    ),
+    "report.json": (ReportDocument, "Runs: agentbench report --format json, agentbench run --json"),
     "run.json": (RunConfiguration, "One run: run.json"),
 }
 

@@ -81,12 +81,8 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     Without a common task, the rates over their own tasks decide. Pairs are tested on the tasks
     that both have; for `with_groups`, scipy and statsmodels must be installed.
     """
-    counted = [TaskOutcomes() for _ in entrants]
-    summaries = [
-        ResultSummary.of(entrant.attempts, outcomes=into)
-        for entrant, into in zip(entrants, counted, strict=True)
-    ]
-    outcomes = [each.by_task for each in counted]
+    summaries = [ResultSummary.of(entrant.attempts) for entrant in entrants]
+    outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]
     common = set.intersection(*(set(each) for each in outcomes))
     rates = [Rate.of(overall_scores(Counter(each[task] for task in common))) for each in outcomes]
     labels = label_runs(entrants)

@@ -70,12 +70,10 @@ class ReportedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimedRun:
+class TimedRun(Entrant):
     """One run with the start of each attempt."""
 
-    name: str  # of its folder
-    attempts: Sequence[AttemptSummary]
-    starts: Sequence[datetime]  # of each
+    starts: Sequence[datetime]
 
     @classmethod
     def of(cls, run: ReportedRun) -> "TimedRun":

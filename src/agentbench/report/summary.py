@@ -48,21 +48,17 @@ class TaskOutcome(NamedTuple):
 class TaskOutcomes:
     """Outcomes by task; equal ones are shared."""
 
-    def __init__(self, attempts: Iterable[AttemptSummary] = ()) -> None:
+    def __init__(self, attempts: Iterable[AttemptSummary]) -> None:
         self.by_task: dict[TaskId, TaskOutcome] = {}
-        self._alike: dict[TaskOutcome, TaskOutcome] = {}
+        shared: dict[TaskOutcome, TaskOutcome] = {}
         for attempt in attempts:
-            self.add(attempt)
-
-    def add(self, attempt: AttemptSummary) -> None:
-        """Count an attempt."""
-        resolved, attempts, judged = self.by_task.get(attempt.task_id, _NO_ATTEMPTS)
-        outcome = TaskOutcome(
-            resolved + attempt.resolved,
-            attempts + 1,
-            judged + (attempt.fault not in EXCLUDED_FAULTS),
-        )
-        self.by_task[attempt.task_id] = self._alike.setdefault(outcome, outcome)
+            resolved, number, judged = self.by_task.get(attempt.task_id, _NO_ATTEMPTS)
+            outcome = TaskOutcome(
+                resolved + attempt.resolved,
+                number + 1,
+                judged + (attempt.fault not in EXCLUDED_FAULTS),
+            )
+            self.by_task[attempt.task_id] = shared.setdefault(outcome, outcome)
 
     def overall(self) -> Scores:
         """How many tasks have each score over all attempts."""
@@ -186,17 +182,10 @@ class ResultSummary:
     attempt_seconds: float  # summed over the attempts
 
     @classmethod
-    def of(
-        cls,
-        attempts: Iterable[AttemptRecord | AttemptSummary],
-        *,
-        outcomes: TaskOutcomes | None = None,
-    ) -> "ResultSummary":
-        """Summarise attempts, and count them by task in `outcomes`, if given."""
-        outcomes = TaskOutcomes() if outcomes is None else outcomes
+    def of(cls, attempts: Iterable[AttemptRecord | AttemptSummary]) -> "ResultSummary":
+        """Summarise attempts."""
         summaries = list(map(AttemptSummary.of, attempts))
-        for summary in summaries:
-            outcomes.add(summary)
+        outcomes = TaskOutcomes(summaries)
         overall, judged = outcomes.overall(), outcomes.judged()
         reasons = Counter(each.failure_reason for each in summaries if each.failure_reason)
         faults = Counter(each.fault for each in summaries)

@@ -6,6 +6,7 @@ column. In a pipe, which has no width, a row is always one line.
 """
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -57,6 +58,11 @@ def print_rows(
     """Print a table in the layout that fits; its cells must be printable."""
     for line in _lines(columns, rows, console.width, has_header=has_header):
         console.print(line, soft_wrap=True)
+
+
+def print_listing(rows: Sequence[Sequence[str]], *columns: TableColumn) -> None:
+    """Print a table without a header on stdout."""
+    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
 
 
 def print_text(text: str, console: Console, *, indent: int = 0) -> None:

@@ -88,13 +88,7 @@ _KEEP_ALIVE_S = 30
 
 
 async def serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until a signal.
-
-    Args:
-        app: The application.
-        listener: A listening socket, so that early clients are not refused.
-        announce: Is called when the server is ready.
-    """
+    """Serve until a signal; early clients wait at the listening socket, and are not refused."""
     config = uvicorn.Config(
         app,
         ws="none",

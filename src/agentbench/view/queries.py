@@ -190,13 +190,7 @@ class AttemptQuery:
 def select_attempts(
     summaries: Sequence[AttemptSummary], numbers: Sequence[int], query: AttemptQuery
 ) -> PageSlice[int]:
-    """The numbers of the attempts on the requested page.
-
-    Args:
-        summaries: All summaries of a run.
-        numbers: The considered ones, in the order of their ends.
-        query: The filter, the order and the page.
-    """
+    """The numbers of the attempts on the requested page, of those in the order of their ends."""
     conditions = tuple(_conditions(query))
     found = [n for n in numbers if all(condition(summaries[n]) for condition in conditions)]
     return PageSlice.of(_in_order(summaries, found, query), query.page, size=ATTEMPTS_PER_PAGE)

@@ -41,11 +41,9 @@ class RunningAttempts:
         self._open: set[str] = set()
 
     def update(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
-        """The attempts without a record, the oldest first.
+        """The attempts that have no record in `recorded`, the oldest first.
 
-        Args:
-            recorded: The folders of attempts with a record.
-            since: The start of the run's process; older attempts ended with an earlier one.
+        Those that began before `since`, the start of the run's process, ended with an earlier one.
         """
         with suppress(OSError), os.scandir(self._attempts) as entries:
             for entry in entries:

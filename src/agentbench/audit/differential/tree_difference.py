@@ -213,12 +213,9 @@ class TreeDifference:
 def compare_trees(
     trees: AttemptTrees, test_paths: Sequence[str], tested: frozenset[str]
 ) -> TreeDifference:
-    """Find what differs.
+    """Find what differs outside of the tests.
 
-    Args:
-        trees: The trees.
-        test_paths: Where the tests are, which do not count.
-        tested: Names that tests import: they are part of a contract, also where they are private.
+    The `tested` names, which tests import, are part of a contract, even private ones.
     """
     reference = modules_of(trees.reference, test_paths)
     agents = modules_of(trees.agents, test_paths)

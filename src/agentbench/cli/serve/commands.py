@@ -90,8 +90,7 @@ class McpOptions:
         int, typer.Option("--port", help="With http; 0: any that is free.", min=0, max=65535)
     ] = 8765
     error_mode: Annotated[
-        McpErrorMode,
-        typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors."),
+        McpErrorMode, typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors.")
     ] = McpErrorMode.STRUCTURED
 
 

@@ -1,7 +1,6 @@
 """`agentbench tasks`: the group of commands, and `tasks list`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,7 +78,7 @@ def list_tasks(
 
 
 def _print(found: "Sequence[Task]") -> None:
-    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.report.text_table import TableColumn, print_listing
 
     rows = [
         (
@@ -90,5 +89,5 @@ def _print(found: "Sequence[Task]") -> None:
         )
         for task in found
     ]
-    columns = (TableColumn(), TableColumn(below=2), TableColumn(below=1), TableColumn(below=1))
-    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+    below = TableColumn(below=1)
+    print_listing(rows, TableColumn(), TableColumn(below=2), below, below)

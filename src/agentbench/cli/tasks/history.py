@@ -61,8 +61,7 @@ class FixOptions:
         ),
     ] = None
     test_command: Annotated[
-        str | None,
-        typer.Option("--test-command", help="How pytest is called; default: found out."),
+        str | None, typer.Option("--test-command", help="How pytest is called; default: found out.")
     ] = None
     whole_suite: Annotated[
         bool,

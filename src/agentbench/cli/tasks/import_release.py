@@ -67,11 +67,7 @@ def import_release(
     settings = replace_in(settings, options=settings.options.replace(say=say))
     with PackageIndex(read_pip_settings()) as index:
         importing = ReleaseImportSettings(
-            index=index,
-            out=out,
-            gate=None if no_prove else settings,
-            replace=replace,
-            say=say,
+            index=index, out=out, gate=None if no_prove else settings, replace=replace, say=say
         )
         entries = import_releases(requested, importing, validating.follow_validation(validation))
     _print_pairs(entries, refused, as_json=validation.as_json)

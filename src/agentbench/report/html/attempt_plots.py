@@ -84,7 +84,7 @@ def _kind(attempt: AttemptSummary) -> OutcomeKind:
     if attempt.failure_reason is None:
         return Colour.RESOLVED, ""
     fault = attempt.fault or attempt.failure_reason.fault
-    return drawing.COLOUR_OF_FAULT[fault], attempt.failure_reason.value
+    return Colour(fault.value), attempt.failure_reason.value
 
 
 def outcome_colour(attempt: AttemptSummary) -> Colour:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from agentbench.core.display_text import printable
-from agentbench.scoring.taxonomy import Fault
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Colour(StrEnum):
-    """The meanings of colours, with the names of their classes."""
+    """The meanings of colours, with the names of their classes; those of faults are the fault's."""
 
     INK = "ink"  # texts
     FAINT = "faint"  # axes and their texts
@@ -44,13 +43,6 @@ class Colour(StrEnum):
 
 COLOUR_BY_CODE = {colour.code: colour for colour in Colour}
 """The meaning of each code."""
-
-COLOUR_OF_FAULT = {
-    Fault.AGENT: Colour.AGENT,
-    Fault.TASK: Colour.TASK,
-    Fault.INFRASTRUCTURE: Colour.INFRASTRUCTURE,
-}
-"""The colour of each fault."""
 
 HATCHES = {
     Colour.RESOLVED: "",

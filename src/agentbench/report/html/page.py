@@ -20,7 +20,6 @@ from agentbench.report.html.heat_map import heat_map
 from agentbench.report.html.rate_plots import cost_plot, rate_plot
 from agentbench.report.leaderboard import (
     LETTERS_NOTE,
-    Entrant,
     Leaderboard,
     label_runs,
     leaderboard,
@@ -41,23 +40,17 @@ _MAX_NAME = 80
 class AttemptLine(NamedTuple):
     """One row of the table."""
 
-    label: str  # of its run
     began: str
     row: AttemptRow
 
 
-def attempt_lines(
-    labels: Sequence[str], runs: Sequence[TimedRun], *, most: int
-) -> Iterator[AttemptLine]:
+def attempt_lines(runs: Sequence[TimedRun], *, most: int) -> Iterator[AttemptLine]:
     """A row for each attempt, run by run, up to a limit."""
-    lines = (
-        (label, attempt, start)
-        for label, run in zip(labels, runs, strict=True)
-        for attempt, start in zip(run.attempts, run.starts, strict=True)
-    )
-    for label, attempt, start in islice(lines, most):
+    attempts = ((run.attempts, run.starts) for run in runs)
+    timed = (pair for own in attempts for pair in zip(*own, strict=True))
+    for attempt, start in islice(timed, most):
         (row,) = rows([attempt])
-        yield AttemptLine(label, f"{start:%Y-%m-%d %H:%M:%S}", _shortened(row))
+        yield AttemptLine(f"{start:%Y-%m-%d %H:%M:%S}", _shortened(row))
 
 
 def _shortened(row: AttemptRow) -> AttemptRow:
@@ -124,9 +117,8 @@ def _text(name: str) -> str:
 
 
 def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
-    entrants = [Entrant(name=run.name, attempts=run.attempts) for run in runs]
-    board = leaderboard(entrants)
-    by_label = dict(zip(label_runs(entrants), runs, strict=True))
+    board = leaderboard(runs)
+    by_label = dict(zip(label_runs(runs), runs, strict=True))
     return _RankedRuns(
         board=board,
         labels=[printable(entry.label, limit=_MAX_LABEL) for entry in board.entries],
@@ -150,7 +142,7 @@ def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> 
         "passes": _passes(ranked),
         "heat": heat_map(attempts),
         "comparison": _ComparisonSection.of(asked) if len(asked) == 2 else None,
-        "lines": attempt_lines(ranked.labels, ranked.runs, most=most_rows),
+        "lines": attempt_lines(ranked.runs, most=most_rows),
         "attempts": sum(map(len, attempts)),
         "most_lines": most_rows,
         "most_times": _MAX_TIME_PLOTS,
@@ -191,8 +183,7 @@ class _ComparisonSection:
 
     @classmethod
     def of(cls, runs: Sequence[TimedRun]) -> "_ComparisonSection":
-        entrants = [Entrant(name=run.name, attempts=run.attempts) for run in runs]
-        labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(entrants)]
+        labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(runs)]
         try:
             made = compare(runs[0].attempts, runs[1].attempts)
         except InputError as error:

@@ -28,18 +28,13 @@ def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
         + drawing.omitted_runs_note(len(board.entries)),
         header=("run", "of all attempts", "95 %", "excluding errors", "95 %"),
         rows=[
-            (
-                label,
-                *_rate_cells(entry.summary.overall),
-                *_rate_cells(entry.summary.judged),
-            )
+            (label, *_rate_cells(entry.summary.overall), *_rate_cells(entry.summary.judged))
             for label, entry in zip(labels, board.entries, strict=True)
         ],
         keys=(
             LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
             LegendEntry(
-                colour=Colour.JUDGED,
-                says="hollow: excluding task and infrastructure errors",
+                colour=Colour.JUDGED, says="hollow: excluding task and infrastructure errors"
             ),
         ),
     )
