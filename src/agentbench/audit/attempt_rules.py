@@ -10,6 +10,7 @@ from agentbench.attempt.record import rejudge
 from agentbench.audit.patch import FilePatch, apply_patch
 from agentbench.audit.rule import RuleHit, critical, info, warning
 from agentbench.audit.run_facts import AttemptFacts, UnreadableRunFileError
+from agentbench.audit.task_facts import found_in, without
 from agentbench.integrity.records import ControlRun, Controls, control_findings
 from agentbench.integrity.suspicious_code import SUSPICIOUS_CODE, suspicious_code
 from agentbench.pytest_results.model import PytestResult
@@ -265,13 +266,12 @@ def hidden_tests_in_patch(facts: AttemptFacts) -> Iterator[RuleHit]:
     if facts.task is None or facts.record.agent == _ORACLE:
         return
     instruction = facts.task.task.problem.instruction
-    hidden = facts.task.hidden_fingerprints
-    hidden = hidden.without(hidden.found_in(instruction))
+    hidden = without(facts.task.hidden_fingerprints, [instruction])
     known_words = set(re.findall(r"\w+", instruction))
     names = {name for name in facts.task.hidden_names - known_words if len(name) >= _LEAST_NAME}
     for file in facts.raw_patch:
         added = "\n".join(line for _, line in file.added())
-        found = hidden.found_in(added)
+        found = found_in(added, hidden)
         if found:
             what = f"adds {len(found)} of {len(hidden)} distinctive lines of the hidden tests"
             yield warning(file.path, what)

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from agentbench.audit.base_tree import project_names
 from agentbench.audit.rule import RuleHit, info, warning
-from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts
+from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts, found_in
 from agentbench.scoring.evidence import Severity
 
 _BACKUP_SUFFIXES = frozenset({".orig", ".rej", ".patch", ".diff", ".bak", ".old", ".save", ".swp"})
@@ -53,10 +53,10 @@ def visible_tests(facts: TaskFacts) -> Iterator[RuleHit]:
 
 def solution_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
     """If an instruction quotes the fix, an agent only has to copy it."""
-    needles = facts.solution_fingerprints()
-    found = needles.found_in(_without_removed_lines(facts.task.problem.instruction))
+    fingerprints = facts.solution_fingerprints()
+    found = found_in(_without_removed_lines(facts.task.problem.instruction), fingerprints)
     if found:
-        what = f"contains {len(found)} of {len(needles)} distinctive lines of the fix"
+        what = f"contains {len(found)} of {len(fingerprints)} distinctive lines of the fix"
         yield warning(f"{_INSTRUCTION}:{min(found.values())}", what)
 
 
@@ -65,22 +65,24 @@ def solution_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     copies = {path: changed for changed, path in _copies_of_fixed(facts)}
     for path, changed in copies.items():
         yield warning(path.as_posix(), f"has the content of {changed.as_posix()} after the fix")
-    needles = facts.solution_fingerprints()
+    fingerprints = facts.solution_fingerprints()
     known = {*(PurePosixPath(file.path) for file in facts.solution), *copies}
     seen: dict[PurePosixPath, dict[LeakFingerprint, int]] = {}
     for path, text in facts.base.texts():
-        told = _without_removed_lines(text) if path.suffix in _PATCH_SUFFIXES else text
-        found = needles.found_in(told) if path not in known else {}
+        searched = _without_removed_lines(text) if path.suffix in _PATCH_SUFFIXES else text
+        found = found_in(searched, fingerprints) if path not in known else {}
         if found:
             seen[path] = found
-    files = Counter(needle for found in seen.values() for needle in found)
+    files = Counter(each for found in seen.values() for each in found)
+    total = len(fingerprints)
     for path, found in seen.items():
-        rare = {needle: line for needle, line in found.items() if files[needle] <= _COMMON}
+        rare = {each: line for each, line in found.items() if files[each] <= _COMMON}
         kind = _backup_kind(path)
-        if rare and (kind or len(rare) >= _DISTINCTIVE_SHARE * len(needles)):
-            what = f"{kind or 'another file'} with {len(rare)} of {len(needles)} distinctive lines"
+        if rare and (kind or len(rare) >= _DISTINCTIVE_SHARE * total):
+            of = f"{len(rare)} of {total} distinctive lines of the fix"
             severity = Severity.WARNING if kind else Severity.INFO
-            yield RuleHit(severity, f"{path.as_posix()}:{min(rare.values())}", f"{what} of the fix")
+            where = f"{path.as_posix()}:{min(rare.values())}"
+            yield RuleHit(severity, where, f"{kind or 'another file'} with {of}")
 
 
 def _without_removed_lines(text: str) -> str:

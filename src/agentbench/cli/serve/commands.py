@@ -1,6 +1,7 @@
 """`agentbench gateway`, `mcp` and `view`: the options of the three servers."""
 
 import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,8 +10,21 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.core import extras
+from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
+from agentbench.core import extras, gc_tuning
 from agentbench.errors import UsageError
+
+
+def run_until_interrupted(server: Callable[[], Awaitable[None]]) -> None:
+    """Run a server until Ctrl-C or SIGTERM, then exit with code 130."""
+    import anyio
+
+    gc_tuning.restore()
+    raise_keyboard_interrupt_on_signals()
+    try:
+        anyio.run(server)
+    except KeyboardInterrupt:
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
-import anyio
 import typer
 
 from agentbench import __version__
@@ -19,11 +18,9 @@ from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.cli.options import select_tasks
-from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.cli.run_execution import print_warnings
-from agentbench.cli.serve.commands import McpOptions, McpTransport
+from agentbench.cli.serve.commands import McpOptions, McpTransport, run_until_interrupted
 from agentbench.core.extras import SYMBOLIC, is_installed
-from agentbench.core.gc_tuning import restore
 from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
@@ -124,12 +121,7 @@ def _serve(project: PytestProject, settings: McpOptions) -> None:
         from agentbench.mcp import stdio_transport
 
         work = partial(stdio_transport.serve_stdio, server)
-    restore()
-    raise_keyboard_interrupt_on_signals()
-    try:
-        anyio.run(work)
-    except KeyboardInterrupt:
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    run_until_interrupted(work)
 
 
 def _token() -> str:

@@ -10,12 +10,9 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-import anyio
 import typer
 
-from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
-from agentbench.cli.serve.commands import ViewOptions
-from agentbench.core.gc_tuning import restore
+from agentbench.cli.serve.commands import ViewOptions, run_until_interrupted
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 from agentbench.view.app import make_app, serve
@@ -42,12 +39,7 @@ def serve_view(settings: ViewOptions) -> None:
             address = f"{address}?{TOKEN_PARAMETER}={token}"
         announce = partial(_announce, address, open_browser=settings.open_browser)
         app = make_app(folder, guard, processes=available_cpus())
-        restore()
-        raise_keyboard_interrupt_on_signals()
-        try:
-            anyio.run(serve, app, listener, announce)
-        except KeyboardInterrupt:
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
+        run_until_interrupted(partial(serve, app, listener, announce))
 
 
 def _runs_folder(runs: Path) -> tuple[Path, str]:
