@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from agentbench.report.attempt_rows import verdict_word
@@ -127,6 +127,31 @@ class SortKey(StrEnum):
     ENDED = "ended"
 
 
+class SortColumn(NamedTuple):
+    """A column of the list of attempts: its title, and the value that it is sorted by."""
+
+    title: str
+    value: Callable[[AttemptSummary], Any]
+
+
+SORT_COLUMNS: Mapping[SortKey, SortColumn] = {
+    SortKey.TASK: SortColumn("Task", lambda attempt: attempt.task_id),
+    SortKey.ATTEMPT: SortColumn("Attempt", lambda attempt: attempt.attempt),
+    SortKey.VERDICT: SortColumn("Verdict", verdict_word),
+    SortKey.REASON: SortColumn(
+        "Reason",
+        lambda attempt: attempt.failure_reason.precedence if attempt.failure_reason else 0,
+    ),
+    SortKey.FAULT: SortColumn("Fault", lambda attempt: attempt.fault or ""),
+    SortKey.FIXED: SortColumn("Tests", lambda attempt: attempt.counts.fixed),
+    SortKey.SECONDS: SortColumn("Time", lambda attempt: attempt.total_s),
+    SortKey.COST: SortColumn(
+        "Cost", lambda attempt: attempt.cost_usd if attempt.cost_usd is not None else -inf
+    ),
+}
+"""The columns with their titles, in their order."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptQuery:
     """A filter, an order and a page."""
@@ -223,23 +248,9 @@ def _in_order(
         return numbers[::-1] if query.descending else numbers
     # Equal ones by task and attempt in both directions.
     numbers.sort(key=lambda number: (summaries[number].task_id, summaries[number].attempt))
-    key = _SORT_KEYS[query.sort]
-    numbers.sort(key=lambda number: key(summaries[number]), reverse=query.descending)
+    value = SORT_COLUMNS[query.sort].value
+    numbers.sort(key=lambda number: value(summaries[number]), reverse=query.descending)
     return numbers
-
-
-_SORT_KEYS: Mapping[SortKey, Callable[[AttemptSummary], Any]] = {
-    SortKey.TASK: lambda attempt: attempt.task_id,
-    SortKey.ATTEMPT: lambda attempt: attempt.attempt,
-    SortKey.VERDICT: verdict_word,
-    SortKey.REASON: lambda attempt: (
-        attempt.failure_reason.precedence if attempt.failure_reason else 0
-    ),
-    SortKey.FAULT: lambda attempt: attempt.fault or "",
-    SortKey.FIXED: lambda attempt: attempt.counts.fixed,
-    SortKey.SECONDS: lambda attempt: attempt.total_s,
-    SortKey.COST: lambda attempt: attempt.cost_usd if attempt.cost_usd is not None else -inf,
-}
 
 
 CASES_PER_PAGE = 200

@@ -12,7 +12,7 @@ from agentbench.scoring.statistics import PassRates
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.view import queries, rendering
 from agentbench.view.attempt_files import read_stage_tail
-from agentbench.view.queries import AttemptQuery, PageSlice, RetryFilter, SortKey
+from agentbench.view.queries import AttemptQuery, PageSlice, RetryFilter
 from agentbench.view.rendering import PageContext, TemplateValues
 from agentbench.view.run_cache import LiveRun
 
@@ -34,16 +34,6 @@ def list_values(context: PageContext, request: Request) -> TemplateValues:
 
 
 _MAX_RUNNING = 24
-_COLUMNS = (
-    (SortKey.TASK, "Task"),
-    (SortKey.ATTEMPT, "Attempt"),
-    (SortKey.VERDICT, "Verdict"),
-    (SortKey.REASON, "Reason"),
-    (SortKey.FAULT, "Fault"),
-    (SortKey.FIXED, "Tests"),
-    (SortKey.SECONDS, "Time"),
-    (SortKey.COST, "Cost"),
-)
 
 
 def run_values(context: PageContext, request: Request) -> TemplateValues:
@@ -58,7 +48,7 @@ def run_values(context: PageContext, request: Request) -> TemplateValues:
         "summary": run.overview.summary,
         "choice": query,
         "query": query.query(page=query.page).removesuffix("?") if query != AttemptQuery() else "",
-        "columns": _COLUMNS,
+        "columns": queries.SORT_COLUMNS,
         "verdicts": list(queries.VerdictFilter),
         "reasons": sorted(FailureReason, key=lambda reason: reason.precedence),
         "faults": list(Fault),

@@ -130,29 +130,35 @@ class PythonModule:
         return self.path.name in _PROGRAM_FILES
 
 
+class DefinitionId(NamedTuple):
+    """A definition: its file, and its qualified name."""
+
+    path: PurePosixPath
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.path}::{self.name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeModules:
-    """The modules of a tree that are not tests, by their paths."""
+    """The modules of a tree that are not tests, and all that they define."""
 
     modules: Mapping[PurePosixPath, PythonModule]
-
-    def definition(self, path: PurePosixPath, name: str) -> Definition | None:
-        """A definition, if the tree has it."""
-        module = self.modules.get(path)
-        return None if module is None else (module.definitions or {}).get(name)
-
-    def everything(self) -> Iterator[tuple[PythonModule, str, Definition]]:
-        """All that is defined."""
-        for module in self.modules.values():
-            for name, definition in (module.definitions or {}).items():
-                yield module, name, definition
+    definitions: Mapping[DefinitionId, Definition]
 
 
 def modules_of(tree: SourceTree, test_paths: Sequence[str]) -> TreeModules:
     """Read the modules of a tree."""
     files = {path for path in tree.paths() if path.suffix == ".py"}
-    chosen = (path for path in sorted(files) if not is_test_path(path, test_paths))
-    return TreeModules(modules={path: _module(tree, path, files) for path in chosen})
+    paths = (path for path in sorted(files) if not is_test_path(path, test_paths))
+    modules = {path: _module(tree, path, files) for path in paths}
+    definitions = {
+        DefinitionId(path, name): definition
+        for path, module in modules.items()
+        for name, definition in (module.definitions or {}).items()
+    }
+    return TreeModules(modules=modules, definitions=definitions)
 
 
 def is_test_path(path: PurePosixPath, test_paths: Sequence[str]) -> bool:
@@ -176,16 +182,6 @@ def _module(tree: SourceTree, path: PurePosixPath, files: set[PurePosixPath]) ->
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MAX_CALL_DISTANCE = 8  # calls from what differs
-
-
-class DefinitionId(NamedTuple):
-    """A definition: its file, and its qualified name."""
-
-    path: PurePosixPath
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.path}::{self.name}"
 
 
 class NotCompared(NamedTuple):
@@ -238,26 +234,20 @@ def compare_trees(
 def _differing(
     reference: TreeModules, agents: TreeModules
 ) -> tuple[list[DefinitionId], list[DefinitionId]]:
-    ours, theirs = _shapes(reference), _shapes(agents)
-    differing = [spot for spot in ours if spot in theirs and ours[spot] != theirs[spot]]
+    """The definitions that differ, and those that only one tree has."""
+    ours, theirs = reference.definitions, agents.definitions
+    differing = [spot for spot in ours if spot in theirs and ours[spot].shape != theirs[spot].shape]
     lone = [spot for spot in [*ours, *theirs] if (spot in ours) != (spot in theirs)]
     return differing, lone
 
 
-def _shapes(modules: TreeModules) -> dict[DefinitionId, str]:
-    return {
-        DefinitionId(module.path, name): definition.shape
-        for module, name, definition in modules.everything()
-    }
-
-
-def _reached(changed: Iterable[DefinitionId], *packages: TreeModules) -> list[DefinitionId]:
+def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[DefinitionId]:
     """What differs and what may call it, by name, the nearest first."""
     users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
-    for package in packages:
-        for module, name, definition in package.everything():
+    for tree in trees:
+        for spot, definition in tree.definitions.items():
             for use in sorted(definition.uses):
-                users[use][DefinitionId(module.path, name)] = None
+                users[use][spot] = None
     found = dict.fromkeys(changed)
     front = list(found)
     for _ in range(_MAX_CALL_DISTANCE):
@@ -281,7 +271,7 @@ def _called_by(name: str) -> str:
 def _is_callable(
     spot: DefinitionId, reference: TreeModules, agents: TreeModules, tested: frozenset[str]
 ) -> bool:
-    ours, theirs = (package.definition(*spot) for package in (reference, agents))
+    ours, theirs = (tree.definitions.get(spot) for tree in (reference, agents))
     if ours is None or theirs is None or reference.modules[spot.path].is_program:
         return False
     return DefinitionKind.VALUE not in {ours.kind, theirs.kind} and _is_public(spot.name, tested)
@@ -298,7 +288,7 @@ def _only_in_one(
 ) -> Iterator[NotCompared]:
     for spot in lone:
         if _is_public(spot.name, tested):
-            owner = "agent" if reference.definition(*spot) is None else "reference"
+            owner = "reference" if spot in reference.definitions else "agent"
             yield NotCompared(str(spot), f"only the {owner} has it")
 
 
