@@ -167,7 +167,7 @@ def _print(proven: "Sequence[ValidationResult]", strengths: Mapping[Path, Mutati
     for one in proven:
         word = "valid" if one.is_valid else "INVALID"
         row = (f"{one.task_id:<{width}}", f"{word:<7}", _proof_summary(one))
-        print_rows(columns, [row], console, has_header=False)
+        print_rows(columns, [row], console)
         for line in result_lines(one):
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
         for line in results.score_lines(strengths[one.folder]) if one.folder in strengths else ():

@@ -152,8 +152,6 @@ _MAX_SHOWN = 3  # differences of an attempt; the others are counted
 _OBSERVED = "observed.jsonl"
 _NO_PATH = "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
-WrittenFiles = Mapping[PurePosixPath, FileContent]
-
 
 def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
     """Run changed tests in the trees of the reference and the agent, each twice and alone."""

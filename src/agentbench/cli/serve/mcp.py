@@ -115,8 +115,11 @@ def _serve(project: PytestProject, settings: McpOptions) -> None:
     if settings.transport is McpTransport.HTTP:
         from agentbench.mcp import http_transport
 
+        def announce(url: str) -> None:
+            typer.echo(f"serving on {url}", err=True)
+
         address = http_transport.HttpAddress(host=settings.host, port=settings.port, token=_token())
-        work = partial(http_transport.serve_http, server, address, _announce)
+        work = partial(http_transport.serve_http, server, address, announce)
     else:
         from agentbench.mcp import stdio_transport
 
@@ -131,7 +134,3 @@ def _token() -> str:
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     typer.echo(f"token: {token}", err=True)
     return token
-
-
-def _announce(url: str) -> None:
-    typer.echo(f"serving on {url}", err=True)

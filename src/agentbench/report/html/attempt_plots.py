@@ -122,6 +122,7 @@ def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, ro
             row, width, _BAR_THICKNESS, left, color=part.colour.code, hatch=hatch, linewidth=1.2
         )
         text = _segment_text(part, width * room)
+        background = {"facecolor": part.colour.code, "edgecolor": "none", "pad": 1.5}
         if text:
             axes.text(
                 left + width / 2,
@@ -130,13 +131,9 @@ def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, ro
                 horizontalalignment="center",
                 verticalalignment="center",
                 color=Colour.PAPER.code,
-                bbox=_background(part.colour) if hatch else None,
+                bbox=background if hatch else None,
             )
         left += width
-
-
-def _background(colour: Colour) -> dict[str, object]:
-    return {"facecolor": colour.code, "edgecolor": "none", "pad": 1.5}
 
 
 def _segment_text(part: BarSegment, width: float) -> str:

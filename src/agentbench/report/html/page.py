@@ -15,7 +15,6 @@ from agentbench.report.attempt_rows import AttemptRow, rows
 from agentbench.report.comparison import Comparison, compare
 from agentbench.report.formatting import Statement, statement
 from agentbench.report.html.attempt_plots import reason_plot, time_plot
-from agentbench.report.html.drawing import Picture
 from agentbench.report.html.heat_map import heat_map
 from agentbench.report.html.rate_plots import cost_plot, rate_plot
 from agentbench.report.leaderboard import (
@@ -129,6 +128,7 @@ def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
 def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
     attempts = [run.attempts for run in ranked.runs]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
+    timed = list(zip(ranked.labels, ranked.runs, strict=True))
     return {
         "board": ranked.board,
         "labels": ranked.labels,
@@ -138,7 +138,10 @@ def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> 
         "reasons": reason_plot(ranked.labels, attempts),
         "metered": metered,
         "costs": cost_plot(ranked.board, ranked.labels, metered),
-        "times": list(_times(ranked)),
+        "times": [
+            time_plot(f"times-{number}", label, run)
+            for number, (label, run) in enumerate(timed[:_MAX_TIME_PLOTS], start=1)
+        ],
         "passes": _passes(ranked),
         "heat": heat_map(attempts),
         "comparison": _ComparisonSection.of(asked) if len(asked) == 2 else None,
@@ -165,12 +168,6 @@ def _passes(ranked: _RankedRuns) -> _PassTable:
         rows += [(label, "pass@k", *either), (label, "pass^k", *every)]
     header = ("agent", "", *(f"k = {k}" for k in ks))
     return _PassTable(header=header, rows=rows if ks[1:] else ())
-
-
-def _times(ranked: _RankedRuns) -> Iterator[Picture]:
-    shown = zip(ranked.labels[:_MAX_TIME_PLOTS], ranked.runs, strict=False)
-    for number, (label, run) in enumerate(shown, start=1):
-        yield time_plot(f"times-{number}", label, run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
