@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
-from agentbench.cli.serve.commands import GatewayOptions
+from agentbench.cli.serve.server_options import GatewayOptions
 from agentbench.core.display_text import printable
 from agentbench.core.gc_tuning import restore
 from agentbench.errors import UsageError

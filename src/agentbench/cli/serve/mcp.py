@@ -19,7 +19,7 @@ from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.cli.options import select_tasks
 from agentbench.cli.run_execution import print_warnings
-from agentbench.cli.serve.commands import McpOptions, McpTransport, run_until_interrupted
+from agentbench.cli.serve.server_options import McpOptions, McpTransport, run_until_interrupted
 from agentbench.core.extras import SYMBOLIC, is_installed
 from agentbench.errors import InputError, SandboxError, UnavailableError
 from agentbench.mcp.local_project import local_project

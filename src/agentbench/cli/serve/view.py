@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from agentbench.cli.serve.commands import ViewOptions, run_until_interrupted
+from agentbench.cli.serve.server_options import ViewOptions, run_until_interrupted
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 from agentbench.view.app import make_app, serve

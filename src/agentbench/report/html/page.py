@@ -15,8 +15,7 @@ from agentbench.report.attempt_rows import AttemptRow, rows
 from agentbench.report.comparison import Comparison, compare
 from agentbench.report.formatting import Statement, statement
 from agentbench.report.html.attempt_plots import reason_plot, time_plot
-from agentbench.report.html.heat_map import heat_map
-from agentbench.report.html.rate_plots import cost_plot, rate_plot
+from agentbench.report.html.rate_plots import cost_plot, heat_map, rate_plot
 from agentbench.report.leaderboard import (
     LETTERS_NOTE,
     Leaderboard,

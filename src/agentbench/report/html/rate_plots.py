@@ -1,6 +1,9 @@
-"""Plots of resolved rates with their intervals, and of cost against resolved rate."""
+"""Plots of resolved rates, of cost against them, and the heat map of tasks and runs."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 from agentbench.report import formatting
@@ -8,6 +11,8 @@ from agentbench.report.html import drawing
 from agentbench.report.html.drawing import Colour, LegendEntry, Picture
 from agentbench.report.leaderboard import Leaderboard, LeaderboardEntry
 from agentbench.report.summary import Rate
+from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.tasks.problem import TaskId
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,3 +189,91 @@ def _scale_costs(axes: "Axes", costs: Sequence[float]) -> None:
         axes.set_xlim(0 if least < most / 2 else least - margin, most + margin)
         axes.set_xlabel("USD per attempt")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.4g}"))
+
+
+_ALL_SHOWN = 60  # tasks; up to here each has its own row
+_MOST_SHOWN = 200  # rows
+_LEVELS = 4  # colours besides that of 0
+
+HeatMapCells = tuple["HeatMapCell | None", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMapCell:
+    """The attempts of one run at one task."""
+
+    resolved: int
+    total: int
+
+    @property
+    def level(self) -> int:
+        """0 (none resolved) to 4 (all resolved)."""
+        if self.resolved == self.total:
+            return _LEVELS
+        return ceil(self.resolved / self.total * (_LEVELS - 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """The rows of tasks, and the tasks without a row, on which runs agree."""
+
+    rows: Sequence[tuple[TaskId, HeatMapCells]]
+    always: Sequence[TaskId]  # every attempt of every run resolved them
+    never: Sequence[TaskId]  # no attempt of any did
+    beyond: Sequence[TaskId]  # omitted for their number: those on which runs differ least
+    tasks: int
+
+    @property
+    def note(self) -> str:
+        """A note about tasks without a row."""
+        if len(self.rows) == self.tasks:
+            return "The hardest tasks come first."
+        said = f"Of {self.tasks} tasks {len(self.rows)} are shown, the hardest first: those on "
+        return said + "which attempts differ. The others are named below the table."
+
+
+def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
+    """The heat map of some runs, each given by its attempts."""
+    counts = [_counts(attempts) for attempts in runs]
+    tasks = sorted(set().union(*counts))
+    cells = {task: tuple(own.get(task) for own in counts) for task in tasks}
+    if len(tasks) <= _ALL_SHOWN:
+        return HeatMap(
+            rows=_ordered_rows(tasks, cells), always=(), never=(), beyond=(), tasks=len(tasks)
+        )
+    share = {task: _share(cells[task]) for task in tasks}
+    mixed = [task for task in tasks if 0 < share[task] < 1]
+    mixed.sort(key=lambda task: -_spread(cells[task]))
+    return HeatMap(
+        rows=_ordered_rows(mixed[:_MOST_SHOWN], cells),
+        always=[task for task in tasks if share[task] == 1],
+        never=[task for task in tasks if share[task] == 0],
+        beyond=sorted(mixed[_MOST_SHOWN:]),
+        tasks=len(tasks),
+    )
+
+
+def _counts(attempts: Sequence[AttemptSummary]) -> dict[TaskId, HeatMapCell]:
+    total = Counter(attempt.task_id for attempt in attempts)
+    resolved = Counter(attempt.task_id for attempt in attempts if attempt.resolved)
+    return {
+        task: HeatMapCell(resolved=resolved[task], total=count) for task, count in total.items()
+    }
+
+
+def _ordered_rows(
+    tasks: Sequence[TaskId], cells: dict[TaskId, HeatMapCells]
+) -> list[tuple[TaskId, HeatMapCells]]:
+    ordered = sorted(tasks, key=lambda task: (_share(cells[task]), task))
+    return [(task, cells[task]) for task in ordered]
+
+
+def _share(cells: HeatMapCells) -> float:
+    made = [cell for cell in cells if cell is not None]
+    return sum(cell.resolved for cell in made) / sum(cell.total for cell in made)
+
+
+def _spread(cells: HeatMapCells) -> float:
+    """The sort key of a task: how much runs differ, then how mixed their attempts are."""
+    shares = [cell.resolved / cell.total for cell in cells if cell is not None]
+    return max(shares) - min(shares) + 0.1 * (0.5 - abs(_share(cells) - 0.5))
