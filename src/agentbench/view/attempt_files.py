@@ -123,34 +123,12 @@ def highlight_patch(text: str) -> Markup:
 
 STEPS_PER_PAGE = 50
 
-_MAX_CHARACTERS = 20_000  # of one text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallView:
-    """A tool call with its results."""
-
-    line: str
-    arguments: tuple[tuple[str, str], ...]
-    results: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepView:
-    """One step for a page."""
-
-    step: Step
-    message: str
-    reasoning: str
-    calls: tuple[ToolCallView, ...]
-    results: tuple[str, ...]  # without a call in this step
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptPage:
     """Some steps of a transcript, or why there are none."""
 
-    page: PageSlice[StepView] = field(default_factory=PageSlice)
+    page: PageSlice[Step] = field(default_factory=PageSlice)
     problem: str = ""
 
 
@@ -165,50 +143,7 @@ def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> Tran
         steps = parse_trajectory(content).steps
     except ValueError as error:
         return TranscriptPage(problem=printable(str(error), limit=300))
-    page = PageSlice.of(steps, number, size=STEPS_PER_PAGE)
-    return TranscriptPage(page=page.map(_step_view))
-
-
-def _step_view(step: Step) -> StepView:
-    results = step.observation.results if step.observation else ()
-    calls = step.tool_calls or ()
-    ids = {call.tool_call_id for call in calls}
-    return StepView(
-        step=step,
-        message=_cut(step.message),
-        reasoning=_cut(step.reasoning_content or ""),
-        calls=tuple(
-            ToolCallView(
-                line=_call_line(call.function_name, call.arguments),
-                arguments=tuple(
-                    (name, _cut(value if isinstance(value, str) else repr(value)))
-                    for name, value in call.arguments.items()
-                ),
-                results=tuple(
-                    _cut(each.content)
-                    for each in results
-                    if each.source_call_id == call.tool_call_id
-                ),
-            )
-            for call in calls
-        ),
-        results=tuple(_cut(each.content) for each in results if each.source_call_id not in ids),
-    )
-
-
-def _call_line(name: str, arguments: object) -> str:
-    assert isinstance(arguments, dict)
-    shown = ", ".join(
-        f"{key}={value!r:.80}" if isinstance(value, str) else f"{key}={value!r}"
-        for key, value in list(arguments.items())[:6]
-    )
-    return printable(f"{name}({shown})", limit=160)
-
-
-def _cut(text: str) -> str:
-    if len(text) <= _MAX_CHARACTERS:
-        return text
-    return f"{text[:_MAX_CHARACTERS]}\n… {len(text) - _MAX_CHARACTERS} more characters"
+    return TranscriptPage(page=PageSlice.of(steps, number, size=STEPS_PER_PAGE))
 
 
 _PLAIN, _JSON = "text/plain; charset=utf-8", "application/json"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from agentbench.core.display_text import counted, printable
+from agentbench.models.atif import ToolCall
 from agentbench.report.formatting import percent
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.view.run_cache import LiveRun, RunCache
@@ -26,6 +28,7 @@ from agentbench.view.runs_folder import RunsFolder
 TemplateValues = Mapping[str, object]
 
 _MINUTE, _HOUR = 60, 3600
+_MAX_EXCERPT = 20_000  # characters
 
 
 def render_page(template: str, **values: object) -> str:
@@ -90,7 +93,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (seconds, size, moment, since, percent, money, word, counted)
+    filters = (seconds, size, moment, since, percent, money, word, counted, excerpt, call_line)
     environment.filters.update({each.__name__: each for each in filters})
     environment.globals.update(run_address=run_address, attempt_address=attempt_address)
     return environment
@@ -99,6 +102,23 @@ def _environment() -> Environment:
 def word(name: str) -> str:
     """An identifier as words: `timed_out` becomes `timed out`."""
     return name.replace("_", " ")
+
+
+def excerpt(value: object) -> str:
+    """A value as text, without the end of a very long one."""
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) <= _MAX_EXCERPT:
+        return text
+    return f"{text[:_MAX_EXCERPT]}\n… {len(text) - _MAX_EXCERPT} more characters"
+
+
+def call_line(call: ToolCall) -> str:
+    """A tool call in one line."""
+    arguments = ", ".join(
+        f"{key}={value!r:.80}" if isinstance(value, str) else f"{key}={value!r}"
+        for key, value in islice(call.arguments.items(), 6)
+    )
+    return printable(f"{call.function_name}({arguments})", limit=160)
 
 
 def cost_of(attempt: AttemptSummary) -> str:
