@@ -18,7 +18,6 @@ from agentbench.scoring.verdict import CaseChange
 
 _T = TypeVar("_T", bound=StrEnum)
 _Item = TypeVar("_Item")
-_Other = TypeVar("_Other")
 _MAX_DIGITS = 6
 
 
@@ -86,13 +85,6 @@ class PageSlice(Generic[_Item]):
     def last(self) -> int:
         """The position of its last item."""
         return self.first + len(self.items) - 1 if self.items else 0
-
-    def map(self, function: "Callable[[_Item], _Other]") -> "PageSlice[_Other]":
-        """The same page with each item converted."""
-        items = [function(item) for item in self.items]
-        return PageSlice(
-            items=items, total=self.total, number=self.number, count=self.count, first=self.first
-        )
 
 
 ATTEMPTS_PER_PAGE = 100

@@ -1,12 +1,12 @@
 """The pages of runs: the list, one run with its attempts, and a comparison of two."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
 
 from starlette.requests import Request
 
 from agentbench.errors import InputError
 from agentbench.report.attempt_rows import rows, verdict_word
-from agentbench.report.comparison import Flip, compare
+from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
 from agentbench.scoring.statistics import PassRates
 from agentbench.scoring.taxonomy import FailureReason, Fault
@@ -24,12 +24,14 @@ def list_values(context: PageContext, request: Request) -> TemplateValues:
     folders = sorted(context.folder.runs(), key=lambda folder: folder.name, reverse=True)
     folders.sort(key=context.cache.began, reverse=True)
     number = queries.parse_positive_int("page", request.query_params, default=1)
-    page = PageSlice.of(folders, number, size=_RUNS_PER_PAGE).map(context.cache.overview)
+    page = PageSlice.of(folders, number, size=_RUNS_PER_PAGE)
+    overviews = [context.cache.overview(folder) for folder in page.items]
     return {
         "folder": str(context.folder.root),
         "page": page,
+        "overviews": overviews,
         "query": f"?page={page.number}" if page.number > 1 else "",
-        "is_live": any(overview.is_live for overview in page.items),
+        "is_live": any(overview.is_live for overview in overviews),
     }
 
 
@@ -101,15 +103,6 @@ _MAX_OFFERED = 200  # runs to choose from
 _MAX_LISTED = 500  # tasks of one kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlipView:
-    """A task with different rates, with links to its attempts."""
-
-    flip: Flip
-    first: tuple[tuple[str, str], ...]  # the attempt's name and address
-    second: tuple[tuple[str, str], ...]
-
-
 def compare_values(context: PageContext, request: Request) -> TemplateValues:
     """The values of a comparison; without two runs those of a form to choose them."""
     names = [request.query_params.get(name, "") for name in ("first", "second")]
@@ -131,32 +124,21 @@ def compare_values(context: PageContext, request: Request) -> TemplateValues:
 
 def _comparison_values(first: LiveRun, second: LiveRun) -> dict[str, object]:
     comparison = compare(first.summaries, second.summaries)
+    flips = (*comparison.gained[:_MAX_LISTED], *comparison.lost[:_MAX_LISTED])
+    flipped = {flip.task_id for flip in flips}
     return {
         "first": first,
         "second": second,
         "comparison": comparison,
         "overall": statement(comparison.overall),
         "judged": statement(comparison.judged) if comparison.judged is not None else None,
-        "gained": _flip_views(comparison.gained, first, second),
-        "lost": _flip_views(comparison.lost, first, second),
+        "links": [_links(run, flipped) for run in (first, second)],
         "listed": _MAX_LISTED,
     }
 
 
-def _flip_views(flips: tuple[Flip, ...], first: LiveRun, second: LiveRun) -> list[FlipView]:
-    shown = flips[:_MAX_LISTED]
-    links = [_links(run, {flip.task_id for flip in shown}) for run in (first, second)]
-    return [
-        FlipView(
-            flip=flip,
-            first=tuple(links[0].get(flip.task_id, ())),
-            second=tuple(links[1].get(flip.task_id, ())),
-        )
-        for flip in shown
-    ]
-
-
-def _links(run: LiveRun, tasks: set[str]) -> dict[str, list[tuple[str, str]]]:
+def _links(run: LiveRun, tasks: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """The names and addresses of the attempts at each of some tasks."""
     links: dict[str, list[tuple[str, str]]] = {}
     for attempt in run.summaries:
         if attempt.task_id in tasks:
