@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentbench.attempt.record import AttemptRecord, PatchRecord, StageRecord
+from agentbench.attempt.record import AttemptRecord, PatchRecord, StageRecord, UsageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line, printable
 from agentbench.models.atif import Step, StepSource, Trajectory
 from agentbench.report.attempt_rows import verdict_word
@@ -115,13 +115,17 @@ def _model(record: AttemptRecord) -> Iterator[str]:
     if usage is None:
         return
     cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    yield (
-        f"model: {printable(record.model or 'unnamed')}, {usage.requests} requests, "
-        f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
-        f"{usage.output_tokens} out, {cost}"
-    )
+    yield f"model: {printable(record.model or 'unnamed')}, {usage_text(usage)}, {cost}"
     for kind, count in sorted(usage.llm_errors.items()):
         yield f"  not answered: {printable(kind)} x{count}"
+
+
+def usage_text(usage: UsageRecord) -> str:
+    """The requests and tokens of an attempt."""
+    return (
+        f"{usage.requests} requests, {usage.input_tokens} tokens in "
+        f"({usage.cached_tokens} cached), {usage.output_tokens} out"
+    )
 
 
 def _tests(record: AttemptRecord) -> Iterator[str]:

@@ -6,9 +6,10 @@ from enum import StrEnum
 from starlette.requests import Request
 
 from agentbench.attempt.logs import read_events
-from agentbench.attempt.record import AttemptRecord, UsageRecord
+from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
 from agentbench.report.attempt_rows import verdict_word
+from agentbench.report.attempt_text import usage_text
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.taxonomy import FailureReason, StageName
 from agentbench.view import attempt_files
@@ -75,7 +76,7 @@ def _with_record(
         "patch": attempt_files.read_patch(files, folder / _PATCH_FILE) if record.patch else None,
         "transcript": attempt_files.read_transcript_page(files, folder, step_page),
         "files": attempt_files.list_attempt_files(files, folder),
-        "tokens": _tokens(record.usage),
+        "tokens": usage_text(record.usage) if record.usage is not None else "",
     }
 
 
@@ -105,15 +106,6 @@ def _retry_names(run: LiveRun, task: str) -> list[str]:
 def _by_number(name: str) -> tuple[int, int]:
     attempt, _, retry = name.partition(".retry-")
     return int(attempt), int(retry or 0)
-
-
-def _tokens(usage: UsageRecord | None) -> str:
-    if usage is None:
-        return ""
-    return (
-        f"{usage.requests} requests, {usage.input_tokens} tokens in "
-        f"({usage.cached_tokens} cached), {usage.output_tokens} out"
-    )
 
 
 class ReasonStatus(StrEnum):

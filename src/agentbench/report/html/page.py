@@ -12,8 +12,8 @@ from agentbench.core.display_text import printable
 from agentbench.errors import InputError
 from agentbench.report import formatting
 from agentbench.report.attempt_rows import AttemptRow, rows
-from agentbench.report.comparison import Comparison, compare
-from agentbench.report.formatting import Statement, statement
+from agentbench.report.comparison import compare
+from agentbench.report.formatting import statement
 from agentbench.report.html.attempt_plots import reason_plot, time_plot
 from agentbench.report.html.rate_plots import cost_plot, heat_map, rate_plot
 from agentbench.report.leaderboard import (
@@ -143,7 +143,7 @@ def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> 
         ],
         "passes": _passes(ranked),
         "heat": heat_map(attempts),
-        "comparison": _ComparisonSection.of(asked) if len(asked) == 2 else None,
+        "comparison": _comparison(asked) if len(asked) == 2 else None,
         "lines": attempt_lines(ranked.runs, most=most_rows),
         "attempts": sum(map(len, attempts)),
         "most_lines": most_rows,
@@ -169,28 +169,19 @@ def _passes(ranked: _RankedRuns) -> _PassTable:
     return _PassTable(header=header, rows=rows if ks[1:] else ())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ComparisonSection:
-    labels: Sequence[str]
-    made: Comparison | None
-    refusal: str  # why there is no comparison
-    overall: Statement | None = None
-    judged: Statement | None = None
-
-    @classmethod
-    def of(cls, runs: Sequence[TimedRun]) -> "_ComparisonSection":
-        labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(runs)]
-        try:
-            made = compare(runs[0].attempts, runs[1].attempts)
-        except InputError as error:
-            return cls(labels=labels, made=None, refusal=str(error))
-        return cls(
-            labels=labels,
-            made=made,
-            refusal="",
-            overall=statement(made.overall),
-            judged=statement(made.judged) if made.judged is not None else None,
-        )
+def _comparison(runs: Sequence[TimedRun]) -> dict[str, object]:
+    """The comparison of two runs in their given order, or why there is none."""
+    labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(runs)]
+    try:
+        made = compare(runs[0].attempts, runs[1].attempts)
+    except InputError as error:
+        return {"labels": labels, "made": None, "refusal": str(error)}
+    return {
+        "labels": labels,
+        "made": made,
+        "overall": statement(made.overall),
+        "judged": statement(made.judged) if made.judged is not None else None,
+    }
 
 
 def content_policy(*, style: str, script: str) -> str:
