@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,18 +20,25 @@ if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """The agent of a run, and its model."""
+
+    agent: options.Agent = "oracle"
+    agent_command: options.AgentCommand = None
+    model: options.Model = None
+    base_url: options.BaseUrl = None
+    prices: options.Prices = None
+    no_probe: options.NoProbe = False
+    record: options.Record = None
+    replay: options.Replay = None
+
+
 @options.expand_groups
 def run(
     *,
     selection: options.TaskSelection,
-    agent: options.Agent = "oracle",
-    agent_command: options.AgentCommand = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    prices: options.Prices = None,
-    no_probe: options.NoProbe = False,
-    record: options.Record = None,
-    replay: options.Replay = None,
+    agent: AgentOptions,
     attempts: options.Attempts = 1,
     jobs: options.Jobs = "auto",
     executor: options.Executor = ExecutorName.LOCAL,
@@ -61,9 +69,9 @@ def run(
     selected = selection.load(cache_dir)
     # fmt: off
     run_options = RunOptions(
-        agent=agent, agent_command=agent_command,
-        model=model, base_url=base_url, prices=prices, probe=not no_probe,
-        record=record, replay=replay,
+        agent=agent.agent, agent_command=agent.agent_command,
+        model=agent.model, base_url=agent.base_url, prices=agent.prices,
+        probe=not agent.no_probe, record=agent.record, replay=agent.replay,
         attempts=attempts, jobs=options.parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
         runs_dir=runs_dir, run_id=run_id, retries=retries,
         use_cache=not preparation.no_cache, registry=preparation.registry,

@@ -1,6 +1,7 @@
 """Import and export of other formats of tasks: Harbor's, Terminal-Bench's, SWE-bench's."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,40 +91,47 @@ def validate_and_report(
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
 
-@expand_groups
-def import_swebench(
-    file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
-    out: options.Out = Path("tasks"),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceOptions:
+    """Which instances become tasks, and how they are set up."""
+
     repos: Annotated[
         Path | None,
         typer.Option(
             "--repos", help="Directory of local clones (owner/name); others are cloned from GitHub."
         ),
-    ] = None,
+    ] = None
     recipes: Annotated[
         list[Path] | None,
         typer.Option("--recipes", help="A TOML file of set-ups, before those that ship."),
-    ] = None,
+    ] = None
     image_template: Annotated[
         str | None,
         typer.Option(
             "--image-template",
             help="Instance images to use; with {instance_id}, {hub_id}, {repo} or {image}.",
         ),
-    ] = None,
+    ] = None
     instance: Annotated[
         list[str] | None, typer.Option("--instance", help="Only the instance of this id.")
-    ] = None,
+    ] = None
     detect: Annotated[
         bool,
         typer.Option(
             "--detect", help="Try out how instances are set up that no recipe or image is for."
         ),
-    ] = False,
-    limit: options.Limit = None,
+    ] = False
+    limit: options.Limit = None
+
+
+@expand_groups
+def import_swebench(
+    file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
+    out: options.Out = Path("tasks"),
+    *,
+    instances: InstanceOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    *,
     validation: ValidationOptions,
 ) -> None:
     """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
@@ -136,14 +144,16 @@ def import_swebench(
 
     settings = validating.validation_settings(validation)
     mirrors = Mirrors(usable_cache_dir() / "mirrors")
-    detector = _detect_by_trying(settings, mirrors, repos) if detect else None
+    detector = None
+    if instances.detect:
+        detector = _detect_by_trying(settings, mirrors, instances.repos)
     selection = ImportSelection(
         out=out,
         replace=replace,
-        instances=frozenset(instance) if instance else None,
-        limit=limit,
-        repos=_folder(repos),
-        sources=_sources(recipes or [], image_template, detector),
+        instances=frozenset(instances.instance) if instances.instance else None,
+        limit=instances.limit,
+        repos=_folder(instances.repos),
+        sources=_sources(instances.recipes or [], instances.image_template, detector),
     )
     imported = import_file(file, selection, mirrors)
     refused = [*imported.rejections]
