@@ -13,14 +13,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from agentbench.core.display_text import list_with_more
-from agentbench.report.summary import (
-    Rate,
-    ResultSummary,
-    TaskOutcome,
-    TaskOutcomes,
-    overall_pairs,
-    overall_scores,
-)
+from agentbench.report import summary
+from agentbench.report.summary import Rate, ResultSummary, TaskOutcome, TaskOutcomes
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import compact_letters, holm, significance
 from agentbench.scoring.statistics import ALPHA
@@ -84,11 +78,13 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     summaries = [ResultSummary.of(entrant.attempts) for entrant in entrants]
     outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]
     common = set.intersection(*(set(each) for each in outcomes))
-    rates = [Rate.of(overall_scores(Counter(each[task] for task in common))) for each in outcomes]
+    rates = [
+        Rate.of(summary.overall_scores(Counter(each[task] for task in common))) for each in outcomes
+    ]
     labels = label_runs(entrants)
     keys = [
-        (-rate.share, -summary.overall.share, label)
-        for rate, summary, label in zip(rates, summaries, labels, strict=True)
+        (-rate.share, -own.overall.share, label)
+        for rate, own, label in zip(rates, summaries, labels, strict=True)
     ]
     order = sorted(range(len(entrants)), key=keys.__getitem__)
     pairs = _pairs([outcomes[number] for number in order]) if with_groups else ()
@@ -139,7 +135,7 @@ def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, .
         ours, theirs = outcomes[one], outcomes[other]
         both = Counter((ours[task], theirs[task]) for task in ours.keys() & theirs.keys())
         if both:
-            p_value = significance(overall_pairs(both)).p_value
+            p_value = significance(summary.overall_pairs(both)).p_value
             tested.append((one, other, both.total(), p_value))
     corrected = holm([p_value for *_, p_value in tested])
     return tuple(

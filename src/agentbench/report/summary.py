@@ -8,16 +8,9 @@ from typing import NamedTuple, TypeVar
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import counted, printable
 from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.scoring import statistics
 from agentbench.scoring.paired_comparison import TaskPair, TaskPairs
-from agentbench.scoring.statistics import (
-    Interval,
-    PassRates,
-    Scores,
-    TaskScore,
-    effective_attempts,
-    pass_rates,
-    wilson_bounds,
-)
+from agentbench.scoring.statistics import Interval, PassRates, Scores, TaskScore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
 
@@ -128,7 +121,7 @@ class Rate:
         tasks = sum(scores.values())
         if total == tasks:
             return cls(resolved=resolved, total=total)
-        effective = effective_attempts(scores)
+        effective = statistics.effective_attempts(scores)
         return cls(resolved=resolved, total=total, tasks=tasks, effective=effective)
 
     @property
@@ -144,7 +137,9 @@ class Rate:
     @property
     def interval(self) -> Interval:
         """The 95 % confidence interval of the share."""
-        return wilson_bounds(self.share, self.total if self.effective is None else self.effective)
+        return statistics.wilson_bounds(
+            self.share, self.total if self.effective is None else self.effective
+        )
 
     def __str__(self) -> str:
         if not self.total:
@@ -195,8 +190,8 @@ class ResultSummary:
             overall=Rate.of(overall),
             judged=Rate.of(judged),
             tasks=sum(overall.values()),
-            passes=pass_rates(overall),
-            judged_passes=pass_rates(judged),
+            passes=statistics.pass_rates(overall),
+            judged_passes=statistics.pass_rates(judged),
             reasons=tuple(sorted(reasons.items(), key=lambda item: item[0].precedence)),
             faults=tuple((fault, faults[fault]) for fault in Fault if faults[fault]),
             quarantined=sum(each.quarantined for each in summaries),

@@ -10,14 +10,8 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from agentbench.audit.differential.search import (
-    ComparedAttempt,
-    ConfirmedDifference,
-    SearchResult,
-    copy_workspace,
-    failure_text,
-    write_changes,
-)
+from agentbench.audit.differential import search
+from agentbench.audit.differential.search import ComparedAttempt, ConfirmedDifference, SearchResult
 from agentbench.audit.differential.task_tests import TaskTests, read_task_tests
 from agentbench.audit.differential.tree_difference import DefinitionId, NotCompared, TreeDifference
 from agentbench.audit.differential.trees import SourceTree
@@ -81,8 +75,8 @@ def _compare(
     share = seconds / (_PATHS_WEIGH * len(near) + len(far))
     with subject.bench.opened() as sandbox:
         places = (
-            copy_workspace(sandbox, _REFERENCE, subject.trees.reference),
-            copy_workspace(sandbox, _AGENT, subject.trees.agents),
+            search.copy_workspace(sandbox, _REFERENCE, subject.trees.reference),
+            search.copy_workspace(sandbox, _AGENT, subject.trees.agents),
         )
 
         def asked(
@@ -139,7 +133,7 @@ def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonRe
         return answers, ""
     if result.ending is Ending.TIMED_OUT:
         return answers, "the time was up"
-    return answers, f"the comparing program failed: {failure_text(result)}"
+    return answers, f"the comparing program failed: {search.failure_text(result)}"
 
 
 def _uncompared(
@@ -199,7 +193,7 @@ def _replayed(
     subject: ComparedAttempt, tree: SourceTree, programs: Sequence[tuple[str, ...]]
 ) -> list[ReplayResult]:
     with subject.bench.opened() as sandbox:
-        write_changes(sandbox, sandbox.workspace, tree)
+        search.write_changes(sandbox, sandbox.workspace, tree)
         return [_replay(subject, sandbox, program) for program in programs]
 
 
@@ -215,7 +209,7 @@ def _replay(subject: ComparedAttempt, sandbox: Sandbox, program: tuple[str, ...]
     try:
         return ReplayResult.model_validate_json(result.stdout)
     except ValidationError:
-        return ReplayResult(outcomes=(), values=(), why=failure_text(result))
+        return ReplayResult(outcomes=(), values=(), why=search.failure_text(result))
 
 
 def _why_not_reproduced(seen: _Replays) -> str:
