@@ -32,19 +32,23 @@ def test_a_verdict_that_its_evidence_does_not_give_is_critical(run_folder):
 
     edit_record(run_folder, change)
     (line,) = told(attempt_rules.verdict_differs(attempt_of(run_folder)))
-    assert line.startswith("critical record.json: says resolved, its evidence TESTS_FAILED")
+    assert line.startswith(
+        "critical record.json: the verdict is resolved, but its evidence gives TESTS_FAILED"
+    )
 
 
 def test_a_verdict_turned_to_resolved_is_critical(run_folder):
     edit_record(run_folder, lambda record: record.update(stages=record["stages"][:-1]))
     (line,) = told(attempt_rules.verdict_differs(attempt_of(run_folder)))
-    assert line.startswith("critical record.json: says resolved, its evidence UNKNOWN")
+    assert line.startswith(
+        "critical record.json: the verdict is resolved, but its evidence gives UNKNOWN"
+    )
 
 
 def test_numbers_that_the_evidence_does_not_give_are_a_warning(run_folder):
     edit_record(run_folder, lambda record: record["counts"].update(fixed=9))
     assert told(attempt_rules.verdict_differs(attempt_of(run_folder))) == [
-        "warning record.json: counts: not what its evidence gives today; the verdict holds"
+        "warning record.json: counts: different from what its evidence gives; the verdict is right"
     ]
 
 
@@ -54,9 +58,9 @@ def test_a_finding_that_was_left_out_is_critical(run_folder):
     )
     facts = attempt_of(run_folder)
     (line,) = told(attempt_rules.findings_hidden(facts))
-    assert line.startswith("critical record.json: lists 0 findings, its stages 1")
+    assert line.startswith("critical record.json: its 0 findings are not the 1 of its stages")
     assert told(attempt_rules.resolved_despite_finding(facts)) == [
-        "critical here: resolved in spite of blind: it lied"
+        "critical here: resolved despite blind: it lied"
     ]
 
 
@@ -84,7 +88,7 @@ def test_a_patch_outside_of_the_run_is_not_read(run_folder, path):
     edit_record(run_folder, lambda record: record["patch"].update(path=path, sha256=sha))
     (line,) = told(attempt_rules.files_disagree(attempt_of(run_folder)))
     assert line.startswith("critical ")
-    assert any(why in line for why in ("leads out", "null", "is missing"))
+    assert any(why in line for why in ("is outside", "null", "is missing"))
 
 
 @pytest.mark.parametrize("name", ["baseline.json", "final.json"])
@@ -93,7 +97,7 @@ def test_a_report_that_is_gone_or_damaged_is_critical(run_folder, name):
     for content in (report.read_bytes()[:-20], b"{}", b"\0\xff", b"[" * 50_000):
         report.write_bytes(content)
         (line,) = told(attempt_rules.files_disagree(attempt_of(run_folder)))
-        assert line.startswith(f"critical {name}: cannot be read: ")
+        assert line.startswith(f"critical {name}: is not a valid report: ")
     report.unlink()
     assert told(attempt_rules.files_disagree(attempt_of(run_folder))) == [
         f"critical {name}: is missing"
@@ -108,15 +112,15 @@ def test_a_report_that_says_something_else_is_critical(run_folder):
     report.write_text(json.dumps(said))
     (line,) = told(attempt_rules.files_disagree(attempt_of(run_folder)))
     assert line.startswith(
-        "critical final.json: says failed of tests/test_hidden.py::test_one_price"
+        "critical final.json: has failed for tests/test_hidden.py::test_one_price"
     )
     said["tests"].remove(case)
     report.write_text(json.dumps(said))
-    assert "says nothing of tests/" in told(attempt_rules.files_disagree(attempt_of(run_folder)))[0]
+    assert "has nothing for tests/" in told(attempt_rules.files_disagree(attempt_of(run_folder)))[0]
     said["outcome"] = "failed"
     report.write_text(json.dumps(said))
     (line,) = told(attempt_rules.files_disagree(attempt_of(run_folder)))
-    assert line == "critical final.json: says failed, the record passed"
+    assert line == "critical final.json: has the outcome failed, but the record has passed"
 
 
 def test_a_log_that_is_gone_is_a_warning(run_folder):
@@ -145,7 +149,7 @@ def test_every_promise_that_is_weighed_is_one_that_sandboxes_make():
 def test_a_task_that_changed_since_is_a_warning(run_folder):
     edit_record(run_folder, lambda record: record.update(task_digest="0" * 64))
     (line,) = told(attempt_rules.task_changed(attempt_of(run_folder)))
-    assert line.startswith("warning the task: is not what it was")
+    assert line.startswith("warning the task: has changed since")
 
 
 def test_what_the_harness_dropped_and_found_is_repeated(run_folder):
@@ -156,5 +160,5 @@ def test_what_the_harness_dropped_and_found_is_repeated(run_folder):
     edit_record(run_folder, change)
     assert told(attempt_rules.already_recorded(attempt_of(run_folder))) == [
         "info conftest.py: not judged: configuration of the tests",
-        "info here: on the record (critical): blind: it lied",
+        "info here: recorded (critical): blind: it lied",
     ]

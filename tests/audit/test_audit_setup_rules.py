@@ -128,5 +128,5 @@ def test_other_variables_are_not_secrets(facts_of, name, value):
 def test_a_secret_in_a_command_is_found(facts_of):
     facts = facts_of(tables=setup("pip install -f https://me:pw@host/links x==1"))
     assert told(setup_rules.secrets_in_environment(facts)) == [
-        "warning task.toml: setup.commands[0]: bears what has the form of a secret"
+        "warning task.toml: setup.commands[0]: contains text that looks like a secret"
     ]

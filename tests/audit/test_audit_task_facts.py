@@ -37,7 +37,7 @@ def by_url(tmp_path, url, commit="0" * 40):
 def test_a_repository_that_cannot_be_had_is_told_of_and_the_rest_is_read(tmp_path):
     facts = by_url(tmp_path, f"file://{tmp_path}/none")
     (why,) = facts.unread
-    assert why.startswith("the base tree cannot be had: ")
+    assert why.startswith("the base tree is unavailable: ")
     assert [file.path for file in facts.solution] == ["basket.py"]
 
 
@@ -46,4 +46,4 @@ def test_a_commit_that_is_not_there_and_patches_that_do_not_fit_are_told_of(tmp_
     mirrors = Mirrors(tmp_path / "mirrors")
     made = mirrors.of(load_task(tmp_path / "near", mirrors=mirrors).source)
     (why,) = by_url(tmp_path, f"file://{made.path}").unread
-    assert why.startswith("the base tree cannot be had: ")
+    assert why.startswith("the base tree is unavailable: ")

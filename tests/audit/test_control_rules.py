@@ -22,7 +22,7 @@ def test_an_attempt_that_withstood_its_controls_is_fine(run_folder, rule):
 def test_an_attempt_that_was_resolved_without_controls_is_a_warning(run_folder):
     edit_record(run_folder, lambda record: record.update(controls=None))
     assert told(attempt_rules.no_controls(attempt_of(run_folder))) == [
-        "warning final_test: resolved without control runs: none are on the record; "
+        "warning final_test: resolved without control runs: the record has none; "
         "a forged report would go unnoticed"
     ]
 
@@ -42,7 +42,9 @@ def test_an_attempt_that_failed_needs_none(run_folder):
 def test_tests_that_had_to_fail_in_no_blind_run_are_counted(run_folder):
     edit_record(run_folder, lambda record: record["controls"]["runs"].pop())
     (line,) = told(attempt_rules.no_controls(attempt_of(run_folder)))
-    assert line.startswith("info final_test: 1 of 2 fail_to_pass tests had to fail in no blind run")
+    assert line.startswith(
+        "info final_test: 1 of 2 fail_to_pass tests were not required to fail in any control run"
+    )
     assert line.endswith(LISTED)
 
 
@@ -50,7 +52,7 @@ def test_weakly_controlled_tests_are_repeated(run_folder):
     weak = {"file": "tests/test_x.py", "function": "test_y", "reason": "it compares with no value"}
     edit_record(run_folder, lambda record: record["controls"].update(weakly_controlled=[weak]))
     assert told(attempt_rules.weak_controls(attempt_of(run_folder))) == [
-        "info tests/test_x.py::test_y: was weakly controlled: it compares with no value"
+        "info tests/test_x.py::test_y: weakly controlled: it compares with no value"
     ]
 
 
@@ -61,8 +63,10 @@ def test_a_blind_run_that_speaks_against_a_record_without_findings_is_critical(r
 
     edit_record(run_folder, change)
     first, second = told(attempt_rules.controls_disagree(attempt_of(run_folder)))
-    assert first.startswith("critical record.json: lists no finding, and its blind runs do: ")
-    assert second.startswith("critical control-1.json: says failed of tests/")
+    assert first.startswith(
+        "critical record.json: has no critical finding, but its control runs give one: "
+    )
+    assert second.startswith("critical control-1.json: has failed for tests/")
 
 
 def test_a_report_of_a_blind_run_that_is_gone_or_damaged_is_critical(run_folder):
@@ -70,7 +74,7 @@ def test_a_report_of_a_blind_run_that_is_gone_or_damaged_is_critical(run_folder)
     for content in (b"", b"\0\xff", b"{}"):
         report.write_bytes(content)
         (line,) = told(attempt_rules.controls_disagree(attempt_of(run_folder)))
-        assert line.startswith("critical control-2.json: is no report of pytest")
+        assert line.startswith("critical control-2.json: is not a valid report")
     report.unlink()
     assert told(attempt_rules.controls_disagree(attempt_of(run_folder))) == [
         "critical control-2.json: is missing"

@@ -35,7 +35,7 @@ def test_a_task_without_listed_tests_is_told_of(facts_of):
 
 def test_one_test_alone_is_few_unless_others_have_to_go_on_passing(facts_of):
     (line,) = told(hidden_test_rules.few_tests(facts_of(listed=LISTED[:1], pass_to_pass="[]")))
-    assert line.startswith("info task.toml: tests.fail_to_pass: one test decides")
+    assert line.startswith("info task.toml: tests.fail_to_pass: only one test decides")
 
 
 def test_one_test_with_a_baseline_is_enough(facts_of):
@@ -81,7 +81,7 @@ def test_a_hidden_file_that_is_no_python_is_weakly_controlled(facts_of, source):
 def test_a_test_that_asserts_nothing_is_found(facts_of, body):
     source = f"import basket\n\n\ndef helper():\n    helper()\n\n\ndef test_x():\n{body}\n"
     assert told(hidden_test_rules.asserts_nothing(facts_of(**hidden(source, "test_x")))) == [
-        f"warning {PATH}::test_x: asserts nothing: any code passes it that raises no error"
+        f"warning {PATH}::test_x: asserts nothing: any code that raises no error passes it"
     ]
 
 
@@ -114,8 +114,8 @@ def test_without_listed_tests_every_new_hidden_one_is_looked_at(facts_of):
 def test_a_fix_of_what_is_not_judged_is_told_of(facts_of):
     facts = facts_of(fix={"conftest.py": "x = 1\n", "tests/data.txt": "x\n", "other.py": "x = 1\n"})
     assert told(hidden_test_rules.touches_configuration(facts)) == [
-        "info conftest.py: solution.patch changes what is not judged (configuration of the tests)",
-        "info tests/data.txt: solution.patch changes what is not judged (a test of the task)",
+        "info conftest.py: solution.patch changes an unjudged file (configuration of the tests)",
+        "info tests/data.txt: solution.patch changes an unjudged file (a test of the task)",
     ]
 
 
@@ -135,7 +135,7 @@ def test_a_missing_solution_is_told_of(facts_of):
 def test_files_too_large_to_be_looked_into_are_counted(facts_of):
     facts = facts_of(base={"large.bin": b"\x00" * 3_000_000})
     assert told(hidden_test_rules.not_read(facts)) == [
-        "info the base tree: 1 files of the base tree are too large to be looked into"
+        "info the base tree: 1 files of the base tree are too large to be searched"
     ]
 
 

@@ -51,7 +51,7 @@ def test_fail_to_pass_tests_of_the_base_are_visible(facts_of):
     visible = "tests/test_basket.py::test_the_cheapest_is_found"
     facts = facts_of(listed=[*LISTED, visible])
     assert told(leak_rules.visible_tests(facts)) == [
-        f"info {visible}: is in the base tree as it is; an agent can read what decides"
+        f"info {visible}: is unchanged in the base tree; an agent can read the deciding test"
     ]
 
 
@@ -77,7 +77,7 @@ def test_a_function_that_the_hidden_tests_rewrite_is_not_visible(facts_of):
 def test_a_fix_quoted_in_the_instruction_is_found(facts_of, quoted):
     facts = facts_of(fix={"basket.py": LONG_FIX}, instruction=f"Do this:\n\n{quoted}")
     assert told(leak_rules.solution_in_instruction(facts)) == [
-        "warning instruction.md:3: 3 of 6 of the fix's telling lines stand here"
+        "warning instruction.md:3: contains 3 of 6 distinctive lines of the fix"
     ]
 
 
@@ -89,15 +89,15 @@ def test_code_of_the_base_may_be_quoted(facts_of):
 @pytest.mark.parametrize(
     ("path", "what"),
     [
-        ("basket.py.orig", "a copy that was left behind"),
-        ("basket.py~", "a copy that was left behind"),
-        ("build/lib/basket.py", "what a build left"),
+        ("basket.py.orig", "a backup copy"),
+        ("basket.py~", "a backup copy"),
+        ("build/lib/basket.py", "a build's output"),
     ],
 )
 def test_a_fix_left_behind_in_the_base_is_a_warning(facts_of, path, what):
     facts = facts_of(base={path: COPY}, fix={"basket.py": LONG_FIX})
     assert told(leak_rules.solution_in_base(facts)) == [
-        f"warning {path}:4: 6 of 6 of the fix's telling lines stand here, in {what}"
+        f"warning {path}:4: {what} with 6 of 6 distinctive lines of the fix"
     ]
 
 
@@ -105,14 +105,14 @@ def test_a_fix_in_a_patch_of_the_base_is_a_warning(facts_of):
     patch = patch_of("basket.py", BUGGY, LONG_FIX)
     facts = facts_of(base={"debian/fix.patch": patch}, fix={"basket.py": LONG_FIX})
     assert told(leak_rules.solution_in_base(facts)) == [
-        "warning debian/fix.patch:6: 6 of 6 of the fix's telling lines stand here, in a patch"
+        "warning debian/fix.patch:6: a patch with 6 of 6 distinctive lines of the fix"
     ]
 
 
 def test_the_same_code_in_another_module_is_information(facts_of):
     facts = facts_of(base={"other.py": COPY}, fix={"basket.py": LONG_FIX})
     (line,) = told(leak_rules.solution_in_base(facts))
-    assert line.startswith("info other.py:4: 6 of 6")
+    assert line.startswith("info other.py:4: another file with 6 of 6")
 
 
 def test_one_line_of_a_long_fix_may_stand_in_another_module(facts_of):
@@ -122,7 +122,7 @@ def test_one_line_of_a_long_fix_may_stand_in_another_module(facts_of):
     other = f"def f(prices):\n{ADDED.splitlines()[0]}\n"
     facts = facts_of(base={"other.py": other, "other.rej": other}, fix={"basket.py": fix})
     (line,) = told(leak_rules.solution_in_base(facts))
-    assert line.startswith("warning other.rej:2: 1 of ")
+    assert line.startswith("warning other.rej:2: a patch with 1 of ")
 
 
 def test_lines_that_many_files_have_are_how_a_project_is_written(facts_of):
@@ -141,8 +141,7 @@ def test_a_changelog_that_names_what_only_the_fix_brings_in_is_found(facts_of):
         base={"CHANGES.rst": "- totals use subtotal_of_prices now\n"}, fix={"basket.py": LONG_FIX}
     )
     assert told(leak_rules.solution_named_in_base(facts)) == [
-        "info CHANGES.rst: names what no code of the base has and the fix brings in: "
-        "subtotal_of_prices"
+        "info CHANGES.rst: names what only the fix introduces: subtotal_of_prices"
     ]
 
 
@@ -165,7 +164,7 @@ NAMED = {"pyproject.toml": '[project]\nname = "Price_Basket"\n'}
 def test_what_was_built_from_the_project_may_hold_the_fix(facts_of, path):
     facts = facts_of(base={**NAMED, path: b"\x00\x01"})
     assert told(leak_rules.built_copies_in_base(facts)) == [
-        f"warning {path}: may hold the fix: built from some state"
+        f"warning {path}: may contain the fix: built from an unknown state"
     ]
 
 
@@ -196,7 +195,7 @@ def test_without_a_name_and_a_fix_anything_built_may_hold_it(facts_of):
 def test_a_repository_among_the_files_brings_history(facts_of, files, where):
     (line,) = told(leak_rules.history_in_base(facts_of(base=files)))
     assert line.startswith(f"warning {where}: a ")
-    assert line.endswith("git's: its history may hold the fix") or "git repository" in line
+    assert line.endswith(": its history may contain the fix")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +228,7 @@ def test_an_instruction_may_name_what_the_base_names(facts_of):
 def test_assertions_told_in_the_instruction_are_counted(facts_of):
     facts = facts_of(instruction="It should hold that assert basket.total([1, 2, 3])\n  == 6.\n")
     assert told(leak_rules.tests_in_instruction(facts)) == [
-        "warning instruction.md: says 1 of 2 assertions of the hidden tests: "
+        "warning instruction.md: quotes 1 of 2 assertions of the hidden tests: "
         "assert basket.total([1, 2, 3]) == 6"
     ]
 
@@ -241,7 +240,7 @@ def test_one_example_among_many_assertions_is_information(facts_of):
         instruction="assert basket.total([1, 2, 3]) == 6 fails\n",
     )
     (line,) = told(leak_rules.tests_in_instruction(facts))
-    assert line.startswith("info instruction.md: says 1 of 11 assertions")
+    assert line.startswith("info instruction.md: quotes 1 of 11 assertions")
 
 
 def test_assertions_by_call_and_over_lines_are_read_as_they_are_written(facts_of):
@@ -262,7 +261,7 @@ def test_a_fix_of_one_short_line_is_told_by_where_it_stands(facts_of):
     for seen in (leak_rules.solution_in_base(facts), leak_rules.solution_in_instruction(facts)):
         (line,) = told(seen)
         assert line.startswith("warning ")
-        assert "of the fix's telling lines stand here" in line
+        assert "distinctive lines of the fix" in line
 
 
 def test_that_line_alone_tells_nothing(facts_of):

@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.audit.base_tree import BaseTree, normalized_name, project_names
+from agentbench.audit.base_tree import BaseTree, project_names
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,3 @@ def test_a_name_is_found_where_projects_write_it(file, text, name):
 )
 def test_where_there_is_none_there_is_none(file, text):
     assert project_names(BaseTree(contents={PurePosixPath(file): text.encode()})) == frozenset()
-
-
-def test_names_are_compared_as_indexes_do():
-    assert normalized_name("Flask__SQL.Alchemy") == normalized_name("flask-sql-alchemy")

@@ -81,7 +81,7 @@ def test_a_record_that_differs_or_is_gone_is_critical(store):
         "critical attempts/one/1: a line of attempts.jsonl has no equal record.json"
     ]
     record.write_bytes(b"\0\xff{")
-    assert "critical attempts/one/1/record.json: is no record, or one that was damaged" in seen(
+    assert "critical attempts/one/1/record.json: is not a valid record" in seen(
         run_rules.records_disagree, store.folder
     )
 
@@ -90,7 +90,7 @@ def test_a_record_that_is_a_link_out_of_the_run_is_not_followed(store, tmp_path)
     record = store.folder / "attempts/one/1/record.json"
     shutil.move(record, tmp_path / "elsewhere.json")
     record.symlink_to(tmp_path / "elsewhere.json")
-    assert "critical attempts/one/1/record.json: leads out of the run's folder" in seen(
+    assert "critical attempts/one/1/record.json: is outside of the run's folder" in seen(
         run_rules.records_disagree, store.folder
     )
 
@@ -98,9 +98,9 @@ def test_a_record_that_is_a_link_out_of_the_run_is_not_followed(store, tmp_path)
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"run_id": "other"}, "is of the run other"),
-        ({"task_id": "other"}, "is of a task that run.json does not name"),
-        ({"task_digest": "0"}, "is of another state of its task than run.json's"),
+        ({"run_id": "other"}, "belongs to the run other"),
+        ({"task_id": "other"}, "belongs to a task that run.json does not list"),
+        ({"task_digest": "0"}, "belongs to another state of its task than run.json lists"),
     ],
 )
 def test_a_record_from_elsewhere_is_critical(run_folder, change, what):
@@ -112,7 +112,7 @@ def test_a_record_from_elsewhere_is_critical(run_folder, change, what):
 def test_an_unfinished_run_may_lack_attempts(tmp_path):
     made = RunStore.create(tmp_path, configuration(attempts=3))
     assert seen(run_rules.attempts_missing, made.folder) == [
-        "info attempts.jsonl: 3 planned attempts have no record, first one 1; the run: cut off"
+        "info attempts.jsonl: 3 planned attempts have no record, first one 1 (run: cut off)"
     ]
 
 
@@ -123,8 +123,8 @@ def test_a_run_that_spent_its_money_may_lack_attempts(tmp_path):
 
 
 def test_a_task_that_is_not_here_is_told_of(store):
-    assert seen(run_rules.tasks_not_here, store.folder, one="tasks/one: is no task") == [
-        "info task one: not held against its task: tasks/one: is no task"
+    assert seen(run_rules.tasks_not_here, store.folder, one="tasks/one: is not a task") == [
+        "info task one: not checked against its task: tasks/one: is not a task"
     ]
 
 

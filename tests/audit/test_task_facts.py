@@ -1,4 +1,4 @@
-from agentbench.audit.task_facts import blocks_of, fingerprints_of
+from agentbench.audit.task_facts import blocks_of, fingerprints_of, found_in, without
 
 LONG = "total = sum(int(price) for price in prices if price is not None)"
 SHORT = ["count = len(prices)", "mean = total / count", "spread = max(prices) - mean"]
@@ -8,14 +8,14 @@ def test_one_long_line_tells_and_is_found_however_it_is_marked():
     needles = fingerprints_of([[f"    {LONG}"]])
     assert len(needles) == 1
     for text in (LONG, f"> {LONG}", f"+        {LONG}  ", f"| > + {LONG}"):
-        assert needles.found_in(f"one\n{text}\n") == {(LONG,): 2}
+        assert found_in(f"one\n{text}\n", needles) == {(LONG,): 2}
 
 
 def test_three_short_lines_tell_together():
     needles = fingerprints_of([SHORT])
-    assert needles.found_in("\n\n".join(["x", *SHORT])) == {tuple(SHORT): 3}
-    assert needles.found_in("\n".join(reversed(SHORT))) == {}
-    assert needles.found_in("\n".join(SHORT[:2])) == {}
+    assert found_in("\n\n".join(["x", *SHORT]), needles) == {tuple(SHORT): 3}
+    assert found_in("\n".join(reversed(SHORT)), needles) == {}
+    assert found_in("\n".join(SHORT[:2]), needles) == {}
 
 
 def test_what_any_program_has_tells_nothing():
@@ -39,9 +39,9 @@ def test_pieces_do_not_run_into_each_other():
 
 def test_what_is_taken_out_is_searched_for_no_more():
     needles = fingerprints_of([[LONG], SHORT])
-    rest = needles.without(needles.found_in(LONG))
+    rest = without(needles, [LONG])
     assert (len(needles), len(rest)) == (2, 1)
-    assert rest.found_in(LONG) == {}
+    assert found_in(LONG, rest) == {}
 
 
 def test_numbered_lines_are_cut_at_gaps():

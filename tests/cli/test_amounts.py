@@ -45,7 +45,7 @@ def test_ages_are_read_as_they_are_written(text, age):
 
 @pytest.mark.parametrize("text", ["", "30", "d", "-1d", "1.5d", "30 days", "30D", "9999999d"])
 def test_what_is_no_age_is_refused_in_one_line(text):
-    with pytest.raises(UsageError, match="is not a age; write it like 12h, 30d or 2w"):
+    with pytest.raises(UsageError, match="is not an age; write it like 12h, 30d or 2w"):
         parse_age(text)
 
 

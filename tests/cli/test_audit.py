@@ -30,9 +30,9 @@ def test_findings_are_listed_by_task_and_counted(cli, folder):
     assert said.stdout.splitlines() == [
         "task odd: 2 of 2 fail_to_pass functions controlled",
         "  warning   secret-in-environment  task.toml: environment.env.API_KEY: "
-        "is named like a secret; the agent can read it",
+        "has a name like a secret's; the agent can read it",
         "  info      no-solution            solution.patch: is missing: "
-        "the task cannot be validated, nor its controls be calibrated",
+        "the task cannot be validated and its controls cannot be calibrated",
         "task without a finding: plain",
     ]
     assert said.stderr == ("2 tasks audited, 1 without a finding; 0 critical, 1 warning, 1 info\n")

@@ -14,7 +14,7 @@ __all__ = ["engine", "image", "provider"]  # fixtures
 
 
 def test_an_empty_cache_keeps_nothing(tmp_path):
-    assert CacheContents(folder=tmp_path / "none", engine=None).things() == []
+    assert CacheContents(folder=tmp_path / "none", engine=None).entries() == []
 
 
 def test_a_preparation_of_a_back_end_that_is_away_is_told_and_stays(tmp_path, monkeypatch):
@@ -22,7 +22,7 @@ def test_a_preparation_of_a_back_end_that_is_away_is_told_and_stays(tmp_path, mo
     folder = tmp_path / "prepared" / "docker" / "abc"
     folder.mkdir(parents=True)
     cache = CacheContents.connect(tmp_path)
-    (thing,) = cache.things()
+    (thing,) = cache.entries()
     assert (thing.kind, thing.name, thing.in_use) == ("preparation", "docker/abc", False)
     assert not cache.give_up(thing)
     assert folder.exists()
@@ -32,10 +32,10 @@ def test_what_somebody_began_to_use_since_it_was_listed_stays(tmp_path):
     folder = tmp_path / "mirrors" / "url-x.git"
     folder.mkdir(parents=True)
     cache = CacheContents(folder=tmp_path, engine=None)
-    (thing,) = cache.things()
+    (thing,) = cache.entries()
     use = SharedLock(folder)
     assert not cache.give_up(thing)
-    assert cache.things()[0].in_use
+    assert cache.entries()[0].in_use
     del use
     assert cache.give_up(thing)
     assert not folder.exists()
@@ -45,7 +45,7 @@ def test_the_last_use_is_what_the_files_say(tmp_path):
     folder = tmp_path / "toolboxes" / "agent-1"
     folder.mkdir(parents=True)
     os.utime(folder, (50, 50))
-    (thing,) = CacheContents(folder=tmp_path, engine=None).things()
+    (thing,) = CacheContents(folder=tmp_path, engine=None).entries()
     assert (thing.kind, thing.name, thing.used_at) == ("toolbox", "agent-1", 50)
 
 
@@ -59,7 +59,7 @@ def test_a_preparation_in_an_engine_takes_what_its_snapshot_does_and_goes_with_i
         sh(box, "head -c 2000000 /dev/urandom > file")
         prepared.keep(key, box)
     cache = CacheContents.connect(tmp_path)
-    thing = next(each for each in cache.things() if each.name == f"docker/{key}")
+    thing = next(each for each in cache.entries() if each.name == f"docker/{key}")
     assert thing.in_use, "whoever kept it may need it still"
     assert thing.elsewhere_bytes >= 2_000_000
     assert not cache.give_up(thing)
@@ -67,4 +67,4 @@ def test_a_preparation_in_an_engine_takes_what_its_snapshot_does_and_goes_with_i
     gc.collect()
     assert cache.give_up(thing)
     assert provider.find(key) is None
-    assert f"docker/{key}" not in {each.name for each in cache.things()}
+    assert f"docker/{key}" not in {each.name for each in cache.entries()}

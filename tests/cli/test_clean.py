@@ -126,7 +126,7 @@ def test_what_a_living_run_uses_stays(clean, mirrors):
 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
-    [("--keep", "lots", "is not a size"), ("--older-than", "long", "is not a age")],
+    [("--keep", "lots", "is not a size"), ("--older-than", "long", "is not an age")],
 )
 def test_what_is_no_amount_is_one_clear_line(clean, option, value, said):
     refused = clean(option, value)

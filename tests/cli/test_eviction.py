@@ -28,7 +28,7 @@ def thing(tmp_path: Path):
 
 
 def goes(fates) -> list[str]:
-    return [fate.thing.name for fate in fates if fate.goes]
+    return [fate.entry.name for fate in fates if fate.goes]
 
 
 def test_the_least_recently_used_go_until_the_rest_fits(thing):
@@ -37,7 +37,7 @@ def test_the_least_recently_used_go_until_the_rest_fits(thing):
     assert goes(plan_eviction(things, keep_bytes=7 * MIB, unused_since=None)) == []
     assert goes(plan_eviction(things, keep_bytes=0, unused_since=None)) == ["a", "b", "c"]
     fates = plan_eviction(things, keep_bytes=None, unused_since=None)
-    assert [fate.thing.name for fate in fates] == ["a", "b", "c"]
+    assert [fate.entry.name for fate in fates] == ["a", "b", "c"]
     assert goes(fates) == []
 
 
@@ -82,7 +82,7 @@ def test_what_is_left_fits_or_is_in_use_and_nothing_goes_in_vain(rows, keep):
     fates = plan_eviction(things, keep_bytes=keep, unused_since=None)
     left = [fate for fate in fates if not fate.goes]
     rest = sum(fate.size_bytes for fate in left)
-    assert rest <= keep or all(fate.thing.in_use for fate in left)
+    assert rest <= keep or all(fate.entry.in_use for fate in left)
     gone = [fate for fate in fates if fate.goes]
     if gone:
         assert rest + gone[-1].size_bytes > keep, "the last one had to go"

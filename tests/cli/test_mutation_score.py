@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 import typer
 
-from agentbench.cli.mutation_score import measure_valid_tasks
+from agentbench.cli.validate import measure_valid_tasks
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.problem import TaskId
 from agentbench.validation.task_validation import ValidationResult, read_proof

@@ -79,7 +79,7 @@ def test_a_task_that_changed_since_is_not_compared(cli, wrong, tmp_path):
         said = cli("audit", run, "--wrong-fixes")
     finally:
         instruction.write_text(before)
-    assert "the task is not what it was then; its fix may be another one" in said.stdout
+    assert "the task has changed since; its fix may be different" in said.stdout
 
 
 def test_without_the_extra_it_says_what_to_install(wrong):

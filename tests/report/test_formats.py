@@ -30,9 +30,9 @@ def test_json_holds_every_record_whole(attempts):
 
 
 def test_json_has_both_rates_with_their_intervals():
-    summary = SummaryDocument.of(ResultSummary.of([resolved(), failed(task_id="two")])).model_dump(
-        mode="json"
-    )
+    summary = SummaryDocument.model_validate(
+        ResultSummary.of([resolved(), failed(task_id="two")])
+    ).model_dump(mode="json")
     assert summary["overall"]["rate"] == summary["judged"]["rate"] == 0.5
     low, high = summary["overall"]["interval_95"]
     assert (round(low, 3), round(high, 3)) == (0.095, 0.905)

@@ -43,8 +43,8 @@ def test_what_a_resolved_attempt_took_counts_the_others_too():
 def test_an_unknown_cost_is_never_nothing():
     known, unknown = (UsageRecord(cost_usd=cost) for cost in (1.0, None))
     summary = ResultSummary.of([resolved(usage=known), failed(usage=unknown)])
-    assert (summary.cost_usd, summary.cost_per_resolved) == (None, None)
-    assert formatting.cost_per_resolved(summary) == "$?"
+    assert (summary.cost_usd, summary.per_resolved.cost_usd) == (None, None)
+    assert formatting.cost_per_resolved(summary) == "cost unknown"
 
 
 def test_where_nothing_was_resolved_there_is_no_price_of_it():

@@ -21,7 +21,7 @@ def told(made):
 
 
 def test_a_summary_has_both_denominators_of_everything():
-    made = told(SummaryDocument.of(ResultSummary.of(attempts("a", "rf", "rl", "ff"))))
+    made = told(SummaryDocument.model_validate(ResultSummary.of(attempts("a", "rf", "rl", "ff"))))
     assert (made["overall"]["total"], made["judged"]["total"]) == (6, 5)
     assert made["overall"]["clustered_by_task"] is True
     assert made["pass_at_k"][1] == {"k": 2, "any_of_k": 2 / 3, "all_of_k": 0.0}
@@ -31,7 +31,7 @@ def test_a_summary_has_both_denominators_of_everything():
 
 
 def test_of_no_attempts_there_are_no_shares_of_resolved_ones():
-    made = told(SummaryDocument.of(ResultSummary.of([])))
+    made = told(SummaryDocument.model_validate(ResultSummary.of([])))
     assert set(made["per_resolved"].values()) == {None}
     assert made["pass_at_k"] == []
 

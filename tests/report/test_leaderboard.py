@@ -16,7 +16,7 @@ def test_runs_come_in_the_order_of_their_rates_with_letters_that_tell_chance():
         entrant("three", *GOOD[:10], *BAD[10:], agent="fair"),
     ]
     board = leaderboard(runs)
-    told = [(standing.label, standing.group) for standing in board.standings]
+    told = [(entry.label, entry.group) for entry in board.entries]
     assert told == [("good", "a"), ("fair", "a"), ("bad", "b")]
     assert (board.tasks, board.common) == (14, 14)
 
@@ -39,9 +39,9 @@ def test_the_order_goes_by_the_tasks_that_all_runs_have():
     easy = entrant("easy", "r", "f", agent="easy")
     hard = entrant("hard", "r", "r", "f", "f", "f", "f", agent="hard")
     board = leaderboard([easy, hard])
-    assert [standing.label for standing in board.standings] == ["hard", "easy"]
-    assert board.standings[0].common == Rate(resolved=2, total=2)
-    assert board.standings[0].summary.overall == Rate(resolved=2, total=6)
+    assert [entry.label for entry in board.entries] == ["hard", "easy"]
+    assert board.entries[0].common == Rate(resolved=2, total=2)
+    assert board.entries[0].summary.overall == Rate(resolved=2, total=6)
     assert (board.tasks, board.common) == (6, 2)
 
 
@@ -50,18 +50,18 @@ def test_runs_that_share_no_task_are_not_tested_and_not_told_apart():
     board = leaderboard([entrant("a", "r", agent="a"), other])
     assert board.pairs == ()
     assert board.common == 0
-    assert [standing.group for standing in board.standings] == ["a", "a"]
-    assert [standing.label for standing in board.standings] == ["a", "b"]
+    assert [entry.group for entry in board.entries] == ["a", "a"]
+    assert [entry.label for entry in board.entries] == ["a", "b"]
 
 
 def test_an_interval_of_several_attempts_is_clustered_by_task():
     board = leaderboard([entrant("a", "rrrr", "ffff"), entrant("b", "r", "f")])
-    assert {standing.common.tasks for standing in board.standings} == {2, None}
+    assert {entry.common.tasks for entry in board.entries} == {2, None}
 
 
 def test_without_its_libraries_there_are_places_and_no_groups():
     board = leaderboard([entrant("a", "r"), entrant("b", "f")], with_groups=False)
-    assert (board.pairs, [standing.group for standing in board.standings]) == ((), ["", ""])
+    assert (board.pairs, [entry.group for entry in board.entries]) == ((), ["", ""])
 
 
 def test_a_label_is_the_agent_and_its_model_and_the_run_where_others_have_the_same():

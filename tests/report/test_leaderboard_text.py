@@ -48,7 +48,7 @@ def test_columns_that_tell_nothing_stay_away():
 
 def test_runs_at_other_tasks_are_said_to_be():
     told = list(leaderboard_notes(board(("a", "r"), ("b", "r", "f"))))
-    assert told[-1] == "common to all runs are 1 of 2 tasks; ordered by those"
+    assert told[-1] == "common to all runs: 1 of 2 tasks; ordered by those"
     empty = leaderboard([Entrant(name="x", attempts=()), Entrant(name="y", attempts=())])
     assert list(leaderboard_notes(empty))[-1].startswith("each:")
 
@@ -85,5 +85,5 @@ def test_in_no_width_a_column_is_cut_or_left_out(width):
     told = " ".join(text.split())
     for cell in ("3/4 75.0 %", "0/5 0.0 %", "excluding errors", "on common tasks", "seconds each"):
         assert cell in told
-    low, high = made.standings[0].summary.overall.interval
+    low, high = made.entries[0].summary.overall.interval
     assert f"({100 * low:.1f}\u2013{100 * high:.1f})" in told

@@ -51,6 +51,6 @@ def test_an_answer_that_means_little_is_said_to():
     comparison = compare(attempts("a", "r", "r", "r"), attempts("b", "r", "r", "l"))
     few, unjudged = doubts(comparison, strict=False)
     assert few.startswith("2 tasks are too few to detect any regression")
-    assert unjudged == "1 of 3 shared tasks have no judged attempt to test"
+    assert unjudged == "1 of 3 shared tasks have no judged attempt"
     assert doubts(comparison, strict=True) == ()
     assert doubts(compare(WHOLE, WHOLE), strict=False) == ()

@@ -121,7 +121,7 @@ def test_a_reason_is_explained_by_all_that_is_known_of_it(reason):
         ("INTERNAL_ERROR", "  exit codes     3, 4 in agent_run, final_test"),
         ("UNKNOWN", "  exit codes     any other in agent_run, final_test"),
         ("BASELINE_NOT_FAILING", "  exit codes     0 in baseline_run"),
-        ("LLM_ERROR", "  exit codes     none stands for it: other evidence does"),
+        ("LLM_ERROR", "  exit codes     none: other evidence decides"),
     ],
 )
 def test_a_reason_names_the_exit_codes_that_give_it(reason, line):

@@ -95,8 +95,13 @@ texts = st.text(
 )
 @example([("\u6f22" * 40, "", "a b")], 21, True)
 def test_no_width_loses_a_character(rows, width, has_header):
-    columns = (TableColumn(name="first"), TableColumn(name="second", below=1), TableColumn(below=2))
-    text = printed(columns, rows, width, has_header=has_header)
+    names = ("first", "second") if has_header else ("", "")
+    columns = (
+        TableColumn(name=names[0]),
+        TableColumn(name=names[1], below=1),
+        TableColumn(below=2),
+    )
+    text = printed(columns, rows, width)
     assert all(cell_len(line) <= width for line in text.splitlines())
     found = told(text)
     for row in rows:
@@ -108,15 +113,12 @@ def test_no_width_loses_a_character(rows, width, has_header):
 
 
 def test_lines_of_a_cell_stay_below_each_other():
-    text = printed(
-        (TableColumn(), TableColumn(below=1)), [("engine", "one\ntwo")], 80, has_header=False
-    )
+    text = printed((TableColumn(), TableColumn(below=1)), [("engine", "one\ntwo")], 80)
     assert text == "engine  one\n        two\n"
     narrow = printed(
         (TableColumn(), TableColumn(below=1)),
         [("engine", f"one\n{'two ' * 9}")],
         20,
-        has_header=False,
     )
     assert narrow.splitlines()[:3] == ["engine", "  one", "  two two two two"]
 

@@ -82,7 +82,7 @@ def test_the_folder_is_made_once_even_by_many_at_a_time(tmp_path):
 
 def test_it_is_kept_in_use_until_its_process_is_gone(lent):
     cache, folder = lent
-    (thing,) = [each for each in CacheContents(folder=cache, engine=None).things() if each.in_use]
+    (thing,) = [each for each in CacheContents(folder=cache, engine=None).entries() if each.in_use]
     assert (thing.kind, thing.folders) == ("symbolic library", (folder,))
 
 
@@ -91,9 +91,9 @@ def test_one_that_nobody_uses_is_given_up(tmp_path):
     argv = [sys.executable, "-c", f"{made}; library_folder(Path({str(tmp_path)!r}), {OURS})"]
     subprocess.run(argv, check=True, timeout=HANG_SECONDS)
     cache = CacheContents(folder=tmp_path, engine=None)
-    (thing,) = cache.things()
+    (thing,) = cache.entries()
     assert cache.give_up(thing)
-    assert not cache.things()
+    assert not cache.entries()
 
 
 def test_what_a_killed_maker_left_is_made_anew(lent, tmp_path):

@@ -18,7 +18,7 @@ TESTS = (
 
 
 def names(chosen):
-    return [each.node_id for each in select_cases(TESTS, chosen, 1).cases]
+    return [each.node_id for each in select_cases(TESTS, chosen, 1).page.items]
 
 
 def test_those_are_shown_that_were_asked_for():
@@ -32,7 +32,7 @@ def test_those_that_changed_are_shown_first_and_all_where_none_did():
     assert names(None) == ["fixed", "new", "gone"]
     unchanged = select_cases(TESTS[1:2], None, 1)
     assert unchanged.chosen is CaseFilter.ALL
-    assert len(unchanged.cases) == 1
+    assert len(unchanged.page.items) == 1
 
 
 def test_it_is_told_how_many_each_filter_lets_through():
@@ -43,5 +43,5 @@ def test_it_is_told_how_many_each_filter_lets_through():
 
 def test_many_are_shown_a_page_at_a_time():
     many = [case(str(number), FAILED, PASSED) for number in range(CASES_PER_PAGE + 3)]
-    page = select_cases(many, CaseFilter.ALL, 5)
-    assert (page.number, page.count, len(page.cases)) == (2, 2, 3)
+    page = select_cases(many, CaseFilter.ALL, 5).page
+    assert (page.number, page.count, len(page.items)) == (2, 2, 3)

@@ -32,7 +32,7 @@ ATTEMPTS = [
 
 def chosen(**choice):
     page = select_attempts(ATTEMPTS, range(len(ATTEMPTS)), AttemptQuery(**choice))
-    return list(page.numbers)
+    return list(page.items)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_attempts_that_were_asked_for_come_in_that_order(choice, numbers):
 
 
 def test_only_the_numbers_that_are_looked_at_are_shown():
-    assert list(select_attempts(ATTEMPTS, [0, 3], AttemptQuery()).numbers) == [0, 3]
+    assert list(select_attempts(ATTEMPTS, [0, 3], AttemptQuery()).items) == [0, 3]
 
 
 def test_many_attempts_are_shown_a_page_at_a_time():

@@ -17,10 +17,12 @@ def test_a_late_agent_whose_tests_fail_is_told_with_both_reasons():
     late = Evidence(agent=AgentEnding.TIME_LIMIT)
     record = record_of(strategies.attempt(final, agent_run=late))
     first, second = reason_candidates(record)
-    assert (first.reason, first.standing) == (FailureReason.TIMEOUT, ReasonStatus.DECIDED)
-    assert (second.reason, second.standing) == (FailureReason.TESTS_FAILED, ReasonStatus.OUTRANKED)
+    assert (first.failure.reason, first.status) == (FailureReason.TIMEOUT, ReasonStatus.DECIDED)
+    assert (second.failure.reason, second.status) == (
+        FailureReason.TESTS_FAILED,
+        ReasonStatus.OUTRANKED,
+    )
     assert second.why == "TIMEOUT has a higher priority"
-    assert second.failure is not None
     assert strategies.A in second.failure.detail or "test" in second.failure.detail
     assert "TIMEOUT has the lowest precedence number (9)" in explain_decision(record)
     assert "TESTS_FAILED (11)" in explain_decision(record)
@@ -29,12 +31,12 @@ def test_a_late_agent_whose_tests_fail_is_told_with_both_reasons():
 def test_a_reason_alone_is_told_as_such():
     record = failed()
     assert explain_decision(record).startswith("TESTS_FAILED is the only reason")
-    assert [each.standing for each in reason_candidates(record)] == [ReasonStatus.DECIDED]
+    assert [each.status for each in reason_candidates(record)] == [ReasonStatus.DECIDED]
 
 
 def test_a_resolved_attempt_has_nothing_to_weigh():
     record = resolved()
-    assert reason_candidates(record) == ()
+    assert reason_candidates(record) == []
     assert "passed" in explain_decision(record)
     assert len(reasons_without_evidence(record)) == len(FailureReason)
 
@@ -53,12 +55,11 @@ def test_a_quarantined_attempt_is_told_why():
 @given(records())
 def test_exactly_one_reason_decides_wherever_there_is_one(record):
     told = reason_candidates(record)
-    decided = [each for each in told if each.standing is ReasonStatus.DECIDED]
-    assert [each.reason for each in decided] == (
+    decided = [each for each in told if each.status is ReasonStatus.DECIDED]
+    assert [each.failure.reason for each in decided] == (
         [record.failure_reason] if record.failure_reason else []
     )
     assert len(told) == len(record.failures)
-    assert {each.reason for each in told} | {
-        each.reason for each in reasons_without_evidence(record)
-    } == set(FailureReason)
+    reasons = {each.failure.reason for each in told}
+    assert reasons | set(reasons_without_evidence(record)) == set(FailureReason)
     assert explain_decision(record)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentbench.view.downloads import CONTENT_TYPES
+from agentbench.view.attempt_files import CONTENT_TYPES
 
 
 def test_every_file_that_is_listed_can_be_had_as_it_is(client, shown):

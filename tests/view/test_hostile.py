@@ -164,7 +164,7 @@ def test_a_log_that_grows_is_worked_into_the_page_as_text(watched, runs):
         for first in range(0, len(HOSTILE), 8):
             texts = "\n".join(text[-200:] for text in HOSTILE[first : first + 8])
             log.write_text(f"{texts}\nTHE LAST LINE FROM {first}\n", "utf-8")
-            tail = watched.page.locator(f"[id='going-{TASK}/99'] pre")
+            tail = watched.page.locator(f"[id='running-{TASK}/99'] pre")
             tail.filter(has_text=f"THE LAST LINE FROM {first}").wait_for(timeout=60_000)
             watched.look()
     log.unlink()

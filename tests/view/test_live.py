@@ -76,7 +76,7 @@ def test_a_run_is_followed_to_its_end_without_losing_what_you_do(page, following
     page.clock.install()
     page.goto(f"{address}/runs/{name}")
     page.evaluate("window.stays = true")
-    going = page.locator("#under-way")
+    going = page.locator("#running")
     expect(going).to_contain_text("agent run", timeout=PATIENCE_MS)
     expect(going).to_contain_text("<b>attempt 1 looks around</b>", timeout=PATIENCE_MS)
     expect(page.locator("#progress-status")).to_have_text("0 of 2 attempts done, 0 resolved")
@@ -114,11 +114,11 @@ def test_a_run_is_followed_to_its_end_without_losing_what_you_do(page, following
 def test_an_attempt_is_followed_until_its_record_is_there(page, following):
     agent, name, address = following
     page.goto(f"{address}/runs/{name}")
-    row = page.locator("#under-way a.row").first
+    row = page.locator("#running a.row").first
     expect(row).to_be_visible(timeout=PATIENCE_MS)
     assert serious(page) == {}
     row.click()
-    expect(page.locator(".verdict")).to_contain_text("under way", timeout=PATIENCE_MS)
+    expect(page.locator(".verdict")).to_contain_text("running", timeout=PATIENCE_MS)
     expect(page.locator("#tail")).to_contain_text("looks around", timeout=PATIENCE_MS)
     assert serious(page) == {}
     agent.go[0].set()

@@ -88,7 +88,7 @@ def test_a_clock_that_runs_ahead_gives_no_negative_time():
 
 
 def test_money_that_nobody_knows_is_not_nothing():
-    assert (money(None), money(0.0), money(1.234)) == ("not known", "$0.00", "$1.23")
+    assert (money(None), money(0.0), money(1.234)) == ("unknown", "$0.00", "$1.23")
 
 
 def test_addresses_hold_any_name():

@@ -70,7 +70,7 @@ def test_parts_are_the_same_rows_without_the_rest(client, shown):
 
 def test_a_filter_that_lets_nothing_through_says_so(client, shown):
     text = client.get(f"/runs/{shown.first}?q=nothing-like-it").text
-    assert "No attempt that the filter lets through" in text
+    assert "No attempts matching the filter" in text
 
 
 def test_every_try_can_be_shown(tmp_path):
@@ -84,7 +84,7 @@ def test_every_try_can_be_shown(tmp_path):
     text = client.get(f"{address}?tries=all").text
     assert len(rows(text)) == 2
     assert 'href="/runs/20260102T120000-abcd/attempts/one/1.retry-1"' in text
-    assert "try 2" in text
+    assert "retry 1" in text
 
 
 def test_a_run_that_goes_on_shows_what_goes_on(tmp_path):
@@ -105,7 +105,7 @@ def test_a_run_that_goes_on_shows_what_goes_on(tmp_path):
         assert 'data-live="yes"' in text
         assert f"{address}/attempts/one/2" in text
         page = client.get(f"{address}/attempts/one/2")
-        assert "under way: agent run" in page.text
+        assert "running: agent run" in page.text
         assert 'data-live="yes"' in page.text
     assert log is not None
     over = client.get(f"{address}/parts").text

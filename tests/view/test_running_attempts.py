@@ -33,10 +33,10 @@ def test_what_goes_on_is_told_with_its_stage(tmp_path):
     begun(tmp_path, "one/1", StageName.GIT_CLONE, StageName.AGENT_RUN)
     begun(tmp_path, "two/1")
     one, two = RunningAttempts(tmp_path).update([], since=LONG_AGO)
-    assert (one.place, one.stage) == ("one/1", StageName.AGENT_RUN)
+    assert (one.folder, one.stage) == ("one/1", StageName.AGENT_RUN)
     assert [event.stage for event in one.done] == [StageName.GIT_CLONE]
     assert one.began <= one.stage_began
-    assert (two.place, two.stage) == ("two/1", None)
+    assert (two.folder, two.stage) == ("two/1", None)
 
 
 def test_a_stage_that_ended_is_not_the_one_that_goes_on(tmp_path):
@@ -50,8 +50,8 @@ def test_what_is_judged_goes_on_until_its_record_is_there(tmp_path):
     begun(tmp_path, "two/1").judged(judge(strategies.expecting(), ()))
     (tmp_path / "attempts" / "three" / "1").mkdir(parents=True)
     watch = RunningAttempts(tmp_path)
-    assert {one.place for one in watch.update([], since=LONG_AGO)} == {"one/1", "two/1"}
-    assert [one.place for one in watch.update(["two/1"], since=LONG_AGO)] == ["one/1"]
+    assert {one.folder for one in watch.update([], since=LONG_AGO)} == {"one/1", "two/1"}
+    assert [one.folder for one in watch.update(["two/1"], since=LONG_AGO)] == ["one/1"]
     assert watch.update(["one/1", "two/1"], since=LONG_AGO) == []
 
 
@@ -59,7 +59,7 @@ def test_of_the_tries_at_an_attempt_the_last_one_goes_on(tmp_path):
     for place in ("one/1", "one/1.retry-9", "one/1.retry-10", "one/2", "one/2.rescored-1"):
         begun(tmp_path, place, StageName.SETUP)
     found = RunningAttempts(tmp_path).update([], since=LONG_AGO)
-    assert {one.place for one in found} == {"one/1.retry-10", "one/2"}
+    assert {one.folder for one in found} == {"one/1.retry-10", "one/2"}
 
 
 def test_what_an_earlier_process_left_does_not_go_on(tmp_path):

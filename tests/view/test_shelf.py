@@ -29,7 +29,7 @@ def test_a_run_is_read_once_and_again_when_it_has_changed(store):
     assert shelf.overview(store.folder) is first.overview
     add(store, failed(attempt=2))
     second = shelf.run(store.folder)
-    assert [told.attempt for told in second.headlines] == [1, 2]
+    assert [told.attempt for told in second.summaries] == [1, 2]
     assert second.overview.summary.overall.total == 2
     assert (second.overview.planned, second.overview.ending) == (5, "cut off")
 
@@ -47,7 +47,7 @@ def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
         for attempt in (3, 4, 5):
             add(store, resolved(attempt=attempt))
             now = shelf.run(store.folder)
-            assert [told.attempt for told in now.headlines] == list(range(1, attempt + 1))
+            assert [told.attempt for told in now.summaries] == list(range(1, attempt + 1))
             assert now.overview.warnings == ()
         with path.open("r+b") as lines:
             lines.write(content[:100])
@@ -55,18 +55,18 @@ def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
         assert record.attempt == 4
     after = shelf.run(store.folder)
     assert after.overview.ending == "cut off"
-    assert len(after.headlines) == 5
+    assert len(after.summaries) == 5
 
 
 def test_a_line_that_is_being_written_is_read_once_it_is_whole(store):
     shelf = RunCache()
     line = failed(attempt=2).json_with_checksum().encode() + b"\n"
     with run_lock(store.folder), (store.folder / "attempts.jsonl").open("ab", buffering=0) as lines:
-        assert len(shelf.run(store.folder).headlines) == 1
+        assert len(shelf.run(store.folder).summaries) == 1
         lines.write(line[:90])
-        assert len(shelf.run(store.folder).headlines) == 1
+        assert len(shelf.run(store.folder).summaries) == 1
         lines.write(line[90:])
-        assert len(shelf.run(store.folder).headlines) == 2
+        assert len(shelf.run(store.folder).summaries) == 2
 
 
 def test_a_file_that_was_written_anew_is_read_anew(store):
@@ -82,7 +82,7 @@ def test_a_file_that_was_written_anew_is_read_anew(store):
 
 
 def test_runs_that_nobody_looks_at_are_forgotten(tmp_path):
-    shelf = RunCache(most_headlines=3)
+    shelf = RunCache(max_summaries=3)
     folders = []
     for name in ("a", "b", "c"):
         store = RunStore.create(tmp_path, configuration(run_id=name))
@@ -125,7 +125,7 @@ def test_the_places_of_records_are_known_with_their_last_number(store):
     add(store, failed(attempt=2))
     run = RunCache().run(store.folder)
     assert run.numbers == {"one/1": 0, "one/1.retry-1": 1, "one/2": 2}
-    assert [told.place for told in run.headlines] == ["one/1.retry-1", "one/2"]
+    assert [told.place for told in run.summaries] == ["one/1.retry-1", "one/2"]
 
 
 def test_attempts_go_on_only_while_the_run_does(store):
@@ -133,7 +133,7 @@ def test_attempts_go_on_only_while_the_run_does(store):
     (folder / "events.jsonl").write_text(
         f'{{"at": "{datetime.now(UTC).isoformat()}", "event": "registered"}}\n'
     )
-    assert RunCache().run(store.folder).under_way() == []
+    assert RunCache().run(store.folder).running_attempts() == []
     with run_lock(store.folder):
-        (one,) = RunCache().run(store.folder).under_way()
-    assert one.place == "two/1"
+        (one,) = RunCache().run(store.folder).running_attempts()
+    assert one.folder == "two/1"

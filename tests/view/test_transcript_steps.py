@@ -1,7 +1,10 @@
+import re
+
 import pytest
 
 from agentbench.models.atif import Observation, ObservationResult, Step, StepSource, ToolCall
 from agentbench.view.attempt_files import STEPS_PER_PAGE, read_transcript_page
+from agentbench.view.rendering import render_page
 from agentbench.view.runs_folder import RunsFolder
 from tests.models.test_build import CALL, RESULT, TASK, completion, exchange, says, told
 
@@ -21,14 +24,18 @@ def conversation(*steps):
     return one.model_copy(update={"steps": tuple(steps)}) if steps else one
 
 
+def rendered(folder, content):
+    """The page of a transcript: its texts, one a line."""
+    page = render_page("transcript.html", transcript=left(folder, content))
+    return re.sub(r"<[^>]*>", "\n", page).replace("&#39;", "'").split("\n")
+
+
 def test_calls_come_with_what_came_of_them(tmp_path):
-    page = left(tmp_path, conversation())
-    assert (page.total, page.count, page.problem) == (3, 1, "")
-    (call,) = page.steps[1].calls
-    assert call.line == "read(path='a.py')"
-    assert call.arguments == (("path", "a.py"),)
-    assert call.results == ("1: x",)
-    assert page.steps[2].message == "done"
+    lines = [line for line in rendered(tmp_path, conversation()) if line]
+    assert "3 steps" in lines
+    at = lines.index("read(path='a.py')")
+    assert lines[at + 1 : at + 5] == ["path", "a.py", "Result", "1: x"]
+    assert "done" in lines
 
 
 def test_what_answers_no_call_is_told_by_itself(tmp_path):
@@ -39,10 +46,10 @@ def test_what_answers_no_call_is_told_by_itself(tmp_path):
         tool_calls=(ToolCall(tool_call_id="a", function_name="f", arguments={"n": 1}),),
         observation=Observation(results=(ObservationResult(content="alone"),)),
     )
-    (shown,) = left(tmp_path, conversation(step)).steps
-    assert shown.results == ("alone",)
-    assert shown.calls[0].results == ()
-    assert shown.calls[0].arguments == (("n", "1"),)
+    lines = [line for line in rendered(tmp_path, conversation(step)) if line]
+    at = lines.index("f(n=1)")
+    assert lines[at + 1 : at + 5] == ["n", "1", "Observation", "alone"]
+    assert "Result" not in lines
 
 
 def test_a_long_transcript_is_shown_a_page_at_a_time(tmp_path):
@@ -51,18 +58,18 @@ def test_a_long_transcript_is_shown_a_page_at_a_time(tmp_path):
         for n in range(1, STEPS_PER_PAGE + 8)
     ]
     page = left(tmp_path, conversation(*steps), number=2)
-    assert [shown.step.step_id for shown in page.steps] == list(
+    assert [step.step_id for step in page.page.items] == list(
         range(STEPS_PER_PAGE + 1, STEPS_PER_PAGE + 8)
     )
-    assert (page.number, page.count) == (2, 2)
-    assert left(tmp_path, conversation(*steps), number=99).number == 2
+    assert (page.page.number, page.page.count) == (2, 2)
+    assert left(tmp_path, conversation(*steps), number=99).page.number == 2
 
 
 def test_a_text_of_any_length_is_cut(tmp_path):
     step = Step(step_id=1, source=StepSource.USER, message="x" * 1_000_000)
-    (shown,) = left(tmp_path, conversation(step)).steps
-    assert shown.message.endswith("980000 more characters")
-    assert len(shown.message) < 21_000
+    lines = rendered(tmp_path, conversation(step))
+    assert "… 980000 more characters" in lines
+    assert max(map(len, lines)) == 20_000
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\xfe", b"[1", b'{"steps": []}'])

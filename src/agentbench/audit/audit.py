@@ -8,7 +8,7 @@ from types import MappingProxyType
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit import attempt_rules, hidden_test_rules, leak_rules, run_rules, setup_rules
 from agentbench.audit.hidden_test_rules import controlled_functions
-from agentbench.audit.rule import AuditResult, AuditSubject, Rules, apply_rules, weight
+from agentbench.audit.rule import AuditResult, AuditSubject, Rules, apply_rules, by_severity
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, read_attempt
 from agentbench.audit.run_rules import RunAuditFacts
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
@@ -41,11 +41,11 @@ TASK_RULES: Rules[TaskFacts] = MappingProxyType(
         "not-read": hidden_test_rules.not_read,
     }
 )
-"""All that is asked of a task."""
+"""The rules for a task."""
 
 
 def audit_task(facts: TaskFacts) -> AuditResult:
-    """Put every rule to a task."""
+    """Apply every rule to a task."""
     controlled = controlled_functions(facts)
     sure = sum(why is None for why in controlled.values())
     return AuditResult(
@@ -65,7 +65,7 @@ RUN_RULES: Rules[RunAuditFacts] = MappingProxyType(
         "task-not-here": run_rules.tasks_not_here,
     }
 )
-"""All that is asked of a run."""
+"""The rules for a run."""
 
 ATTEMPT_RULES: Rules[AttemptFacts] = MappingProxyType(
     {
@@ -85,11 +85,11 @@ ATTEMPT_RULES: Rules[AttemptFacts] = MappingProxyType(
         "recorded": attempt_rules.already_recorded,
     }
 )
-"""All that is asked of an attempt."""
+"""The rules for an attempt."""
 
 
 FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
-"""What else is found about an attempt."""
+"""Further findings about an attempt."""
 
 
 def audit_run(
@@ -99,7 +99,7 @@ def audit_run(
     glob: str | None = None,
     further: FurtherFindings | None = None,
 ) -> Iterator[AuditResult]:
-    """Put every rule to a run and to the attempts whose task's id fits."""
+    """Apply every rule to a run and to the attempts whose task's id fits."""
     tasks, missing = _task_facts_of(run, mirrors, glob)
     configuration = run.configuration
     yield AuditResult(
@@ -123,7 +123,7 @@ def _audit_attempt(
         subject=AuditSubject.ATTEMPT,
         name=f"{record.task_id} {record.attempt}",
         note=str(verdict),
-        findings=tuple(sorted(findings, key=lambda finding: -weight(finding.severity))),
+        findings=by_severity(findings),
     )
 
 
@@ -144,13 +144,13 @@ def _task_facts_of(
 
 
 def _load_task_at(folder: Path, mirrors: Mirrors) -> Task:
-    """The task in a folder; nothing is read of a folder that holds none."""
+    """The task in a folder; nothing is read of a folder without a task."""
     try:
         if folder.is_absolute() and (folder / "task.toml").is_file():
             return load_task(folder, mirrors=mirrors)
     except (OSError, ValueError) as error:  # a name too long, or one with a NUL
         raise InputError(f"the task's folder cannot be read: {error}") from None
-    raise InputError(f"{folder}: is no task's folder here")
+    raise InputError(f"{folder}: is not a task's folder")
 
 
 def is_selected(task_id: str, glob: str | None) -> bool:

@@ -1,25 +1,23 @@
-"""The files that an agent is given, and what the project is called by its own files.
-
-They are read from the harness's own mirror.
-"""
+"""The files that an agent is given, read from the harness's own mirror, and the project's names."""
 
 import ast
-import configparser
 import hashlib
 import os
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from agentbench.core import python_syntax
+from packaging.utils import canonicalize_name
+
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError
 from agentbench.tasks.mirror import Mirror
+from agentbench.tasks.project.declaration import table_in, text_in
+from agentbench.tasks.project.pyproject import parse_toml
+from agentbench.tasks.project.setup_files import parse_ini, parse_python
 
 _LARGEST_FILE = 2 * 1024 * 1024
-_LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not looked into
+_LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not read
 _BATCH_BYTES = 16 * 1024 * 1024  # bytes that git is asked for at a time
 
 
@@ -32,7 +30,7 @@ class BaseTree:
 
     @property
     def unread(self) -> int:
-        """How many files were too large, or too many, to be looked into."""
+        """How many files were too large, or too many, to be read."""
         return len(self.blobs) - len(self.contents)
 
     def content(self, path: PurePosixPath) -> bytes | None:
@@ -40,7 +38,7 @@ class BaseTree:
         return self.contents.get(path)
 
     def text(self, path: str) -> str | None:
-        """A file's content as text; `None` where there is none, or it is no text."""
+        """A file's content as text; `None` where there is none, or it is not text."""
         content = self.contents.get(PurePosixPath(path))
         if content is None or b"\0" in content:
             return None
@@ -54,16 +52,15 @@ class BaseTree:
                 yield path, text
 
     def equal_to(self, content: bytes) -> list[PurePosixPath]:
-        """The files of just this content, also large ones."""
+        """The files with exactly this content, also large ones."""
         hashes = {blob_hash(content, kind) for kind in ("sha1", "sha256")}
         return [path for path, blob in self.blobs.items() if blob in hashes]
 
 
 def blob_hash(content: bytes, kind: str) -> str:
     """The name that git gives a content."""
-    return hashlib.new(
-        kind, b"blob %d\0" % len(content) + content, usedforsecurity=False
-    ).hexdigest()
+    blob = b"blob %d\0" % len(content) + content
+    return hashlib.new(kind, blob, usedforsecurity=False).hexdigest()
 
 
 def read_base(mirror: Mirror) -> BaseTree:
@@ -127,57 +124,23 @@ def _git_output(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> b
 _LONGEST_LINE = 500  # configparser's time grows with the square of it
 
 
-def normalized_name(name: str) -> str:
-    """A name as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).strip("-").lower()
-
-
 def project_names(base: BaseTree) -> frozenset[str]:
     """The names that a base tree's own configuration gives it, normalised."""
-    found = {
-        normalized_name(name)
-        for file, names_in in (
-            ("pyproject.toml", _of_pyproject),
-            ("setup.cfg", _of_setup_cfg),
-            ("setup.py", _of_setup_py),
-        )
-        if (text := base.text(file)) is not None
-        for name in names_in(text)
+    pyproject = parse_toml(base.text("pyproject.toml"))
+    lines = (base.text("setup.cfg") or "").splitlines()
+    setup_cfg = parse_ini("\n".join(line for line in lines if len(line) <= _LONGEST_LINE))
+    names = {
+        text_in(table_in(pyproject, "project"), "name"),
+        text_in(table_in(pyproject, "tool", "poetry"), "name"),
+        setup_cfg.get("metadata", "name", fallback=""),
+        *_names_in_setup_py(parse_python(base.text("setup.py"))),
     }
-    return frozenset(found - {""})
+    return frozenset(canonicalize_name(name) for name in names if name)
 
 
-def _of_pyproject(text: str) -> Iterator[str]:
-    try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return
-    tool = table.get("tool")
-    poetry = tool.get("poetry") if isinstance(tool, dict) else None
-    for owner in (table.get("project"), poetry):
-        name = owner.get("name") if isinstance(owner, dict) else None
-        if isinstance(name, str):
-            yield name
-
-
-def _of_setup_cfg(text: str) -> Iterator[str]:
-    parser = configparser.RawConfigParser(strict=False)
-    short = (line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
-    try:
-        parser.read_file(short)
-        yield parser.get("metadata", "name", fallback="")
-    except configparser.Error:
-        return
-
-
-def _of_setup_py(text: str) -> Iterator[str]:
-    try:
-        tree = python_syntax.parse(text)
-    except python_syntax.UNPARSABLE:
-        return
-    for node in ast.walk(tree):
+def _names_in_setup_py(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
         if isinstance(node, ast.Call):
             for keyword in node.keywords:
-                value = keyword.value
-                if keyword.arg == "name" and isinstance(value, ast.Constant):
-                    yield str(value.value)
+                if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                    yield str(keyword.value.value)

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
-from agentbench.audit.rule import RuleHit
+from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, FilesByPath, TaskFacts
 from agentbench.core.choices import ControlLevel
 from agentbench.errors import InputError
@@ -13,49 +13,48 @@ from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.integrity.records import DroppedPath
 from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree
-from agentbench.scoring.evidence import Severity
 
 _TASK_FILE = "task.toml"
 _ASSERTING = ("assert", "raises", "warns", "fail", "expect", "verify", "check", "ensure", "should")
 _FEW_TESTS = 2
-_NOT_PYTHON = "it is no Python that can be changed"
+_NOT_PYTHON = "it is not Python that can be changed"
 _NOT_HERE = "the file does not define it"
 
 
 def few_tests(facts: TaskFacts) -> Iterator[RuleHit]:
-    """Few tests accept many wrong fixes; without listed ones the whole run decides."""
+    """Few tests accept many wrong fixes; if none are listed, the whole run decides."""
     key = facts.task.answer_key
     if not key.fail_to_pass:
-        what = "lists no test: exit code 0 and no failure decide (`validate --write-ids` lists)"
-        yield RuleHit(Severity.INFO, f"{_TASK_FILE}: tests.fail_to_pass", what)
+        what = "lists no test: exit code 0 without failures decides (see `validate --write-ids`)"
+        yield info(f"{_TASK_FILE}: tests.fail_to_pass", what)
     elif len(key.fail_to_pass) < _FEW_TESTS and not key.pass_to_pass:
-        what = "one test decides, and none that passes has to go on passing"
-        yield RuleHit(Severity.INFO, f"{_TASK_FILE}: tests.fail_to_pass", what)
+        what = "only one test decides, and no passing test has to keep passing"
+        yield info(f"{_TASK_FILE}: tests.fail_to_pass", what)
 
 
 def no_regression_tests(facts: TaskFacts) -> Iterator[RuleHit]:
-    """A fix that breaks everything that no hidden test looks at is resolved without them."""
+    """Without them, a fix that breaks everything that no hidden test checks is resolved."""
     key = facts.task.answer_key
     if key.fail_to_pass and not key.pass_to_pass:
-        what = "lists no regression tests: a fix that breaks all other code is resolved"
-        yield RuleHit(Severity.WARNING, f"{_TASK_FILE}: tests.pass_to_pass", what)
+        what = "lists no regression tests: a fix that breaks all other code counts as resolved"
+        yield warning(f"{_TASK_FILE}: tests.pass_to_pass", what)
 
 
 def weakly_controlled(facts: TaskFacts) -> Iterator[RuleHit]:
-    """Blind controls change what a test expects; a test without such a value shows less."""
+    """Control runs change what a test expects; they show less for a test without such a value."""
     controlled = controlled_functions(facts)
     share = f"{sum(why is None for why in controlled.values())} of {len(controlled)}"
     for where, why in controlled.items():
         if why is not None:
             what = f"weakly controlled: {why}; {share} fail_to_pass functions are controlled"
-            yield RuleHit(Severity.WARNING, where, what)
+            yield warning(where, what)
 
 
 def controls_off(facts: TaskFacts) -> Iterator[RuleHit]:
-    """A task that turns control runs off believes what the tested process says of itself."""
+    """A task that turns control runs off trusts what the tested process reports about itself."""
     if facts.task.controls is ControlLevel.OFF:
         what = "off: a report forged in the tested process goes unnoticed"
-        yield RuleHit(Severity.INFO, f"{_TASK_FILE}: integrity.controls", what)
+        yield info(f"{_TASK_FILE}: integrity.controls", what)
 
 
 def asserts_nothing(facts: TaskFacts) -> Iterator[RuleHit]:
@@ -66,12 +65,12 @@ def asserts_nothing(facts: TaskFacts) -> Iterator[RuleHit]:
             helpers.setdefault(function.node.name, []).append(function)
         for name, function in file.deciding:
             if function.looks_like_a_test and not _asserts(function, helpers):
-                what = "asserts nothing: any code passes it that raises no error"
-                yield RuleHit(Severity.WARNING, f"{file.path}::{name}", what)
+                what = "asserts nothing: any code that raises no error passes it"
+                yield warning(f"{file.path}::{name}", what)
 
 
 def touches_configuration(facts: TaskFacts) -> Iterator[RuleHit]:
-    """What the judge owns is not taken from a fix, and hidden configuration runs tests unseen."""
+    """Protected files are not taken from a fix, and an agent cannot see hidden configuration."""
     key = facts.task.answer_key
     protection = ProtectionRules(
         test_paths=facts.task.problem.test_paths,
@@ -79,25 +78,25 @@ def touches_configuration(facts: TaskFacts) -> Iterator[RuleHit]:
         hidden=frozenset(facts.hidden),
     )
     for dropped in _dropped(facts, facts.fixed, protection):
-        what = f"solution.patch changes what is not judged ({dropped.why})"
-        yield RuleHit(Severity.INFO, dropped.path, what)
+        what = f"solution.patch changes an unjudged file ({dropped.why})"
+        yield info(dropped.path, what)
     nothing = ProtectionRules(test_paths=(), patterns=(), hidden=frozenset())
     for dropped in _dropped(facts, facts.hidden, nothing):
         what = f"tests.patch changes it ({dropped.why}): hidden tests run unlike the visible ones"
-        yield RuleHit(Severity.INFO, dropped.path, what)
+        yield info(dropped.path, what)
 
 
 def no_solution(facts: TaskFacts) -> Iterator[RuleHit]:
-    """Without a reference fix nobody knows that the task can be solved, or what its tests see."""
+    """Without a reference fix, it is unknown whether the task can be solved."""
     if not facts.task.answer_key.solution_patch.strip():
-        what = "is missing: the task cannot be validated, nor its controls be calibrated"
-        yield RuleHit(Severity.INFO, "solution.patch", what)
+        what = "is missing: the task cannot be validated and its controls cannot be calibrated"
+        yield info("solution.patch", what)
 
 
 def not_read(facts: TaskFacts) -> Iterator[RuleHit]:
-    """What could not be read was not audited, and silence about it says nothing."""
+    """What could not be read was not audited, so no finding about it means nothing."""
     for why in facts.unread:
-        yield RuleHit(Severity.INFO, "the base tree", why)
+        yield info("the base tree", why)
 
 
 def controlled_functions(facts: TaskFacts) -> Mapping[str, str | None]:

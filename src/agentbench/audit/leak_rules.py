@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
-from agentbench.audit.base_tree import normalized_name, project_names
-from agentbench.audit.rule import RuleHit
-from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts
+from packaging.utils import canonicalize_name
+
+from agentbench.audit.base_tree import project_names
+from agentbench.audit.rule import RuleHit, info, warning
+from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts, found_in
 from agentbench.scoring.evidence import Severity
 
 _BACKUP_SUFFIXES = frozenset({".orig", ".rej", ".patch", ".diff", ".bak", ".old", ".save", ".swp"})
@@ -34,58 +36,57 @@ def hidden_tests_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
         content = facts.hidden.get(PurePosixPath(file.path))
         if content is not None and any(file.deciding):
             for path in facts.base.equal_to(content.content):
-                what = f"has the content of the hidden {file.path}"
-                yield RuleHit(Severity.WARNING, path.as_posix(), what)
+                yield warning(path.as_posix(), f"has the content of the hidden {file.path}")
 
 
 def visible_tests(facts: TaskFacts) -> Iterator[RuleHit]:
-    """Tests that an agent can read, it can satisfy by answers made for them alone."""
+    """An agent can satisfy visible tests with answers made for them alone."""
     listed = [(file, name) for file in facts.deciding_files for name in file.listed_functions]
     visible = [(file, name) for file, name in listed if file.is_visible(name)]
     whole = len(visible) == len(listed)
     for file, name in visible:
-        what = "is in the base tree as it is; an agent can read what decides"
+        what = "is unchanged in the base tree; an agent can read the deciding test"
         if whole:
             what += ", and no fail_to_pass test is hidden"
         yield RuleHit(Severity.WARNING if whole else Severity.INFO, f"{file.path}::{name}", what)
 
 
 def solution_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
-    """An instruction that quotes the fix asks for typing and not for finding."""
-    needles = facts.solution_fingerprints()
-    found = needles.found_in(_without_removed_lines(facts.task.problem.instruction))
+    """If an instruction quotes the fix, an agent only has to copy it."""
+    fingerprints = facts.solution_fingerprints()
+    found = found_in(_without_removed_lines(facts.task.problem.instruction), fingerprints)
     if found:
-        what = f"{_share(found, len(needles))} of the fix's telling lines stand here"
-        yield RuleHit(Severity.WARNING, f"{_INSTRUCTION}:{min(found.values())}", what)
+        what = f"contains {len(found)} of {len(fingerprints)} distinctive lines of the fix"
+        yield warning(f"{_INSTRUCTION}:{min(found.values())}", what)
 
 
 def solution_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
-    """The fix in another file, left by a merge, an editor or a build, only has to be found."""
+    """An agent only has to find the fix in a file that a merge, an editor or a build left."""
     copies = {path: changed for changed, path in _copies_of_fixed(facts)}
     for path, changed in copies.items():
-        what = f"has the content of {changed.as_posix()} after the fix"
-        yield RuleHit(Severity.WARNING, path.as_posix(), what)
-    needles = facts.solution_fingerprints()
+        yield warning(path.as_posix(), f"has the content of {changed.as_posix()} after the fix")
+    fingerprints = facts.solution_fingerprints()
     known = {*(PurePosixPath(file.path) for file in facts.solution), *copies}
     seen: dict[PurePosixPath, dict[LeakFingerprint, int]] = {}
     for path, text in facts.base.texts():
-        told = _without_removed_lines(text) if path.suffix in _PATCH_SUFFIXES else text
-        found = needles.found_in(told) if path not in known else {}
+        searched = _without_removed_lines(text) if path.suffix in _PATCH_SUFFIXES else text
+        found = found_in(searched, fingerprints) if path not in known else {}
         if found:
             seen[path] = found
-    files = Counter(needle for found in seen.values() for needle in found)
+    files = Counter(each for found in seen.values() for each in found)
+    total = len(fingerprints)
     for path, found in seen.items():
-        rare = {needle: line for needle, line in found.items() if files[needle] <= _COMMON}
-        left = _backup_kind(path)
-        if rare and (left or len(rare) >= _DISTINCTIVE_SHARE * len(needles)):
-            share = _share(rare, len(needles))
-            what = f"{share} of the fix's telling lines stand here, in {left or 'another file'}"
-            severity = Severity.WARNING if left else Severity.INFO
-            yield RuleHit(severity, f"{path.as_posix()}:{min(rare.values())}", what)
+        rare = {each: line for each, line in found.items() if files[each] <= _COMMON}
+        kind = _backup_kind(path)
+        if rare and (kind or len(rare) >= _DISTINCTIVE_SHARE * total):
+            of = f"{len(rare)} of {total} distinctive lines of the fix"
+            severity = Severity.WARNING if kind else Severity.INFO
+            where = f"{path.as_posix()}:{min(rare.values())}"
+            yield RuleHit(severity, where, f"{kind or 'another file'} with {of}")
 
 
 def _without_removed_lines(text: str) -> str:
-    """A text that may quote a diff, without the lines that such a one takes away."""
+    """A text that may quote a diff, without the lines that the diff removes."""
     return re.sub(r"(?m)^[>| \t]*-.*$", "", text)
 
 
@@ -97,7 +98,7 @@ def _copies_of_fixed(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, PurePosi
 
 
 def solution_named_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
-    """A changelog that names what only the fix brings in comes from after the fix."""
+    """A changelog that names what only the fix introduces was written after the fix."""
     added = (line for file in facts.solution for _, line in file.added())
     names = {name for line in added for name in _NAME.findall(line) if _IDENTIFIER.search(name)}
     prose: dict[PurePosixPath, set[str]] = {}
@@ -111,8 +112,7 @@ def solution_named_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
     for path, found in prose.items():
         new = sorted(found & names)
         if new:
-            what = f"names what no code of the base has and the fix brings in: {', '.join(new)}"
-            yield RuleHit(Severity.INFO, path.as_posix(), what)
+            yield info(path.as_posix(), f"names what only the fix introduces: {', '.join(new)}")
 
 
 def built_copies_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
@@ -125,30 +125,27 @@ def built_copies_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
         else:
             own = _is_archive_of(path, names)
         if own:
-            yield RuleHit(
-                Severity.WARNING, path.as_posix(), "may hold the fix: built from some state"
-            )
+            yield warning(path.as_posix(), "may contain the fix: built from an unknown state")
 
 
 def history_in_base(facts: TaskFacts) -> Iterator[RuleHit]:
-    """The workspace is one commit, but a repository among its files brings its own history."""
+    """The workspace is one commit, but a repository among its files has its own history."""
     folders = {folder for path in facts.base.blobs for folder in path.parents}
     for path in facts.base.blobs:
         magic, kind = _GIT_FILES.get(path.suffix, (b"", ""))
         content = facts.base.content(path)
         if kind and (content is None or content.startswith(magic)):
-            what = f"a {kind} of git's: its history may hold the fix"
-            yield RuleHit(Severity.WARNING, path.as_posix(), what)
+            yield warning(path.as_posix(), f"a git {kind}: its history may contain the fix")
         elif path.name == "HEAD" and {path.with_name("objects"), path.with_name("refs")} <= folders:
-            what = "a git repository among the files: its history may hold the fix"
-            yield RuleHit(Severity.WARNING, path.parent.as_posix(), what)
+            what = "a git repository among the files: its history may contain the fix"
+            yield warning(path.parent.as_posix(), what)
 
 
 def tests_in_instruction(facts: TaskFacts) -> Iterator[RuleHit]:
-    """An instruction that names hidden tests, or says what they assert, gives the answers away."""
+    """An instruction that names hidden tests or quotes their assertions gives answers away."""
     instruction = facts.task.problem.instruction
     for name in sorted(facts.hidden_names & set(re.findall(r"\w+", instruction))):
-        yield RuleHit(Severity.WARNING, _INSTRUCTION, f"names the hidden test {name}")
+        yield warning(_INSTRUCTION, f"names the hidden test {name}")
     yield from _assertions_in_instruction(facts, " ".join(instruction.split()))
 
 
@@ -158,7 +155,7 @@ def _assertions_in_instruction(facts: TaskFacts, instruction: str) -> Iterator[R
     told = sorted(text for text in every if text in instruction)
     if told:
         severity = Severity.WARNING if 2 * len(told) >= len(every) else Severity.INFO
-        what = f"says {len(told)} of {len(every)} assertions of the hidden tests: {told[0]}"
+        what = f"quotes {len(told)} of {len(every)} assertions of the hidden tests: {told[0]}"
         yield RuleHit(severity, _INSTRUCTION, what)
 
 
@@ -180,6 +177,7 @@ def _asserts_by_call(node: ast.AST) -> TypeGuard[ast.Call]:
 
 
 def _source_of(lines: list[str], node: ast.Assert | ast.Call) -> str:
+    # As `ast.get_source_segment`, which splits the whole source again for each node.
     text = lines[node.lineno - 1 : node.end_lineno]
     if node.end_col_offset is not None:
         text[-1] = text[-1].encode()[: node.end_col_offset].decode()
@@ -187,16 +185,12 @@ def _source_of(lines: list[str], node: ast.Assert | ast.Call) -> str:
     return "\n".join(text)
 
 
-def _share(found: dict[LeakFingerprint, int], total: int) -> str:
-    return f"{len(found)} of {total}"
-
-
 def _backup_kind(path: PurePosixPath) -> str | None:
     if path.suffix in _PATCH_SUFFIXES:
         return "a patch"
     if path.suffix in _BACKUP_SUFFIXES or path.name.endswith("~"):
-        return "a copy that was left behind"
-    return "what a build left" if not _BUILD_FOLDERS.isdisjoint(path.parts) else None
+        return "a backup copy"
+    return "a build's output" if not _BUILD_FOLDERS.isdisjoint(path.parts) else None
 
 
 def _is_archive_of(path: PurePosixPath, names: frozenset[str]) -> bool:
@@ -205,4 +199,4 @@ def _is_archive_of(path: PurePosixPath, names: frozenset[str]) -> bool:
     if found is None and not eggs:
         return False
     name = found.group(1) if found is not None else eggs[0].partition("-")[0]
-    return not names or normalized_name(name) in names
+    return not names or canonicalize_name(name) in names

@@ -1,8 +1,9 @@
-"""What a rule of the audit is: one question put to facts that were read once."""
+"""What a rule of the audit is: one check of facts that were read once."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from agentbench.scoring.evidence import Finding, Severity
@@ -13,11 +14,16 @@ Facts = TypeVar("Facts")
 
 
 class RuleHit(NamedTuple):
-    """What a rule saw at one place."""
+    """What a rule found at one place."""
 
     severity: Severity
     where: str
     what: str
+
+
+info = partial(RuleHit, Severity.INFO)
+warning = partial(RuleHit, Severity.WARNING)
+critical = partial(RuleHit, Severity.CRITICAL)
 
 
 Rules = Mapping[str, Callable[[Facts], Iterable[RuleHit]]]
@@ -43,10 +49,14 @@ class AuditResult:
 
 
 def apply_rules(rules: Rules[Facts], facts: Facts) -> tuple[Finding, ...]:
-    """Put all rules to some facts; what weighs most comes first."""
-    findings = [
-        finding for name, rule in rules.items() for finding in _bounded(name, list(rule(facts)))
-    ]
+    """Apply all rules to some facts; the most severe findings come first."""
+    hits = {name: list(rule(facts)) for name, rule in rules.items()}
+    findings = [finding for name, own in hits.items() for finding in _bounded(name, own)]
+    return by_severity(findings)
+
+
+def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings with the most severe ones first."""
     return tuple(sorted(findings, key=lambda finding: -weight(finding.severity)))
 
 

@@ -1,7 +1,4 @@
-"""What the rules look at in a run and its attempts.
-
-A run's folder may be as somebody left it: odd files are refused before they are parsed.
-"""
+"""What the rules check in a run and its attempts; irregular files are refused unparsed."""
 
 import os
 import stat
@@ -31,12 +28,12 @@ class UnreadableRunFileError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFolder:
-    """One run: what it was asked, its records, and a careful way to its files."""
+    """One run: its configuration, its records, and safe access to its files."""
 
     folder: Path
     configuration: RunConfiguration
     all_records: ReadRecords  # each line of attempts.jsonl
-    latest: tuple[AttemptRecord, ...]  # the last word on each attempt
+    latest: tuple[AttemptRecord, ...]  # the last record of each attempt
 
     def read(self, relative: str, *, limit: int = _FILE_BYTES) -> bytes:
         """The content of a file of the run.
@@ -47,7 +44,7 @@ class RunFolder:
         try:
             whole = (self.folder / relative).resolve()
             if not whole.is_relative_to(self.folder.resolve()):
-                raise UnreadableRunFileError("leads out of the run's folder")
+                raise UnreadableRunFileError("is outside of the run's folder")
             descriptor = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             raise UnreadableRunFileError("is missing") from None
@@ -60,7 +57,7 @@ class RunFolder:
             if not stat.S_ISREG(facts.st_mode):
                 raise UnreadableRunFileError("is not a regular file")
             if facts.st_size > limit:
-                raise UnreadableRunFileError(f"has {facts.st_size} bytes, too many to be read")
+                raise UnreadableRunFileError(f"is too large to be read: {facts.st_size} bytes")
             with os.fdopen(descriptor, "rb", closefd=False) as source:
                 return source.read()
         finally:
@@ -72,7 +69,7 @@ class RunFolder:
             yield path.relative_to(self.folder).as_posix()
 
     def attempt_folder_of(self, record: AttemptRecord) -> str:
-        """An attempt's own folder, relative to the run's; a made-up id may lead anywhere."""
+        """An attempt's own folder, relative to the run's; a forged id may name any path."""
         return f"attempts/{AttemptSummary.of(record).place}"
 
 
@@ -102,12 +99,12 @@ def open_run(folder: Path) -> RunFolder:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether there is a run, or what is left of one."""
+    """Whether there is a run, even a damaged one."""
     return os.path.lexists(folder / _RUN_FILE)
 
 
 def _refuse_irregular(path: Path, *, must_be: bool) -> None:
-    """Refuse what would read on for ever, or fill the memory, before it is parsed."""
+    """Refuse what could not be read to its end, or would fill the memory."""
     try:
         mode = path.lstat()
     except FileNotFoundError:
@@ -119,13 +116,13 @@ def _refuse_irregular(path: Path, *, must_be: bool) -> None:
     if not stat.S_ISREG(mode.st_mode):
         raise InputError(f"{path}: expected a regular file, found a link, folder or device")
     if must_be and mode.st_size > _CONFIGURATION_BYTES:
-        raise InputError(f"{path}: {mode.st_size} bytes are too many for a run.json")
+        raise InputError(f"{path}: has {mode.st_size} bytes, too many for a run.json")
     try:
         longest = 0 if must_be else _longest_line(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if longest > _LINE_BYTES:
-        raise InputError(f"{path}: bears a line of over {_LINE_BYTES} bytes; no record is as long")
+        raise InputError(f"{path}: has a line of over {_LINE_BYTES} bytes, longer than any record")
 
 
 def _longest_line(path: Path) -> int:
@@ -148,7 +145,7 @@ _LOG_BYTES = 16 * 1024 * 1024  # a stage's log is capped at 10 MiB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFacts:
-    """An attempt with what is left of it, and its task where that is still here."""
+    """An attempt with its files, and its task if that still exists."""
 
     record: AttemptRecord
     place: str  # of its files, relative to the run's folder
@@ -165,7 +162,7 @@ class AttemptFacts:
 
 
 def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> AttemptFacts:
-    """Read an attempt's files; those that are not there are empty here, and a rule says so."""
+    """Read an attempt's files; missing ones are empty, and a rule reports them."""
     place = run.attempt_folder_of(record)
 
     def read(name: str) -> bytes:

@@ -1,7 +1,4 @@
-"""Rules about a task's environment: what comes into it from outside.
-
-What set-up commands install is read from their text.
-"""
+"""Rules about a task's environment: what the text of its set-up commands installs."""
 
 import re
 import shlex
@@ -9,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from agentbench.audit.base_tree import normalized_name, project_names
-from agentbench.audit.rule import RuleHit
+from packaging.utils import canonicalize_name
+
+from agentbench.audit.base_tree import project_names
+from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import TaskFacts
-from agentbench.scoring.evidence import Severity
 
 _PIP = re.compile(r"pip[\d.]*")
 _VALUED = frozenset(
@@ -130,52 +128,50 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
 
 
 def fixed_release_installed(facts: TaskFacts) -> Iterator[RuleHit]:
-    """Set-up has a network: the project's newer release holds the fix, in site-packages."""
+    """Set-up has a network, so a newer release with the fix could be in site-packages."""
     names = project_names(facts.base)
     for where, install in _installs(facts):
-        if install.name and normalized_name(install.name) in names:
+        if install.name and canonicalize_name(install.name) in names:
             what = f"installs {install.name}, the project itself, from an index"
-            yield RuleHit(Severity.WARNING, where, f"{what}: a fixed release may be installed")
+            yield warning(where, f"{what}: a fixed release may be installed")
         elif _is_upstream(install.url, facts, names):
             what = f"installs the project from {install.url}: a fixed state may be installed"
-            yield RuleHit(Severity.WARNING, where, what)
+            yield warning(where, what)
     for where, command in _networked_commands(facts):
         for url in clones_of(command):
             if _is_upstream(url, facts, names):
                 what = f"fetches {url}: the history of the project stays in the sandbox"
-                yield RuleHit(Severity.WARNING, where, what)
+                yield warning(where, what)
 
 
 def unpinned_installs(facts: TaskFacts) -> Iterator[RuleHit]:
-    """What is not pinned is another thing next year, and may bring the project along, fixed."""
+    """Unpinned packages change over time, and may install a fixed release of the project."""
     names = project_names(facts.base)
     installs = list(_installs(facts))
     loose = {
         install.name: where
         for where, install in installs
-        if install.name and not install.pinned and normalized_name(install.name) not in names
+        if install.name and not install.pinned and canonicalize_name(install.name) not in names
     }
     if not loose:
         return
     what = f"not pinned with ==: {', '.join(sorted(loose))}"
     if not any(install.local for _, install in installs):
-        what += "; the checkout is not installed, so one of these may bring a release of it along"
-    yield RuleHit(Severity.INFO, next(iter(loose.values())), what)
+        what += "; the checkout is not installed, so one of these may install a release of it"
+    yield info(next(iter(loose.values())), what)
 
 
 def secrets_in_environment(facts: TaskFacts) -> Iterator[RuleHit]:
-    """An agent reads its environment, and a record may quote it: a secret there is lost."""
+    """An agent reads its environment, and a record may quote it: a secret there is exposed."""
     for name, value in facts.task.environment.env.items():
         where = f"{_TASK_FILE}: environment.env.{name}"
         if value and not _SECRET_WORDS.isdisjoint(word.upper() for word in _WORDS.findall(name)):
-            yield RuleHit(Severity.WARNING, where, "is named like a secret; the agent can read it")
+            yield warning(where, "has a name like a secret's; the agent can read it")
         elif _SECRET_VALUES.search(value):
-            yield RuleHit(
-                Severity.WARNING, where, "has the form of a secret; the agent can read it"
-            )
+            yield warning(where, "looks like a secret; the agent can read it")
     for where, command in _networked_commands(facts):
         if _SECRET_VALUES.search(command):
-            yield RuleHit(Severity.WARNING, where, "bears what has the form of a secret")
+            yield warning(where, "contains text that looks like a secret")
 
 
 def _installs(facts: TaskFacts) -> Iterator[tuple[str, InstallTarget]]:
@@ -212,4 +208,4 @@ def _is_upstream(url: str, facts: TaskFacts, names: frozenset[str]) -> bool:
         return False
     plain = re.sub(r"(\.git)?([@#].*)?/?$", "", url.removeprefix("git+"))
     own = (facts.task.source.url or "").removesuffix("/").removesuffix(".git")
-    return plain == own or normalized_name(plain.rpartition("/")[2]) in names
+    return plain == own or canonicalize_name(plain.rpartition("/")[2]) in names

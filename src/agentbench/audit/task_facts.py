@@ -1,7 +1,6 @@
-"""What the rules look at in a task: all of it read once, none of it run.
+"""What the rules check in a task; it is read once, and nothing is run.
 
-These are its base tree, the files of tests that decide it, and the lines by which copies of its
-answers are found.
+These are its base tree, its deciding test files, and the lines that identify copies of its answers.
 """
 
 import ast
@@ -18,13 +17,13 @@ from agentbench.errors import GitCloneError
 from agentbench.integrity.expectation_changes.functions import FoundFunction, functions_of, split_id
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
-from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
-_LONG_LINE = 60  # characters, from which on a line tells by itself
-_WINDOW = 3  # lines of any length that tell together
+_LONG_LINE = 60  # characters, from which on a line is distinctive by itself
+_WINDOW = 3  # lines of any length that are distinctive together
 _LEAST_WINDOW = 40  # characters of such lines
-_LEAST_DISTINCTIVE = 2  # lines of them that are not what any program has
+_LEAST_DISTINCTIVE = 2  # of them that are not in any program
 _LINE_MARKS = re.compile(r"^[\s+>|]+")  # of diffs, quotations and tables
 _ORDINARY = re.compile(
     r"""(import\s|from\s+\S+\s+import\b|\#|@|\W*$|(\"\"\"|''')\W*$|(else|try|finally)\s*:$
@@ -34,43 +33,34 @@ _ORDINARY = re.compile(
 )
 
 LeakFingerprint = tuple[str, ...]
-"""One long line, or three lines that follow upon each other."""
+"""One long line, or three consecutive lines."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeakFingerprints:
-    """What to search for."""
+LeakFingerprints = frozenset[LeakFingerprint]
 
-    known: frozenset[LeakFingerprint]
 
-    def __len__(self) -> int:
-        return len(self.known)
+def found_in(text: str, fingerprints: LeakFingerprints) -> dict[LeakFingerprint, int]:
+    """The fingerprints in a text, each with the number of its first line there."""
+    if not fingerprints:
+        return {}
+    found: dict[LeakFingerprint, int] = {}
+    for number, fingerprint in _candidates(enumerate(text.splitlines(), start=1)):
+        if fingerprint in fingerprints:
+            found.setdefault(fingerprint, number)
+    return found
 
-    def without(self, common: Iterable[LeakFingerprint]) -> "LeakFingerprints":
-        """The needles that are not among some others."""
-        return LeakFingerprints(known=self.known.difference(common))
 
-    def found_in(self, text: str) -> dict[LeakFingerprint, int]:
-        """The needles in a text, each with the number of its first line there."""
-        if not self.known:
-            return {}
-        found: dict[LeakFingerprint, int] = {}
-        for number, needle in _candidates(enumerate(text.splitlines(), start=1)):
-            if needle in self.known:
-                found.setdefault(needle, number)
-        return found
+def without(fingerprints: LeakFingerprints, texts: Iterable[str]) -> LeakFingerprints:
+    """The fingerprints that none of some texts has."""
+    for text in texts:
+        fingerprints = fingerprints.difference(found_in(text, fingerprints))
+    return fingerprints
 
 
 def fingerprints_of(blocks: Iterable[Sequence[str]]) -> LeakFingerprints:
-    """What tells of some pieces of text; each is made of lines that follow upon each other."""
-    return LeakFingerprints(
-        known=frozenset(
-            needle
-            for block in blocks
-            for _, needle in _candidates(enumerate(block))
-            if _is_distinctive(needle)
-        )
-    )
+    """What identifies pieces of text, each given by its consecutive lines."""
+    candidates = (each for block in blocks for _, each in _candidates(enumerate(block)))
+    return frozenset(filter(_is_distinctive, candidates))
 
 
 def blocks_of(lines: Iterable[tuple[int, str]]) -> Iterator[list[str]]:
@@ -100,11 +90,11 @@ def _candidates(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, LeakFin
             yield before[0][0], tuple(text for _, text in before)
 
 
-def _is_distinctive(needle: LeakFingerprint) -> bool:
-    telling = sum(not _ORDINARY.match(line) for line in needle)
-    if len(needle) == 1:
-        return telling == 1
-    return telling >= _LEAST_DISTINCTIVE and sum(map(len, needle)) >= _LEAST_WINDOW
+def _is_distinctive(fingerprint: LeakFingerprint) -> bool:
+    distinctive = sum(not _ORDINARY.match(line) for line in fingerprint)
+    if len(fingerprint) == 1:
+        return distinctive == 1
+    return distinctive >= _LEAST_DISTINCTIVE and sum(map(len, fingerprint)) >= _LEAST_WINDOW
 
 
 _MAX_PARSED_BYTES = 2 * 1024 * 1024
@@ -197,84 +187,73 @@ class TaskFacts:
     fixed: FilesByPath  # what solution.patch makes of it
     solution: tuple[FilePatch, ...]
     deciding_files: tuple[DecidingTestFile, ...]
-    hidden_fingerprints: (
-        LeakFingerprints  # what tells of the hidden tests and stands nowhere in the base
-    )
+    hidden_fingerprints: LeakFingerprints  # of the hidden tests, and nowhere in the base
     hidden_names: frozenset[str]  # of hidden test functions that the base does not mention
     unread: tuple[str, ...] = ()  # why some of it is not there
 
     def solution_fingerprints(self) -> LeakFingerprints:
-        """What tells of the fix: its lines with those around them, as no changed file had them.
+        """What identifies the fix: its lines with those around them, as no changed file had them.
 
-        A fix is often one short line; only where it stands makes it telling.
+        A fix is often one short line, which only its surroundings make distinctive.
         """
         sides = [side for file in self.solution for side in file.sides()]
-        needles = fingerprints_of(after for _, after in sides)
         known = [
             *("\n".join(before) for before, _ in sides),
             *(self.base.text(file.path) or "" for file in self.solution),
         ]
-        for text in known:
-            needles = needles.without(needles.found_in(text))
-        return needles
+        return without(fingerprints_of(after for _, after in sides), known)
 
 
 def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
     """Read all that is known of a task; of a URL without a mirror yet, one is made."""
     key = task.answer_key
     base, hidden, fixed, unread = _read_from_mirror(task, mirrors)
-    judging = deciding_test_files(task, base, hidden)
-    needles, names = _fingerprints_of_hidden(judging, base)
+    deciding = deciding_test_files(task, base, hidden)
+    fingerprints, names = _fingerprints_of_hidden(deciding, base)
     return TaskFacts(
         task=task,
         base=base,
         hidden=hidden,
         fixed=fixed,
         solution=parse_patch(key.solution_patch),
-        deciding_files=judging,
-        hidden_fingerprints=needles,
+        deciding_files=deciding,
+        hidden_fingerprints=fingerprints,
         hidden_names=names,
         unread=unread,
     )
 
 
 def _fingerprints_of_hidden(
-    judging: tuple[DecidingTestFile, ...], base: BaseTree
+    deciding: tuple[DecidingTestFile, ...], base: BaseTree
 ) -> tuple[LeakFingerprints, frozenset[str]]:
-    hidden = [file for file in judging if file.hidden]
+    hidden = [file for file in deciding if file.hidden]
     blocks = (blocks_of(enumerate(file.source.splitlines())) for file in hidden)
-    needles = fingerprints_of(block for found in blocks for block in found)
+    fingerprints = fingerprints_of(block for found in blocks for block in found)
     names = {name.rpartition("::")[2] for file in hidden for name, _ in file.deciding}
     for _, text in base.texts():
-        needles = needles.without(needles.found_in(text))
         names.difference_update(re.findall(r"\btest\w*", text))
-    return needles, frozenset(names)
+    return without(fingerprints, (text for _, text in base.texts())), frozenset(names)
 
 
 def _read_from_mirror(
     task: Task, mirrors: Mirrors
 ) -> tuple[BaseTree, FilesByPath, FilesByPath, tuple[str, ...]]:
     if task.source.workdir is not None:
-        return BaseTree(), {}, {}, (f"the base tree is the image's own {task.source.workdir}",)
+        return BaseTree(), {}, {}, (f"the base tree is the image's {task.source.workdir}",)
     try:
         mirror = mirrors.of(task.source)
         base = read_base(mirror)
     except GitCloneError as error:
-        return BaseTree(), {}, {}, (f"the base tree cannot be had: {error}",)
+        return BaseTree(), {}, {}, (f"the base tree is unavailable: {error}",)
     key = task.answer_key
     faults: list[str] = []
     overlays: list[FilesByPath] = []
     for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
-        overlay, why = _overlay(patch, mirror)
-        overlays.append(overlay)
-        faults.extend(f"{name} does not apply to the base commit: {fault}" for fault in why)
+        try:
+            overlays.append(apply_patch_to_commit(patch, mirror))
+        except PatchDoesNotApplyError as error:
+            overlays.append({})
+            faults.append(f"{name} does not apply to the base commit: {error}")
     if base.unread:
-        faults.append(f"{base.unread} files of the base tree are too large to be looked into")
+        faults.append(f"{base.unread} files of the base tree are too large to be searched")
     return base, overlays[0], overlays[1], tuple(faults)
-
-
-def _overlay(patch: bytes, mirror: Mirror) -> tuple[FilesByPath, tuple[str, ...]]:
-    try:
-        return apply_patch_to_commit(patch, mirror), ()
-    except PatchDoesNotApplyError as error:
-        return {}, (str(error),)

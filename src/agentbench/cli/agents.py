@@ -1,16 +1,14 @@
 """`agentbench agents`: list the agents, and try a preset with a scripted model."""
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
-
-if TYPE_CHECKING:
-    from agentbench.cli.dry_run import DryRunCheck
+from agentbench.core.host import usable_cache_dir
+from agentbench.errors import UsageError
 
 agents = options.command_group("The agents that can be named here.")
 
@@ -28,20 +26,19 @@ def list_agents() -> None:
     """
     from agentbench.agents.presets.preset import shipped_presets
     from agentbench.agents.registry import available_agents
-    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.report.text_table import TableColumn, print_listing
 
-    told = {
-        preset.name: f" [{', '.join(spoken.wire for spoken in preset.wires)}; {preset.version}]"
+    versions = {
+        preset.name: f" [{', '.join(each.wire for each in preset.wires)}; {preset.version}]"
         for preset in shipped_presets()
     }
-    rows = [(name, f"{what}{told.get(name, '')}") for name, what in available_agents().items()]
+    rows = [(name, f"{what}{versions.get(name, '')}") for name, what in available_agents().items()]
     rows += [
         ("predictions:FILE", "SWE-bench's predictions, applied as its own tool does"),
         ("path/to/it.toml", "a preset of your own"),
         ("package.module:attribute", "your own, by import path"),
     ]
-    columns = (TableColumn(), TableColumn(below=1))
-    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+    print_listing(rows, TableColumn(), TableColumn(below=1))
 
 
 @agents.command("test")
@@ -55,8 +52,6 @@ def try_agent(
     """
     from agentbench.agents.presets.preset import find_preset, shipped_presets
     from agentbench.cli.dry_run import dry_run
-    from agentbench.core.host import usable_cache_dir
-    from agentbench.errors import UsageError
     from agentbench.sandbox.registry import select_back_end
 
     preset = find_preset(name)
@@ -66,14 +61,10 @@ def try_agent(
     cache_dir = usable_cache_dir()
     provider = select_back_end(sandbox.value, cache_dir=cache_dir).provider
     typer.echo(f"{preset.name} {preset.version} in {provider.name}", err=True)
-    checks = []
+    failed = False
     for check in dry_run(preset, provider, cache_dir=cache_dir, say=say_line):
-        typer.echo(_line(check))
-        checks.append(check)
-    if not all(check.ok for check in checks):
+        failed |= not check.ok
+        word = "ok" if check.ok else "--"
+        typer.echo(f"{word}  {check.what:<22} {' '.join(check.detail.split())}".rstrip())
+    if failed:
         raise typer.Exit(ExitCode.CHECK_FAILED)
-
-
-def _line(check: "DryRunCheck") -> str:
-    word = "ok" if check.ok else "--"
-    return f"{word}  {check.what:<22} {' '.join(check.detail.split())}".rstrip()

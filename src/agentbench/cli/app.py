@@ -38,6 +38,7 @@ SHORT_HELP = {
 _MODULES = {
     "resume": "run",
     "rescore": "run",
+    "images": "doctor",
     "explain": "show",
     "view": "serve.commands",
     "mcp": "serve.commands",
@@ -136,8 +137,7 @@ def _debug_option() -> "Parameter":
     @holder.command()
     def _(
         debug: Annotated[
-            bool,
-            typer.Option("--debug", help="Show tracebacks of errors.", expose_value=False),
+            bool, typer.Option("--debug", help="Show tracebacks of errors.", expose_value=False)
         ] = False,
     ) -> None:
         del debug

@@ -4,8 +4,9 @@ With --wrong-fixes it also compares resolved attempts with the reference fix.
 """
 
 import json
-from dataclasses import dataclass
+from collections import Counter
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,22 +14,18 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.run_execution import say_line
+from agentbench.cli.run_execution import print_warnings, say_line
 from agentbench.core import extras
 from agentbench.core.display_text import counted, printable
+from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from rich.text import Text
-
-    from agentbench.attempt.resources import RunResources
     from agentbench.audit.audit import FurtherFindings
     from agentbench.audit.rule import AuditResult
     from agentbench.audit.run_facts import RunFolder
-    from agentbench.scoring.evidence import Finding
-    from agentbench.tasks.mirror import Mirrors
 
 
 _STYLES = {"info": "cyan", "warning": "yellow", "critical": "bold red"}
@@ -44,7 +41,7 @@ WrongFixesOption = Annotated[
 ]
 SandboxOption = Annotated[
     options.SandboxName | None,
-    typer.Option("--sandbox", help="With --wrong-fixes: what to run in; else what the run had."),
+    typer.Option("--sandbox", help="With --wrong-fixes: the sandbox; default: that of the run."),
 ]
 SecondsOption = Annotated[
     float,
@@ -85,12 +82,11 @@ def audit(
 
     Example: agentbench audit tasks/ --fail-on warning
     """
-    from agentbench.core.host import usable_cache_dir
-    from agentbench.tasks.mirror import Mirrors
-
-    mirrors = Mirrors(usable_cache_dir() / "mirrors")
-    comparing = DifferentialOptions.asked(sandbox, seconds) if wrong_fixes else None
-    audited = _audit_all(paths, runs_dir, mirrors, filter_glob, comparing)
+    compare = None
+    if wrong_fixes:
+        extras.require("audit --wrong-fixes", extras.SYMBOLIC)
+        compare = partial(_comparison, glob=filter_glob, sandbox=sandbox, seconds=seconds)
+    audited = _audit_all([_folder_for(path, runs_dir) for path in paths], filter_glob, compare)
     counts = {
         level: sum(f.severity.value == level for one in audited for f in one.findings)
         for level in FailOn
@@ -106,29 +102,30 @@ def audit(
 
 
 def _audit_all(
-    paths: "Sequence[str]",
-    runs_dir: Path,
-    mirrors: "Mirrors",
+    folders: "Sequence[Path]",
     glob: str | None,
-    comparing: "DifferentialOptions | None",
+    compare: "Callable[[RunFolder], FurtherFindings | None] | None",
 ) -> "list[AuditResult]":
-    from agentbench.audit.audit import audit_run
+    """Audit tasks and then runs; `compare` gives what compares the attempts of a run."""
+    from agentbench.audit.audit import audit_run, audit_task
     from agentbench.audit.run_facts import is_run, open_run
+    from agentbench.audit.task_facts import read_task_facts
+    from agentbench.tasks.mirror import Mirrors
 
-    runs: list[Path] = []
-    tasks: list[Path] = []
-    for path in paths:
-        place = _folder_for(path, runs_dir)
-        (runs if is_run(place) else tasks).append(place)
-    if comparing is not None and not runs:
+    cache_dir = usable_cache_dir()
+    mirrors = Mirrors(cache_dir / "mirrors")
+    tasks = [folder for folder in folders if not is_run(folder)]
+    if compare is not None and len(tasks) == len(folders):
         raise UsageError("--wrong-fixes compares what attempts wrote: expected a run, found none")
     audited: list[AuditResult] = []
-    for folder in runs:
-        run = open_run(folder)
-        further = comparing.of(run, glob) if comparing is not None else None
-        audited.extend(audit_run(run, mirrors, glob=glob, further=further))
     if tasks:
-        audited = [*_audit_tasks(tasks, mirrors, glob), *audited]
+        selected = options.select_tasks(tasks, cache_dir=cache_dir, glob=glob)
+        audited += [audit_task(read_task_facts(task, mirrors)) for task in selected]
+    for folder in folders:
+        if folder not in tasks:
+            run = open_run(folder)
+            further = compare(run) if compare is not None else None
+            audited += audit_run(run, mirrors, glob=glob, further=further)
     return audited
 
 
@@ -137,17 +134,17 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
     from agentbench.audit.run_facts import is_run
     from agentbench.runs.store.store import find_run
 
-    place = Path(path)
+    folder = Path(path)
     try:
-        if place.is_file() or _holds_tasks(place) or is_run(place):
-            return place
-        if not place.exists():
+        if folder.is_file() or _holds_tasks(folder) or is_run(folder):
+            return folder
+        if not folder.exists():
             return find_run(path, runs_dir)
     except (OSError, ValueError) as error:  # a name too long, or one with a NUL
         raise InputError(f"{path!r}: cannot be read: {error}") from None
     except InputError:
-        pass  # it is no run's name either; said below
-    hint = "; give one of the runs in it" if any(place.glob("*/run.json")) else ""
+        pass  # it is not a run's name either; the message below says so
+    hint = "; give one of the runs in it" if any(folder.glob("*/run.json")) else ""
     raise InputError(
         f"{path}: neither a run (run.json) nor a task (task.toml) or a folder of tasks{hint}"
     )
@@ -155,18 +152,6 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
 
 def _holds_tasks(path: Path) -> bool:
     return (path / "task.toml").exists() or any(path.glob("*/task.toml"))
-
-
-def _audit_tasks(
-    paths: "Sequence[Path]", mirrors: "Mirrors", glob: str | None
-) -> "Iterator[AuditResult]":
-    from agentbench.audit.audit import audit_task
-    from agentbench.audit.task_facts import read_task_facts
-    from agentbench.cli.options import select_tasks
-    from agentbench.core.host import usable_cache_dir
-
-    for task in select_tasks(paths, cache_dir=usable_cache_dir(), glob=glob):
-        yield audit_task(read_task_facts(task, mirrors))
 
 
 def _document(
@@ -188,9 +173,7 @@ def _document(
 
 
 def _summary(audited: "Sequence[AuditResult]", counts: dict[FailOn, int]) -> str:
-    subjects: dict[str, int] = {}
-    for one in audited:
-        subjects[one.subject.value] = subjects.get(one.subject.value, 0) + 1
+    subjects = Counter(one.subject.value for one in audited)
     looked = ", ".join(counted(n, name) for name, n in subjects.items())
     clean = sum(not one.findings for one in audited)
     found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(FailOn))
@@ -199,93 +182,57 @@ def _summary(audited: "Sequence[AuditResult]", counts: dict[FailOn, int]) -> str
 
 def _print(audited: "Sequence[AuditResult]") -> None:
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(highlight=False)
-    for one in audited:
-        if one.findings:
-            console.print(_heading(one), soft_wrap=True)
-            width = max(len(finding.rule) for finding in one.findings)
-            for finding in one.findings:
-                console.print(_line(finding, width), soft_wrap=True)
     clean: dict[str, list[str]] = {}
     for one in audited:
+        name = _plain(one.name)
         if not one.findings:
-            clean.setdefault(one.subject.value, []).append(_plain(one.name))
+            clean.setdefault(one.subject.value, []).append(name)
+            continue
+        note = f": {_plain(one.note)}" if one.note else ""
+        heading = Text(f"{one.subject.value} {name}{note}", style="bold")
+        console.print(heading, soft_wrap=True)
+        width = max(len(finding.rule) for finding in one.findings)
+        for finding in one.findings:
+            level = finding.severity.value
+            message = f"{finding.rule:<{width}}  {_plain(finding.where)}: {_plain(finding.what)}"
+            line = Text.assemble((f"  {level:<8}", _STYLES[level]), f"  {message}")
+            console.print(line, soft_wrap=True)
     for subject, names in clean.items():
-        line = f"{subject} without a finding: {', '.join(names)}"
-        console.print(line, markup=False, soft_wrap=True)
-
-
-def _heading(one: "AuditResult") -> "Text":
-    from rich.text import Text
-
-    note = f": {printable(one.note, limit=_MAX_CHARACTERS)}" if one.note else ""
-    return Text(f"{one.subject.value} {_plain(one.name)}{note}", style="bold")
-
-
-def _line(finding: "Finding", width: int) -> "Text":
-    from rich.text import Text
-
-    level = finding.severity.value
-    where, what = (printable(text, limit=_MAX_CHARACTERS) for text in (finding.where, finding.what))
-    message = f"  {finding.rule:<{width}}  {where}: {what}"
-    return Text.assemble((f"  {level:<8}", _STYLES[level]), message)
+        text = f"{subject} without a finding: {', '.join(names)}"
+        console.print(text, markup=False, soft_wrap=True)
 
 
 def _plain(text: str) -> str:
     return printable(text, limit=_MAX_CHARACTERS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferentialOptions:
-    """What was asked for."""
+def _comparison(
+    run: "RunFolder", *, glob: str | None, sandbox: options.SandboxName | None, seconds: float
+) -> "FurtherFindings | None":
+    """What compares a run's attempts with the reference fix; None if none was resolved."""
+    from agentbench.attempt.resources import RunResources
+    from agentbench.attempt.settings import RunSettings
+    from agentbench.audit.audit import is_selected
+    from agentbench.audit.differential.differential_audit import DifferentialAudit
+    from agentbench.sandbox.registry import select_back_end
 
-    sandbox: options.SandboxName | None
-    seconds: float
-    cache_dir: Path
-
-    @classmethod
-    def asked(cls, sandbox: options.SandboxName | None, seconds: float) -> "DifferentialOptions":
-        """Check what is needed.
-
-        Raises:
-            UsageError: the extra is not installed, or there is not a folder for what is kept.
-        """
-        from agentbench.core.host import usable_cache_dir
-
-        extras.require("audit --wrong-fixes", extras.SYMBOLIC)
-        return cls(sandbox=sandbox, seconds=seconds, cache_dir=usable_cache_dir())
-
-    def of(self, run: "RunFolder", glob: str | None) -> "FurtherFindings | None":
-        """What compares the attempts of a run; `None` where none was resolved.
-
-        Raises:
-            UnavailableError: its sandbox does not work here.
-        """
-        from agentbench.audit.audit import is_selected
-        from agentbench.audit.differential.differential_audit import DifferentialAudit
-
-        number = sum(one.resolved for one in run.latest if is_selected(one.task_id, glob))
-        name = run.configuration.run_id
-        if number == 0:
-            say_line(f"{name}: no attempt was resolved: there is nothing to compare")
-            return None
-        resources = self._resources(run)
-        say_line(
-            f"{name}: comparing {counted(number, 'resolved attempt')} in "
-            f"{resources.provider.name}, {self.seconds:g} s each at most for the search"
-        )
-        return DifferentialAudit(
-            resources=resources, cache_dir=self.cache_dir, seconds=self.seconds, say=say_line
-        ).findings
-
-    def _resources(self, run: "RunFolder") -> "RunResources":
-        from agentbench.attempt.resources import RunResources
-        from agentbench.attempt.settings import RunSettings
-        from agentbench.sandbox.registry import select_back_end
-
-        name = run.configuration.sandbox if self.sandbox is None else self.sandbox.value
-        chosen = select_back_end(name, cache_dir=self.cache_dir)
-        for warning in chosen.warnings:
-            say_line(f"warning: {warning}")
-        return RunResources.of(chosen.provider, RunSettings(), cache_dir=self.cache_dir)
+    number = sum(one.resolved for one in run.latest if is_selected(one.task_id, glob))
+    name = run.configuration.run_id
+    if number == 0:
+        say_line(f"{name}: no attempt was resolved: there is nothing to compare")
+        return None
+    cache_dir = usable_cache_dir()
+    chosen = run.configuration.sandbox if sandbox is None else sandbox.value
+    back_end = select_back_end(chosen, cache_dir=cache_dir)
+    print_warnings(back_end.warnings)
+    resources = RunResources.of(back_end.provider, RunSettings(), cache_dir=cache_dir)
+    say_line(
+        f"{name}: comparing {counted(number, 'resolved attempt')} in "
+        f"{resources.provider.name}, {seconds:g} s each at most for the search"
+    )
+    return DifferentialAudit(
+        resources=resources, cache_dir=cache_dir, seconds=seconds, say=say_line
+    ).findings

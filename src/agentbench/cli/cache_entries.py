@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from agentbench.agents.client_bundles import bundles_folder
@@ -35,25 +36,22 @@ _BLOCK = 512
 def allocated_bytes_below(paths: Iterable[Path]) -> dict[Inode, int]:
     """The bytes that are allocated to each file and folder at some paths and below them."""
     found: dict[Inode, int] = {}
-    waiting = [str(path) for path in paths]
-    while waiting:
+    for path in chain.from_iterable(map(_everything_below, paths)):
         with suppress(OSError):  # gone meanwhile, or not ours to see
-            path = waiting.pop()
             facts = os.lstat(path)
             found[facts.st_dev, facts.st_ino] = facts.st_blocks * _BLOCK
-            with os.scandir(path) as entries:
-                waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    if not entry.is_dir(follow_symlinks=False):
-                        facts = entry.stat(follow_symlinks=False)
-                        found[facts.st_dev, facts.st_ino] = facts.st_blocks * _BLOCK
     return found
+
+
+def _everything_below(path: Path) -> Iterator[str]:
+    yield str(path)
+    for folder, folders, files in os.walk(path):
+        yield from (f"{folder}/{name}" for name in (*folders, *files))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEntry:
-    """One thing in the cache that can be made again."""
+    """Something in the cache that can be made again."""
 
     kind: str  # "preparation", "base environment", "mirror", "toolbox", "baseline"
     name: str
@@ -65,56 +63,52 @@ class CacheEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvictionDecision:
-    """A thing, what it takes for itself once those before it are gone, and whether it goes."""
+    """An entry, what removing it frees once those before it are gone, and whether it goes."""
 
-    thing: CacheEntry
+    entry: CacheEntry
     size_bytes: int
     goes: bool
 
 
 def plan_eviction(
-    things: Iterable[CacheEntry], *, keep_bytes: int | None, unused_since: float | None
+    entries: Iterable[CacheEntry], *, keep_bytes: int | None, unused_since: float | None
 ) -> list[EvictionDecision]:
-    """What becomes of each thing, in the order in which they would go.
+    """What becomes of each entry, in the order in which they would go.
 
-    Args:
-        things: All there are.
-        keep_bytes: How much may be left in all; None: any amount.
-        unused_since: What was used last before this moment goes anyhow; None: nothing does.
+    At most `keep_bytes` are left in all; entries last used before `unused_since` go in any case.
     """
-    ordered = sorted(things, key=lambda thing: (thing.used_at, thing.name))
-    taken = _DiskUsage(ordered)
-    fates: list[EvictionDecision] = []
-    for thing in ordered:
-        old = unused_since is not None and thing.used_at < unused_since
-        too_much = keep_bytes is not None and taken.total > keep_bytes
-        goes = not thing.in_use and (old or too_much)
-        size = taken.without(thing) if goes else taken.size_of(thing)
-        fates.append(EvictionDecision(thing=thing, size_bytes=size, goes=goes))
-    return fates
+    ordered = sorted(entries, key=lambda entry: (entry.used_at, entry.name))
+    usage = _DiskUsage(ordered)
+    decisions: list[EvictionDecision] = []
+    for entry in ordered:
+        old = unused_since is not None and entry.used_at < unused_since
+        too_much = keep_bytes is not None and usage.total > keep_bytes
+        goes = not entry.in_use and (old or too_much)
+        size = usage.without(entry) if goes else usage.size_of(entry)
+        decisions.append(EvictionDecision(entry=entry, size_bytes=size, goes=goes))
+    return decisions
 
 
 class _DiskUsage:
-    """What things take together: a file with links in several of them is there once."""
+    """What entries take together: a file with links in several of them is there once."""
 
-    def __init__(self, things: Sequence[CacheEntry]) -> None:
-        self._inodes = {id(thing): allocated_bytes_below(thing.folders) for thing in things}
+    def __init__(self, entries: Sequence[CacheEntry]) -> None:
+        self._inodes = {id(entry): allocated_bytes_below(entry.folders) for entry in entries}
         self._links = Counter[Inode]()
         for found in self._inodes.values():
             self._links.update(found.keys())
         files = {inode: size for found in self._inodes.values() for inode, size in found.items()}
-        self.total = sum(files.values()) + sum(thing.elsewhere_bytes for thing in things)
+        self.total = sum(files.values()) + sum(entry.elsewhere_bytes for entry in entries)
 
-    def size_of(self, thing: CacheEntry) -> int:
+    def size_of(self, entry: CacheEntry) -> int:
         """What would be free without it."""
-        own = self._inodes[id(thing)]
+        own = self._inodes[id(entry)]
         alone = (size for inode, size in own.items() if self._links[inode] == 1)
-        return sum(alone) + thing.elsewhere_bytes
+        return sum(alone) + entry.elsewhere_bytes
 
-    def without(self, thing: CacheEntry) -> int:
-        """Take it away; returns what that frees."""
-        freed = self.size_of(thing)
-        self._links.subtract(self._inodes[id(thing)].keys())
+    def without(self, entry: CacheEntry) -> int:
+        freed = self.size_of(entry)
+        self._links.subtract(self._inodes[id(entry)].keys())
         self.total -= freed
         return freed
 
@@ -133,29 +127,36 @@ class CacheContents:
     @classmethod
     def connect(cls, folder: Path) -> "CacheContents":
         """The cache, with an engine if one answers."""
-        try:
-            return cls(folder=folder, engine=Engine.connect())
-        except (UnavailableError, SandboxError):
-            return cls(folder=folder, engine=None)
+        return cls(folder=folder, engine=_engine())
 
-    def things(self) -> list[CacheEntry]:
+    def entries(self) -> list[CacheEntry]:
         """Everything that is kept, with the locks looked at now."""
-        made = (*self._preparations(), *self._bases(), *self._mirrors(), *self._toolboxes())
-        return [*made, *self._libraries(), *self._baselines()]
+        return [
+            *self._preparations(),
+            *self._preparations_in_engine(),
+            *self._bases(),
+            *self._shared(),
+            *self._baselines(),
+        ]
 
-    def give_up(self, thing: CacheEntry) -> bool:
-        """Remove a thing, unless somebody has begun to use it; says whether it is gone."""
-        match thing.kind:
+    def prepared_folders(self) -> list[Path]:
+        """Our parts of all preparations; what an engine holds comes on top."""
+        found = sorted((self.folder / "prepared").glob("*/*/"))
+        return [folder for folder in found if not has_owner_file(folder)]
+
+    def give_up(self, entry: CacheEntry) -> bool:
+        """Remove a entry, unless somebody has begun to use it; says whether it is gone."""
+        match entry.kind:
             case "preparation":
-                return self.forget_preparation(thing.name)
+                return self.forget_preparation(entry.name)
             case "base environment":
-                back_end, _, key = thing.name.partition("/")
+                back_end, _, key = entry.name.partition("/")
                 return _discard_base(self._store(back_end, "image"), key)
             case "baseline":
-                thing.folders[0].unlink(missing_ok=True)
+                entry.folders[0].unlink(missing_ok=True)
                 return True
             case _:
-                return _remove(thing.folders[0])
+                return _remove(entry.folders[0])
 
     def forget_preparation(self, name: str) -> bool:
         """Remove a preparation (`process/KEY`), unless somebody makes or uses it."""
@@ -194,7 +195,6 @@ class CacheContents:
                     in_use=_is_used(folder) or store.is_held(key),
                     folders=(folder, state) if state else (folder,),
                 )
-        yield from self._preparations_in_engine()
 
     def _preparations_in_engine(self) -> Iterator[CacheEntry]:
         snapshots = dict[str, StoredSnapshot]()
@@ -213,8 +213,7 @@ class CacheContents:
             )
 
     def _prepared(self, back_end: str) -> set[str]:
-        found = (self.folder / "prepared" / back_end).glob("*/")
-        return {path.name for path in found if not has_owner_file(path)}
+        return {each.name for each in self.prepared_folders() if each.parent.name == back_end}
 
     def _bases(self) -> Iterator[CacheEntry]:
         for back_end in _LOCAL:
@@ -228,16 +227,12 @@ class CacheContents:
                     folders=tuple(filter(None, (store.folder_of(key),))),
                 )
 
-    def _mirrors(self) -> Iterator[CacheEntry]:
+    def _shared(self) -> Iterator[CacheEntry]:
         for path in sorted((self.folder / "mirrors").glob("*.git/")):
             used_at = _mtime(path / "agentbench.json") or _mtime(path)
             yield _shared_entry("mirror", path, used_at)
-
-    def _toolboxes(self) -> Iterator[CacheEntry]:
         for path in sorted(bundles_folder(self.folder).glob("*/")):
             yield _shared_entry("toolbox", path, _mtime(path))
-
-    def _libraries(self) -> Iterator[CacheEntry]:
         for path in stored_libraries(self.folder):
             yield _shared_entry("symbolic library", path, _mtime(path))
 
@@ -250,15 +245,15 @@ class CacheContents:
 
 
 def _shared_entry(kind: str, path: Path, used_at: float) -> CacheEntry:
-    used = _is_used(path)
-    return CacheEntry(kind=kind, name=path.name, used_at=used_at, in_use=used, folders=(path,))
+    in_use = _is_used(path)
+    return CacheEntry(kind=kind, name=path.name, used_at=used_at, in_use=in_use, folders=(path,))
 
 
-def _is_used(thing: Path) -> bool:
+def _is_used(entry: Path) -> bool:
     """Whether somebody uses or makes it; nothing is made by looking where nothing was used."""
-    if not thing.parent.is_dir():
+    if not entry.parent.is_dir():
         return False
-    with removal_lock(thing) as allowed:
+    with removal_lock(entry) as allowed:
         return not allowed
 
 
@@ -284,32 +279,6 @@ def _mtime(path: Path) -> float:
         return 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedPreparation:
-    """One preparation that later attempts could start from."""
-
-    provider: str
-    key: str
-    size_bytes: int  # of our part; what the engine holds comes on top
-
-
-def cached_preparations(cache_dir: Path) -> list[CachedPreparation]:
-    """Every preparation that is kept."""
-    root = cache_dir / "prepared"
-    if not root.is_dir():
-        return []
-    return [
-        CachedPreparation(provider=provider.name, key=folder.name, size_bytes=_size(folder))
-        for provider in sorted(root.iterdir())
-        for folder in sorted(provider.iterdir())
-        if folder.is_dir() and not has_owner_file(folder)
-    ]
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
 _LOCAL_KINDS = frozenset({"folder", "cgroup"})
 
 
@@ -320,16 +289,14 @@ def find_all_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
     return (*in_engine, *local.find_orphans(cache_dir))
 
 
-def remove_dead_orphans(leftovers: Sequence[Orphan]) -> tuple[Orphan, ...]:
-    """Remove those whose owner is dead; returns them."""
-    dead = tuple(each for each in leftovers if not each.owner_alive)
-    here = tuple(each for each in dead if each.kind in _LOCAL_KINDS)
+def remove_dead_orphans(orphans: Sequence[Orphan]) -> None:
+    """Remove those whose owner is dead, on this machine and in an engine that answers."""
+    dead = [each for each in orphans if not each.owner_alive]
     in_engine = [each for each in dead if each.kind not in _LOCAL_KINDS]
     engine = _engine() if in_engine else None
     if engine is not None:
         cleanup.remove_engine_orphans(engine, in_engine)
-    local.remove_orphans(here)
-    return dead
+    local.remove_orphans(tuple(each for each in dead if each.kind in _LOCAL_KINDS))
 
 
 def _engine() -> Engine | None:

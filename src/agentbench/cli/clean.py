@@ -2,10 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,81 +46,75 @@ def clean(
 
 
 def _evict(keep: str | None, older_than: str | None, *, dry_run: bool) -> None:
-    from agentbench.cli.cache_entries import (
-        CacheContents,
-        find_all_orphans,
-        plan_eviction,
-        remove_dead_orphans,
-    )
-    from agentbench.core.host import default_cache_dir
+    from agentbench.cli import cache_entries
 
     keep_bytes = None if keep is None else parse_size(keep)
     unused_since = None
     if older_than is not None:
         unused_since = (datetime.now(UTC) - parse_age(older_than)).timestamp()
-    dead = [each for each in find_all_orphans(default_cache_dir()) if not each.owner_alive]
+    cache_dir = default_cache_dir()
+    orphans = cache_entries.find_all_orphans(cache_dir)
+    dead = [each for each in orphans if not each.owner_alive]
     for each in dead:
         typer.echo(f"{each.kind} {each.id} ({format_size(each.size_bytes)})")
     if not dry_run:
-        remove_dead_orphans(dead)
-    cache = CacheContents.connect(default_cache_dir())
-    fates = plan_eviction(cache.things(), keep_bytes=keep_bytes, unused_since=unused_since)
+        cache_entries.remove_dead_orphans(dead)
+    cache = cache_entries.CacheContents.connect(cache_dir)
+    decisions = cache_entries.plan_eviction(
+        cache.entries(), keep_bytes=keep_bytes, unused_since=unused_since
+    )
     freed = sum(each.size_bytes for each in dead)
     left = 0
-    for fate in fates:
-        gone = fate.goes and (dry_run or cache.give_up(fate.thing))
-        freed += fate.size_bytes if gone else 0
-        left += 0 if gone else fate.size_bytes
-        typer.echo(_eviction_line(fate, gone=gone, dry_run=dry_run))
+    for decision in decisions:
+        gone = decision.goes and (dry_run or cache.give_up(decision.entry))
+        freed += decision.size_bytes if gone else 0
+        left += 0 if gone else decision.size_bytes
+        typer.echo(_eviction_line(decision, gone=gone, dry_run=dry_run))
     word = "would be freed" if dry_run else "freed"
     typer.echo(f"{format_size(freed)} {word}, {format_size(left)} kept", err=True)
 
 
-def _eviction_line(fate: "EvictionDecision", *, gone: bool, dry_run: bool) -> str:
-
-    used = datetime.fromtimestamp(fate.thing.used_at, UTC)
+def _eviction_line(decision: "EvictionDecision", *, gone: bool, dry_run: bool) -> str:
+    entry = decision.entry
+    used = datetime.fromtimestamp(entry.used_at, UTC)
     what = ("would go" if dry_run else "removed") if gone else "kept"
-    if fate.thing.in_use or (fate.goes and not gone):
+    if entry.in_use or (decision.goes and not gone):
         what = "in use"
-    size = format_size(fate.size_bytes)
-    return f"{what:<9} {size:>9}  {used:%Y-%m-%d %H:%M}  {fate.thing.kind} {fate.thing.name}"
+    size = format_size(decision.size_bytes)
+    return f"{what:<9} {size:>9}  {used:%Y-%m-%d %H:%M}  {entry.kind} {entry.name}"
 
 
 def _clean_all(*, dry_run: bool) -> None:
     from agentbench.agents.client_bundles import bundles_folder, cached_bundles, remove_bundle
-    from agentbench.cli.cache_entries import (
-        CacheContents,
-        cached_preparations,
-        find_all_orphans,
-        remove_dead_orphans,
-    )
-    from agentbench.core.host import default_cache_dir
+    from agentbench.cli import cache_entries
 
     cache_dir = default_cache_dir()
-    found = find_all_orphans(cache_dir)
-    states = cached_preparations(cache_dir)
-    every_toolbox = cached_bundles(bundles_folder(cache_dir))
-    toolboxes = [each for each in every_toolbox if not each.in_use]
-    dead = [each for each in found if not each.owner_alive]
-    for each in dead:
-        typer.echo(f"{each.kind} {each.id} ({each.size_bytes / 2**20:.1f} MiB)")
-    for state in states:
-        typer.echo(f"cached {state.provider} {state.key} ({state.size_bytes / 2**20:.1f} MiB)")
-    for toolbox in toolboxes:
-        typer.echo(f"toolbox {toolbox.folder.name} ({toolbox.size_bytes / 2**20:.1f} MiB)")
-    sizes = [each.size_bytes for each in dead] + [state.size_bytes for state in states]
-    sizes += [toolbox.size_bytes for toolbox in toolboxes]
+    orphans = cache_entries.find_all_orphans(cache_dir)
+    dead = [each for each in orphans if not each.owner_alive]
+    cache = cache_entries.CacheContents(folder=cache_dir, engine=None)
+    prepared = cache.prepared_folders()
+    bundles = cached_bundles(bundles_folder(cache_dir))
+    unused = [each for each in bundles if not each.in_use]
+    sizes = {f"{each.kind} {each.id}": each.size_bytes for each in dead}
+    sizes |= {f"cached {each.parent.name} {each.name}": _size_of(each) for each in prepared}
+    sizes |= {f"toolbox {each.folder.name}": each.size_bytes for each in unused}
+    for name, size in sizes.items():
+        typer.echo(f"{name} ({size / 2**20:.1f} MiB)")
     if not dry_run:
-        remove_dead_orphans(dead)
-        cache = CacheContents(folder=cache_dir, engine=None)
-        for state in states:
-            cache.forget_preparation(f"{state.provider}/{state.key}")
-        for toolbox in toolboxes:
-            remove_bundle(toolbox)
-    in_use = len(found) - len(dead) + len(every_toolbox) - len(toolboxes)
+        cache_entries.remove_dead_orphans(dead)
+        for folder in prepared:
+            cache.forget_preparation(f"{folder.parent.name}/{folder.name}")
+        for bundle in unused:
+            remove_bundle(bundle)
+    in_use = len(orphans) - len(dead) + len(bundles) - len(unused)
     message = f", {in_use} in use by living runs kept" if in_use else ""
     word = "would be freed" if dry_run else "freed"
-    typer.echo(f"{len(sizes)} things, {sum(sizes) / 2**20:.1f} MiB {word}{message}", err=True)
+    total = sum(sizes.values()) / 2**20
+    typer.echo(f"{len(sizes)} things, {total:.1f} MiB {word}{message}", err=True)
+
+
+def _size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([kMGT]i?)?B", re.ASCII)
@@ -133,11 +129,7 @@ _AGE_UNITS = {
 
 
 def parse_size(text: str) -> int:
-    """Bytes from `500MB`, `1.5GB` (powers of 1000) or `20GiB` (of 1024).
-
-    Raises:
-        UsageError: it is not a size.
-    """
+    """Bytes from `500MB`, `1.5GB` (powers of 1000) or `20GiB` (of 1024)."""
     found = _SIZE.fullmatch(text)
     if found is None:
         raise UsageError(f"{text!r} is not a size; write it like 500MB, 20GB or 20GiB")
@@ -147,14 +139,10 @@ def parse_size(text: str) -> int:
 
 
 def parse_age(text: str) -> timedelta:
-    """A time from `90m`, `12h`, `30d` or `2w`.
-
-    Raises:
-        UsageError: it is no time.
-    """
+    """A time from `90m`, `12h`, `30d` or `2w`."""
     found = _AGE.fullmatch(text)
     if found is None:
-        raise UsageError(f"{text!r} is not a age; write it like 12h, 30d or 2w")
+        raise UsageError(f"{text!r} is not an age; write it like 12h, 30d or 2w")
     return int(found[1]) * _AGE_UNITS[found[2]]
 
 

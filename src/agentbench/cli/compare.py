@@ -1,6 +1,5 @@
 """`agentbench compare`."""
 
-import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,11 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.report import append_github_summary
+from agentbench.cli.run_execution import print_warnings
+from agentbench.core import extras
 from agentbench.core.display_text import list_with_more, printable
+from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,10 +75,9 @@ def compare(
 
     Example: agentbench compare main last --fail-on-regression
     """
-    from agentbench.core.extras import STATISTICS, require
     from agentbench.report.comparison import compare as compared
     from agentbench.report.leaderboard import label_runs
-    from agentbench.report.text_reports import RunNames
+    from agentbench.report.text_reports import RunNames, comparison_markdown
 
     if strict and not fail_on_regression:
         raise UsageError("--strict goes with --fail-on-regression")
@@ -83,21 +85,19 @@ def compare(
         raise UsageError("--json and --format markdown contradict each other")
     if not 0 < alpha < 1:  # whatever is not a number is not, either
         raise UsageError(f"--alpha must lie between 0 and 1, found {alpha}")
-    require("agentbench compare", STATISTICS)
+    extras.require("agentbench compare", extras.STATISTICS)
     one, other = _read(first, second, runs_dir)
     comparison = compared(one.attempts, other.attempts, alpha=alpha)
-    _warn_of_changed_tasks(comparison)
-    _warn_of_other_interpreters(comparison)
+    _warn_of_changes(comparison)
     names = RunNames(*label_runs([one.entrant, other.entrant]))
     _print(comparison, names, ComparisonFormat.JSON if as_json else format_name)
     if github_summary:
-        _append_summary(comparison, names)
+        append_github_summary(comparison_markdown(comparison, names))
     if fail_on_regression:
         _check(comparison, strict=strict)
 
 
 def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, ReportedRun]":
-    from agentbench.core.host import available_cpus
     from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.store import find_run
 
@@ -105,24 +105,21 @@ def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, Report
     if folders[0].resolve() == folders[1].resolve():
         typer.echo(f"warning: {folders[0]}: compared with itself", err=True)
     one, other = (ReportedRun.read(folder, processes=available_cpus()) for folder in folders)
-    for warning in dict.fromkeys((*one.reading.warnings(), *other.reading.warnings())):
-        typer.echo(f"warning: {warning}", err=True)
+    print_warnings(dict.fromkeys((*one.reading.warnings(), *other.reading.warnings())))
     return one, other
 
 
-def _warn_of_changed_tasks(comparison: "Comparison") -> None:
-    changed = comparison.changed
-    if changed:
-        named = printable(list_with_more(changed, _MAX_NAMED))
-        typer.echo(f"warning: not the same task in both runs, by its digest: {named}", err=True)
-
-
-def _warn_of_other_interpreters(comparison: "Comparison") -> None:
-    changes = comparison.interpreters
-    if changes:
-        named = [f"{each.task_id} ({each.first} → {each.second})" for each in changes]
-        line = f"not the same Python or image in both runs: {list_with_more(named, _MAX_NAMED)}"
-        typer.echo(f"warning: {printable(line)}", err=True)
+def _warn_of_changes(comparison: "Comparison") -> None:
+    interpreters = [f"{e.task_id} ({e.first} → {e.second})" for e in comparison.interpreters]
+    changes = {
+        "not the same task in both runs, by its digest": comparison.changed,
+        "not the same Python or image in both runs": interpreters,
+    }
+    print_warnings(
+        printable(f"{what}: {list_with_more(tasks, _MAX_NAMED)}")
+        for what, tasks in changes.items()
+        if tasks
+    )
 
 
 def _print(comparison: "Comparison", names: "RunNames", format_name: ComparisonFormat) -> None:
@@ -140,14 +137,6 @@ def _print(comparison: "Comparison", names: "RunNames", format_name: ComparisonF
             print_comparison(comparison, names, console_of(sys.stdout))
 
 
-def _append_summary(comparison: "Comparison", names: "RunNames") -> None:
-    from agentbench.report.markdown import append_summary
-    from agentbench.report.text_reports import comparison_markdown
-
-    if not append_summary(comparison_markdown(comparison, names), os.environ):
-        typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
-
-
 def _check(comparison: "Comparison", *, strict: bool) -> None:
     from agentbench.report.comparison import doubts, regression
 
@@ -155,5 +144,4 @@ def _check(comparison: "Comparison", *, strict: bool) -> None:
     if found is not None:
         typer.echo(found, err=True)
         raise typer.Exit(ExitCode.CHECK_FAILED)
-    for doubt in doubts(comparison, strict=strict):
-        typer.echo(f"warning: {doubt}", err=True)
+    print_warnings(doubts(comparison, strict=strict))

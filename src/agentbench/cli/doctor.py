@@ -1,22 +1,25 @@
-"""`agentbench doctor`: what agentbench needs on this machine, in the order a run needs it."""
+"""`agentbench doctor` and `images`: what agentbench needs on this machine, and its base images."""
 
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.run_execution import say_line
+from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.base_images import DEFAULT_PYTHON, STACKS, stack_for
 
 if TYPE_CHECKING:
-    from agentbench.sandbox.cleanup import Orphan
     from agentbench.sandbox.registry import BackEndProbe
 
 
@@ -25,24 +28,20 @@ def doctor(as_json: options.Json = False) -> None:
 
     Example: agentbench doctor
     """
-    from agentbench.core.host import default_cache_dir
-
     findings = diagnose(default_cache_dir())
     if as_json:
-        rows = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]
-        typer.echo(json.dumps(rows, indent=1))
+        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
         _print(findings)
     if not any(finding.ok for finding in findings if finding.what.startswith("sandbox")):
         raise typer.Exit(ExitCode.UNAVAILABLE)
 
 
-def _print(findings: "Sequence[DoctorCheck]") -> None:
-    from agentbench.report.text_table import TableColumn, console_of, print_rows
+def _print(findings: "Sequence[Check]") -> None:
+    from agentbench.report.text_table import TableColumn, print_listing
 
     rows = [("ok" if one.ok else "--", one.what, one.detail) for one in findings]
-    columns = (TableColumn(), TableColumn(), TableColumn(below=1))
-    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+    print_listing(rows, TableColumn(), TableColumn(), TableColumn(below=1))
 
 
 _ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots, room for workspaces
@@ -50,68 +49,65 @@ _KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_AP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorCheck:
-    """One thing that was looked at."""
+class Check:
+    """One thing that was checked."""
 
     what: str
     ok: bool
-    detail: str  # what was found, or the remedy
+    detail: str = ""  # what was found, or the remedy
 
 
-def diagnose(cache_dir: Path) -> list[DoctorCheck]:
+def diagnose(cache_dir: Path) -> list[Check]:
     """Look at everything, in the order in which a run needs it."""
     from agentbench.sandbox.registry import probe_back_ends
 
     return [
-        DoctorCheck(what="python", ok=True, detail=f"{sys.version.split()[0]} at {sys.prefix}"),
+        Check(what="python", ok=True, detail=f"{sys.version.split()[0]} at {sys.prefix}"),
         _check_git(),
         *(_check_sandbox(probe) for probe in probe_back_ends(cache_dir=cache_dir)),
         _check_engine(),
         _check_base_image(),
         _check_disk(cache_dir),
-        *_check_orphans(cache_dir),
+        _check_orphans(cache_dir),
         _check_api_keys(),
     ]
 
 
-def _check_git() -> DoctorCheck:
+def _check_git() -> Check:
     from agentbench.tasks.host_git import git
 
     if shutil.which("git") is None:
-        return DoctorCheck(what="git", ok=False, detail="not on PATH; install git")
+        return Check(what="git", ok=False, detail="not on PATH; install git")
     version = git("--version", cwd=Path.cwd())
-    return DoctorCheck(what="git", ok=version.ok, detail=version.stdout.decode().strip())
+    return Check(what="git", ok=version.ok, detail=version.stdout.decode().strip())
 
 
-def _check_sandbox(probe: "BackEndProbe") -> DoctorCheck:
+def _check_sandbox(probe: "BackEndProbe") -> Check:
     lacks = f"\ndoes not promise: {', '.join(probe.missing)}" if probe.missing else ""
-    return DoctorCheck(
-        what=f"sandbox {probe.name}", ok=probe.available, detail=f"{probe.detail}{lacks}"
-    )
+    return Check(what=f"sandbox {probe.name}", ok=probe.available, detail=f"{probe.detail}{lacks}")
 
 
-def _check_engine() -> DoctorCheck:
+def _check_engine() -> Check:
     from agentbench.sandbox.docker.diagnosis import diagnose_engine
 
-    seen = diagnose_engine(os.environ)
-    lines = [seen.found, *seen.faults, *seen.remarks]
-    return DoctorCheck(what="container engine", ok=not seen.faults, detail="\n".join(lines))
+    engine = diagnose_engine(os.environ)
+    lines = [engine.found, *engine.faults, *engine.remarks]
+    return Check(what="container engine", ok=not engine.faults, detail="\n".join(lines))
 
 
-def _check_base_image() -> DoctorCheck:
+def _check_base_image() -> Check:
     from agentbench.sandbox.docker.engine import Engine
     from agentbench.sandbox.docker.images import list_images
 
     try:
         found = list_images(Engine.connect())
     except (UnavailableError, SandboxError):
-        return DoctorCheck(what="base image", ok=False, detail="needs a container engine")
+        return Check(what="base image", ok=False, detail="needs a container engine")
     return check_base_image([image.name for image in found])
 
 
-def check_base_image(names: Sequence[str]) -> DoctorCheck:
+def check_base_image(names: Sequence[str]) -> Check:
     """Whether the image is there that tasks without one of their own start from as a rule."""
-    from agentbench.sandbox.base_images import DEFAULT_PYTHON
     from agentbench.sandbox.docker.images import name_of
 
     there = name_of(DEFAULT_PYTHON) in names
@@ -119,35 +115,79 @@ def check_base_image(names: Sequence[str]) -> DoctorCheck:
     if not there and names:
         shown += f"; the default one, {name_of(DEFAULT_PYTHON)}, is missing"
     remedy = "" if there else "; make it: agentbench images build"
-    return DoctorCheck(what="base image", ok=there, detail=f"{shown}{remedy}")
+    return Check(what="base image", ok=there, detail=f"{shown}{remedy}")
 
 
-def _check_disk(cache_dir: Path) -> DoctorCheck:
-    place = next(path for path in (cache_dir, *cache_dir.parents) if path.exists())
-    free = shutil.disk_usage(place).free
+def _check_disk(cache_dir: Path) -> Check:
+    existing = next(path for path in (cache_dir, *cache_dir.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
     detail = f"{free / 2**30:.1f} GiB free at {cache_dir}"
-    writable = os.access(place, os.W_OK)
+    writable = os.access(existing, os.W_OK)
     if not writable:
         detail += "; not writable: set AGENTBENCH_CACHE to a folder that is"
     elif free < _ENOUGH_DISK:
         detail += "; make room, or set AGENTBENCH_CACHE to another disk"
-    return DoctorCheck(what="disk", ok=writable and free >= _ENOUGH_DISK, detail=detail)
+    return Check(what="disk", ok=writable and free >= _ENOUGH_DISK, detail=detail)
 
 
-def _check_orphans(cache_dir: Path) -> Iterator[DoctorCheck]:
+def _check_orphans(cache_dir: Path) -> Check:
     from agentbench.cli.cache_entries import find_all_orphans
 
-    dead = [each for each in find_all_orphans(cache_dir) if not each.owner_alive]
-    detail = "none" if not dead else f"{_kinds(dead)}; remove them: agentbench clean"
-    yield DoctorCheck(what="leftovers", ok=not dead, detail=detail)
+    dead = Counter(each.kind for each in find_all_orphans(cache_dir) if not each.owner_alive)
+    kinds = ", ".join(f"{count} {kind}(s)" for kind, count in sorted(dead.items()))
+    detail = f"{kinds}; remove them: agentbench clean" if dead else "none"
+    return Check(what="leftovers", ok=not dead, detail=detail)
 
 
-def _kinds(leftovers: "list[Orphan]") -> str:
-    kinds = sorted({each.kind for each in leftovers})
-    return ", ".join(f"{sum(e.kind == kind for e in leftovers)} {kind}(s)" for kind in kinds)
-
-
-def _check_api_keys() -> DoctorCheck:
+def _check_api_keys() -> Check:
     present = [name for name in _KEYS if os.environ.get(name)]
     detail = f"present: {', '.join(present)}" if present else "none; oracle and noop need none"
-    return DoctorCheck(what="API keys", ok=True, detail=detail)
+    return Check(what="API keys", ok=True, detail=detail)
+
+
+images = options.command_group("The base images that Docker sandboxes start from.")
+
+
+@images.command("build")
+def build_images(
+    python: Annotated[
+        str, typer.Option("--python", help=f"Its Python version: {', '.join(STACKS)}.")
+    ] = DEFAULT_PYTHON,
+) -> None:
+    """Build the base image, from a registry where one answers, else from Debian's packages.
+
+    Example: agentbench images build
+    """
+    from agentbench.sandbox.docker.engine import Engine
+    from agentbench.sandbox.docker.images import build_base_image
+
+    stack_for(python)  # a version that is never built is refused without an engine, too
+    image = build_base_image(Engine.connect(), python, progress=say_line)
+    typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
+
+
+@images.command("list")
+def show_images(as_json: options.Json = False) -> None:
+    """List the base images that are there.
+
+    Example: agentbench images list
+    """
+    from agentbench.report.text_table import TableColumn, print_listing
+    from agentbench.sandbox.docker.engine import Engine
+    from agentbench.sandbox.docker.images import list_images
+
+    found = list_images(Engine.connect())
+    if as_json:
+        rows = [
+            {"name": each.name, "python": each.python, "id": each.id, "size": each.size_bytes}
+            for each in found
+        ]
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    table = [
+        (each.name, f"Python {each.python}", f"{each.size_bytes / 2**20:.0f} MiB") for each in found
+    ]
+    size = TableColumn(is_right=True, below=1)
+    print_listing(table, TableColumn(), TableColumn(below=1), size)
+    if not found:
+        typer.echo("no base image yet; make one: agentbench images build", err=True)

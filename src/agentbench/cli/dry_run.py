@@ -1,10 +1,6 @@
-"""A dry run of a preset: a tiny task, and a model that answers from a script.
-
-`agentbench agents test` makes it.
-"""
+"""A dry run of a preset (`agents test`): a tiny task, and a model that answers from a script."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +10,7 @@ from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.presets.preset import Preset
 from agentbench.agents.presets.preset_agent import PresetAgent
 from agentbench.attempt.record import AttemptRecord
+from agentbench.cli.doctor import Check
 from agentbench.core.files import owned_folder
 from agentbench.errors import UnavailableError
 from agentbench.models.interface import ApiFormat, ModelEndpoint
@@ -32,37 +29,21 @@ _PROVIDERS = {
     ApiFormat.GEMINI_GENERATE: "gemini",
 }
 _STARTED_WITHIN = timedelta(seconds=60)
-_REFUSAL_TIMEOUT_SCALE = (
-    0.1  # of the time that it has: some try for minutes with a key that is refused
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryRunCheck:
-    """One thing that an agent has to do."""
-
-    what: str
-    ok: bool
-    detail: str = ""
+_REFUSAL_TIMEOUT_SCALE = 0.1  # some clients try for minutes with a key that is refused
 
 
 def dry_run(
     preset: Preset, provider: SandboxProvider, *, cache_dir: Path, say: MessageSink
-) -> Iterator[DryRunCheck]:
-    """Install an agent and let it try a tiny task; yields what works as it is found out.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
+) -> Iterator[Check]:
+    """Install an agent and let it try a tiny task; yields what works as it is found out."""
     with owned_folder("agentbench-rehearsal-") as folder:
-        stage = _DryRun(preset, provider, cache_dir, folder, say)
-        installed = stage.installs()
+        run = _DryRun(preset, provider, cache_dir, folder, say)
+        installed = run.installs()
         yield installed
-        if not installed.ok:
-            return
-        yield stage.starts()
-        yield from stage.works()
-        yield stage.is_refused()
+        if installed.ok:
+            yield run.starts()
+            yield from run.works()
+            yield run.is_refused()
 
 
 class _DryRunAgent(PresetAgent):
@@ -73,7 +54,6 @@ class _DryRunAgent(PresetAgent):
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Solve as ever."""
         self.prompter.workspace = str(sandbox.workspace)
         return super().solve(problem, sandbox, budget, model)
 
@@ -89,7 +69,6 @@ class _DryRun:
     ) -> None:
         self._preset = preset
         self._provider = provider
-        self._folder = folder
         self._task = write_dry_run_task(folder / "task")
         self._agent = _DryRunAgent(preset, toolboxes=bundles_folder(cache_dir), say=say)
         self._options = RunOptions(
@@ -101,47 +80,42 @@ class _DryRun:
             cache_dir=cache_dir,
         )
 
-    def installs(self) -> DryRunCheck:
-        """Whether the client's programs can be installed."""
+    def installs(self) -> Check:
         try:
             image = self._provider.resolve_image(None)
             (mount,) = self._agent.mounts(self._provider, image)
         except UnavailableError as error:
-            return DryRunCheck(what="installs", ok=False, detail=str(error))
-        return DryRunCheck(what="installs", ok=True, detail=mount.source.parent.name)
+            return Check(what="installs", ok=False, detail=str(error))
+        return Check(what="installs", ok=True, detail=mount.source.parent.name)
 
-    def starts(self) -> DryRunCheck:
-        """Whether the client starts."""
+    def starts(self) -> Check:
         image = self._provider.resolve_image(None)
         mounts = self._agent.mounts(self._provider, image)
         with self._provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
             tools = str(sandbox.mounted(TOOLS_MOUNT))
             line = self._preset.version_command.replace("{tools}", tools)
             result = sandbox.run(Command(argv=("sh", "-c", line), timeout=_STARTED_WITHIN))
-        said = (result.stdout.strip() or result.stderr.strip())[-200:]
-        return DryRunCheck(
-            what="starts", ok=result.ok and self._preset.version in said, detail=said
-        )
+        output = (result.stdout.strip() or result.stderr.strip())[-200:]
+        ok = result.ok and self._preset.version in output
+        return Check(what="starts", ok=ok, detail=output)
 
-    def works(self) -> Iterator[DryRunCheck]:
-        """Whether the client solves the test task."""
+    def works(self) -> Iterator[Check]:
         prompter = ScriptedModel(self._preset.rehearsal)
         record = self._attempt(prompter)
         wire = self._preset.wires[0].wire
         message = f"{prompter.answered} requests, {wire}"
-        yield DryRunCheck(what="reaches its model", ok=prompter.answered > 0, detail=message)
-        yield DryRunCheck(what="mends the bug", ok=record.resolved, detail=record.detail)
+        yield Check(what="reaches its model", ok=prompter.answered > 0, detail=message)
+        yield Check(what="mends the bug", ok=record.resolved, detail=record.detail)
         ending = record.agent_run.ending if record.agent_run else None
         ended = ending is AgentEnding.SUBMITTED
-        yield DryRunCheck(what="ends by itself", ok=ended, detail="" if ended else record.detail)
+        yield Check(what="ends by itself", ok=ended, detail="" if ended else record.detail)
         yield _check_tokens(record, prompter)
 
-    def is_refused(self) -> DryRunCheck:
-        """Whether the client reports a wrong key."""
+    def is_refused(self) -> Check:
         prompter = ScriptedModel(self._preset.rehearsal, refuses=True)
         record = self._attempt(prompter, scale=_REFUSAL_TIMEOUT_SCALE)
         ok = record.failure_reason is FailureReason.LLM_ERROR
-        return DryRunCheck(what="a refused key is told", ok=ok, detail=record.detail)
+        return Check(what="a refused key is told", ok=ok, detail=record.detail)
 
     def _attempt(self, prompter: ScriptedModel, *, scale: float = 1.0) -> AttemptRecord:
         self._agent.prompter = prompter
@@ -150,9 +124,9 @@ class _DryRun:
             return run_attempt(self._task, self._agent, sandbox=self._provider, options=options)
 
 
-def _check_tokens(record: AttemptRecord, prompter: ScriptedModel) -> DryRunCheck:
+def _check_tokens(record: AttemptRecord, prompter: ScriptedModel) -> Check:
     usage = record.usage
     found = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
-    said = (prompter.input_tokens, prompter.output_tokens)
-    detail = f"{found[0]} in, {found[1]} out; the model said {said[0]} and {said[1]}"
-    return DryRunCheck(what="tokens are counted", ok=found == said and said[0] > 0, detail=detail)
+    sent = (prompter.input_tokens, prompter.output_tokens)
+    detail = f"{found[0]} in, {found[1]} out; the model reported {sent[0]} and {sent[1]}"
+    return Check(what="tokens are counted", ok=found == sent and sent[0] > 0, detail=detail)

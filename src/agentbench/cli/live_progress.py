@@ -38,7 +38,6 @@ class RunningAttemptsTable:
         self._live_status = live
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """As many attempts as the terminal has room for, and the number of the others."""
         running = self._live_status.running()
         if not running:
             return
@@ -126,13 +125,11 @@ class RunDisplay:
             )
 
     def __enter__(self) -> "RunDisplay":
-        """Show the bar and the running attempts."""
         if self._live is not None:
             self._live.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Leave the last state of the bar."""
         if self._live is not None:
             self._live.stop()
 
@@ -170,7 +167,6 @@ class _TwoLines(Progress):
     """Figures in a narrow terminal: the counts, and below them cost and time."""
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
-        """Two lines for each task."""
         table = Table.grid()
         half = len(self.columns) // 2
         for task in tasks:

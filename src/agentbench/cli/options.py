@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from agentbench.cli import options
+from agentbench.cli.run_execution import print_warnings
 from agentbench.core.choices import ControlLevel, ExecutorName
 from agentbench.errors import InputError, UsageError
 
@@ -37,9 +37,7 @@ def _refuse_nan(value: float | None) -> float | None:
 
 
 _LARGEST_TIMEOUT_SCALE = 1_000_000
-_LONGEST_DURATION = (
-    1_000_000_000  # seconds or minutes; more than an interval of time can hold would be a bug
-)
+_LONGEST_DURATION = 1_000_000_000  # seconds or minutes; a timedelta cannot hold much more
 
 Tasks = Annotated[
     list[Path], typer.Argument(help="Task folders, folders of task folders, or suite files.")
@@ -60,8 +58,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout,
 GithubSummary = Annotated[
     bool,
     typer.Option(
-        "--github-summary",
-        help="Append it as Markdown to the job's summary in GitHub Actions.",
+        "--github-summary", help="Append it as Markdown to the job's summary in GitHub Actions."
     ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the last line.")]
@@ -191,8 +188,7 @@ IntegrityControls = Annotated[
     typer.Option("--integrity-controls", help="Overrides the tasks' own setting."),
 ]
 AllowUnsandboxed = Annotated[
-    bool,
-    typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox."),
+    bool, typer.Option("--allow-unsandboxed", help="Let any agent run in the process sandbox.")
 ]
 Repeat = Annotated[int, typer.Option("--repeat", help="Runs per task, to find flaky tests.", min=1)]
 WriteIds = Annotated[
@@ -220,37 +216,28 @@ def select_tasks(
     tag: str | None = None,
     limit: int | None = None,
 ) -> "list[Task]":
-    """Load and filter tasks; prints warnings on stderr.
-
-    Raises:
-        InputError: a task is wrong, or none is left.
-    """
+    """Load and filter tasks; prints warnings on stderr."""
     from agentbench.tasks.loading import load_tasks
     from agentbench.tasks.mirror import Mirrors
 
     catalogue = load_tasks(paths, mirrors=Mirrors(cache_dir / "mirrors"))
-    for warning in catalogue.warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    chosen = [
+    print_warnings(catalogue.warnings)
+    selected = [
         task
         for task in catalogue.tasks
         if (glob is None or fnmatchcase(task.id, glob))
         and (tag is None or tag in task.problem.tags)
     ]
-    if not chosen:
+    if not selected:
         known = ", ".join(task.id for task in catalogue.tasks)
         filters = [f"--filter {glob!r}"] if glob is not None else []
         filters += [f"--tag {tag!r}"] if tag is not None else []
         raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
-    return chosen[:limit]
+    return selected[:limit]
 
 
 def parse_jobs(text: str) -> int | None:
-    """The value of `--jobs`; `None` for auto.
-
-    Raises:
-        UsageError: it is neither `auto` nor a number above 0.
-    """
+    """The value of `--jobs`; `None` for auto."""
     if text == "auto":
         return None
     if not text.isascii() or not text.isdigit() or int(text) < 1:
@@ -259,27 +246,52 @@ def parse_jobs(text: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSelection:
+    """The tasks that a command works on."""
+
+    tasks: Tasks
+    filter_glob: Filter = None
+    tag: Tag = None
+    limit: Limit = None
+
+    def load(self, cache_dir: Path) -> "list[Task]":
+        """Load and filter the tasks; prints warnings on stderr."""
+        return select_tasks(
+            self.tasks, cache_dir=cache_dir, glob=self.filter_glob, tag=self.tag, limit=self.limit
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparationOptions:
+    """The options of preparing tasks and of their time limits."""
+
+    no_cache: NoCache = False
+    registry: Registry = None
+    timeout_scale: TimeoutScale = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationOptions:
     """The options of commands that validate the tasks they write."""
 
-    repeat: options.Repeat = 2
-    jobs: options.Jobs = "auto"
-    sandbox: options.Sandbox = options.SandboxName.AUTO
-    runs_dir: options.RunsDir = Path("runs")
-    as_json: options.Json = False
-    quiet: options.Quiet = False
-    verbose: options.Verbose = False
+    repeat: Repeat = 2
+    jobs: Jobs = "auto"
+    sandbox: Sandbox = SandboxName.AUTO
+    runs_dir: RunsDir = Path("runs")
+    as_json: Json = False
+    quiet: Quiet = False
+    verbose: Verbose = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryValidationOptions(ValidationOptions):
     """The same for tasks from a repository's history, whose tests are flaky more often."""
 
-    repeat: options.Repeat = 3
+    repeat: Repeat = 3
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each group among its parameters.
+    """Give a command the options of each group (a dataclass) among its parameters.
 
     Typer makes options of a function's parameters. The function that this returns has the group's
     fields as parameters in place of the group.

@@ -38,7 +38,6 @@ class _GuardedFile(io.FileIO):
     """A descriptor of ours; what comes from others, such as sockets, raises as before."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Write to the guarded descriptor."""
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -72,7 +71,6 @@ def handling_signals(handler: Callable[[int], None]) -> Iterator[None]:
     """Call a handler on Ctrl-C and SIGTERM during the block."""
 
     def handle(number: int, frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt once."""
         del frame
         handler(number)
 
@@ -94,7 +92,6 @@ def raise_keyboard_interrupt_on_signals() -> None:
 
 
 def _forward_as_sigint(number: int, frame: FrameType | None) -> None:
-    """Event loops end cleanly on Ctrl-C, and so do sandboxes."""
     del number, frame
     signal.raise_signal(signal.SIGINT)
 

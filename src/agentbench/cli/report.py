@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import chain
@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.run_execution import print_warnings
+from agentbench.core import extras
 from agentbench.core.display_text import printable
 from agentbench.core.files import UNFINISHED
+from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -73,14 +76,13 @@ def report(
 
     Example: agentbench report last --format html --output report.html
     """
-    from agentbench.core.extras import HTML, JUNIT, require
     from agentbench.report.leaderboard import results_by_agent
     from agentbench.runs.store.store import find_run
 
     if format_name is ReportFormat.JUNIT:
-        require("--format junit", JUNIT)
+        extras.require("--format junit", extras.JUNIT)
     if format_name is ReportFormat.HTML:
-        require("--format html", HTML)
+        extras.require("--format html", extras.HTML)
     if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
         raise UsageError("--instances goes with --format swebench")
     folders = _without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
@@ -88,12 +90,13 @@ def report(
     board = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
     results = results_by_agent([run.entrant for run in read])
+    contents = _ReportContents(read, attempts, results, board)
     with open_output(output) as target:
-        _print(_ReportContents(read, attempts, results, board), format_name, target)
+        _print(contents, format_name, target)
     if instances_dir is not None:
         write_instances(read, instances_dir)
     if github_summary:
-        _append_summary(_ReportContents(read, attempts, results, board))
+        append_github_summary(_markdown(contents))
 
 
 def _without_duplicates(folders: Sequence[Path]) -> list[Path]:
@@ -107,12 +110,10 @@ def _without_duplicates(folders: Sequence[Path]) -> list[Path]:
 
 
 def _read(folder: Path, *, whole: bool) -> "ReportedRun":
-    from agentbench.core.host import available_cpus
     from agentbench.report.reported_run import ReportedRun
 
     run = ReportedRun.read(folder, whole=whole, processes=available_cpus())
-    for warning in run.reading.warnings():
-        typer.echo(f"warning: {warning}", err=True)
+    print_warnings(run.reading.warnings())
     return run
 
 
@@ -120,20 +121,17 @@ def _leaderboard(
     runs: "Sequence[ReportedRun]", format_name: ReportFormat, *, needed: bool
 ) -> "Leaderboard | None":
     """The runs in order, where there are several and what is printed shows them so."""
-    from agentbench.core.extras import STATISTICS, install_command, is_installed
     from agentbench.report.leaderboard import leaderboard
 
     if len(runs) == 1 or (format_name in _WITHOUT_LEADERBOARD and not needed):
         return None
-    with_groups = is_installed(STATISTICS)
+    with_groups = extras.is_installed(extras.STATISTICS)
     if not with_groups:
-        typer.echo(f"no groups in the leaderboard: {install_command('report')}", err=True)
+        typer.echo(f"no groups in the leaderboard: {extras.install_command('report')}", err=True)
     return leaderboard([run.entrant for run in runs], with_groups=with_groups)
 
 
 class _ReportContents(NamedTuple):
-    """Runs, and what there is to say of them."""
-
     runs: "Sequence[ReportedRun]"
     attempts: "Sequence[AttemptSummary]"
     results: "Sequence[AgentResult]"
@@ -181,13 +179,9 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
     for result in report.results:
         print_summary(result.summary, console, title=result.label if are_several else "")
     for result in report.results:
-        line = summary_line(
-            result.summary,
-            seconds=result.summary.attempt_seconds,
-            folder=" ".join(
-                str(run.folder) for run in report.runs if run.entrant.name in result.runs
-            ),
-        )
+        summary = result.summary
+        folders = [str(run.folder) for run in report.runs if run.entrant.name in result.runs]
+        line = summary_line(summary, seconds=summary.attempt_seconds, folder=" ".join(folders))
         typer.echo(f"{printable(result.label)}: {line}" if are_several else line, err=True)
 
 
@@ -215,10 +209,11 @@ def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[JUnitSuite]":
         yield JUnitSuite(label=label, attempts=in_order(run.attempts), unmade=unmade)
 
 
-def _append_summary(report: _ReportContents) -> None:
+def append_github_summary(chunks: Iterable[str]) -> None:
+    """Append Markdown to the job's summary in GitHub Actions."""
     from agentbench.report.markdown import append_summary
 
-    if not append_summary(_markdown(report), os.environ):
+    if not append_summary(chunks, os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
 
 
@@ -227,12 +222,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
-    """Write the report of a run as SWE-bench's own tool does.
-
-    Raises:
-        UsageError: there are several runs.
-        InputError: a record of the run is damaged.
-    """
+    """Write the report of a run as SWE-bench's own tool does."""
     from agentbench.importers.swebench.report import run_report
 
     report = run_report(_reported_instances(runs)).model_dump(mode="json")
@@ -240,12 +230,7 @@ def write_swebench(runs: "Sequence[ReportedRun]", target: TextIO) -> None:
 
 
 def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
-    """Write a report for each instance that was judged, each in a folder of its own.
-
-    Raises:
-        UsageError: there are several runs, or the folder cannot be written.
-        InputError: a record of the run is damaged.
-    """
+    """Write a report for each instance that was judged, each in a folder of its own."""
     from agentbench.importers.swebench.report import instance_report
 
     for instance in _reported_instances(runs):
@@ -277,20 +262,14 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that takes its name when all of it was written; stdout where no path is given.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
+    """A text file that gets its name when all of it is written; stdout if no path is given."""
     if path is None:
         yield sys.stdout
         return
     is_special = path.exists() and not path.is_file()  # a device, or a pipe that somebody reads
-    scratch = path
-    if not is_special:
-        scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     try:
-        target = scratch.open("w" if is_special else "x", encoding="utf-8", newline="")
+        target = (path if is_special else scratch).open("w", encoding="utf-8", newline="")
     except OSError as error:
         raise _not_writable(path, error) from error
     try:
@@ -299,9 +278,8 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         if not is_special:
             scratch.replace(path)
     except BaseException as error:
-        if not is_special:
-            with suppress(OSError):
-                scratch.unlink()
+        with suppress(OSError):
+            scratch.unlink()
         # Whatever else fails in the block is not this file's fault.
         if isinstance(error, OSError) and error.errno in _DISK_FULL:
             raise _not_writable(path, error) from error

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,40 +11,45 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.run_execution import execute_run, say_line, say_nothing
+from agentbench.cli.run_execution import execute_run, print_warnings, say_line, say_nothing
 from agentbench.core.choices import ExecutorName
 from agentbench.core.display_text import counted, printable
+from agentbench.core.host import usable_cache_dir
 
 if TYPE_CHECKING:
     from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """The agent of a run, and its model."""
+
+    agent: options.Agent = "oracle"
+    agent_command: options.AgentCommand = None
+    model: options.Model = None
+    base_url: options.BaseUrl = None
+    prices: options.Prices = None
+    no_probe: options.NoProbe = False
+    record: options.Record = None
+    replay: options.Replay = None
+
+
+@options.expand_groups
 def run(
-    tasks: options.Tasks,
-    agent: options.Agent = "oracle",
-    agent_command: options.AgentCommand = None,
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    prices: options.Prices = None,
-    no_probe: options.NoProbe = False,
-    record: options.Record = None,
-    replay: options.Replay = None,
+    *,
+    selection: options.TaskSelection,
+    agent: AgentOptions,
     attempts: options.Attempts = 1,
     jobs: options.Jobs = "auto",
     executor: options.Executor = ExecutorName.LOCAL,
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     runs_dir: options.RunsDir = Path("runs"),
     run_id: options.RunId = None,
-    filter_glob: options.Filter = None,
-    tag: options.Tag = None,
-    limit: options.Limit = None,
     shuffle: options.Shuffle = None,
     retries: options.Retries = 2,
     max_outage: options.MaxOutage = None,
     attempt_timeout: options.AttemptTimeout = None,
-    no_cache: options.NoCache = False,
-    registry: options.Registry = None,
-    timeout_scale: options.TimeoutScale = 1.0,
+    preparation: options.PreparationOptions,
     max_cost: options.MaxCost = None,
     fail_under: options.FailUnder = None,
     integrity_controls: options.IntegrityControls = None,
@@ -56,25 +62,22 @@ def run(
 
     Example: agentbench run tasks/ --agent command --agent-command './fix.sh' -k 3
     """
-    from agentbench.core.host import usable_cache_dir
     from agentbench.runs.options import RunOptions
     from agentbench.runs.start import start_run
 
     cache_dir = usable_cache_dir()
-    selected = options.select_tasks(
-        tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit
-    )
+    selected = selection.load(cache_dir)
     # fmt: off
     run_options = RunOptions(
-        agent=agent, agent_command=agent_command,
-        model=model, base_url=base_url, prices=prices, probe=not no_probe,
-        record=record, replay=replay,
+        agent=agent.agent, agent_command=agent.agent_command,
+        model=agent.model, base_url=agent.base_url, prices=agent.prices,
+        probe=not agent.no_probe, record=agent.record, replay=agent.replay,
         attempts=attempts, jobs=options.parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
-        runs_dir=runs_dir, run_id=run_id, retries=retries, use_cache=not no_cache,
-        registry=registry,
+        runs_dir=runs_dir, run_id=run_id, retries=retries,
+        use_cache=not preparation.no_cache, registry=preparation.registry,
         max_outage=None if max_outage is None else timedelta(minutes=max_outage),
         attempt_timeout=None if attempt_timeout is None else timedelta(seconds=attempt_timeout),
-        timeout_scale=timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
+        timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, shuffle_seed=shuffle,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )
@@ -126,7 +129,6 @@ def resume(
 
     Example: agentbench resume last
     """
-    from agentbench.core.host import usable_cache_dir
     from agentbench.runs.resume import resume_run
     from agentbench.runs.store.store import find_run
 
@@ -144,8 +146,7 @@ def resume(
 def rescore(
     run: options.RunName = "last",
     write: Annotated[
-        bool,
-        typer.Option("--write", help="Append the changed records to the run."),
+        bool, typer.Option("--write", help="Append the changed records to the run.")
     ] = False,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
@@ -159,8 +160,7 @@ def rescore(
 
     store = RunStore.open(find_run(run, runs_dir))
     reading = store.reading(whole=True)
-    for warning in reading.warnings():
-        typer.echo(f"warning: {warning}", err=True)
+    print_warnings(reading.warnings())
     latest = reading.latest()
     changed: list[dict[str, object]] = []
     for before in reading.records(latest):

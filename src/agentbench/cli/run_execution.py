@@ -10,6 +10,7 @@ import typer
 
 from agentbench.cli.process_setup import ExitCode, handling_signals, raise_open_files_limit
 from agentbench.core.display_text import printable
+from agentbench.core.host import available_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,6 +28,12 @@ def say_line(line: str) -> None:
 
 def say_nothing(_line: str) -> None:
     """Print no message, for `--quiet`."""
+
+
+def print_warnings(warnings: "Iterable[str]") -> None:
+    """Print warnings on stderr."""
+    for warning in warnings:
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
@@ -48,7 +55,6 @@ def _cancel_on_signals(run: "Run", shown: "RunDisplay | None") -> AbstractContex
     pressed: list[float] = []
 
     def stop(number: int) -> None:
-        """Ask the run to stop."""
         pressed.append(time.monotonic())
         if len(pressed) > 1:
             if shown is not None:
@@ -68,11 +74,9 @@ def execute_run(
     run: "Run", *, as_json: bool, quiet: bool, verbose: bool, fail_under: float | None = None
 ) -> None:
     """Make a run's attempts, print the results of the whole run, and exit with its code."""
-    from agentbench.core.host import available_cpus
     from agentbench.report.summary import ResultSummary, summary_line
 
-    for warning in run.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    print_warnings(run.warnings)
     started = time.monotonic()
     follow_run(run, quiet=quiet, verbose=verbose)
     seconds = time.monotonic() - started
@@ -119,12 +123,12 @@ def _print_json(
     from agentbench.report.formats import json_chunks
     from agentbench.report.leaderboard import Entrant, results_by_agent
 
-    asked = run.configuration
+    configuration = run.configuration
     entrant = Entrant(
-        name=asked.run_id,
+        name=configuration.run_id,
         attempts=attempts,
-        agent_command=asked.agent_command,
-        base_url=asked.base_url,
+        agent_command=configuration.agent_command,
+        base_url=configuration.base_url,
     )
     sys.stdout.writelines(json_chunks(results_by_agent([entrant]), records))
 

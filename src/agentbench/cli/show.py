@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more
+from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
+from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.scoring.taxonomy import FailureReason, StageName
 
 if TYPE_CHECKING:
@@ -29,25 +32,20 @@ def show(
 
     Example: agentbench show last lru-expiry
     """
-    from agentbench.core.host import available_cpus
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.store import RunStore, find_run
 
     store = RunStore.open(find_run(run, runs_dir))
     reading = store.reading(processes=available_cpus())
-    for warning in reading.warnings():
-        typer.echo(f"warning: {warning}", err=True)
-    last = [
-        number
-        for number, told in enumerate(reading.headlines)
-        if told.task_id == task and told.attempt == attempt
-    ][-1:]
-    if not last:
+    print_warnings(reading.warnings())
+    key = (task, attempt)
+    found = [n for n, each in enumerate(reading.headlines) if (each.task_id, each.attempt) == key]
+    if not found:
         raise InputError(
             f"{store.folder}: no attempt {attempt} at {task}; "
             f"there are: {_existing_attempts(reading)}"
         )
-    (record,) = reading.records(last)
+    (record,) = reading.records(found[-1:])
     if as_json:
         typer.echo(record.model_dump_json(indent=1))
         return
@@ -55,7 +53,7 @@ def show(
 
 
 def _existing_attempts(reading: "RunRecords") -> str:
-    names = sorted({f"{told.task_id} {told.attempt}" for told in reading.headlines})
+    names = sorted({f"{each.task_id} {each.attempt}" for each in reading.headlines})
     return list_with_more(names, _MAX_NAMED)
 
 
@@ -79,13 +77,7 @@ def explain(
 
 
 def explanation(what: str | None, stage: str | None) -> str:
-    """The text for a reason, an exit code, or (for neither) the list of all reasons.
-
-    Raises:
-        UsageError: there is no such reason or stage.
-    """
-    from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
-
+    """The text for a reason, an exit code, or (for neither) the list of all reasons."""
     if stage is not None and stage not in set(StageName):
         raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
     if what is None:

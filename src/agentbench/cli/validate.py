@@ -2,20 +2,25 @@
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentbench.cli import mutation_score, options
-from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.run_execution import say_line
+from agentbench.cli import options
+from agentbench.cli.process_setup import ExitCode, handling_signals
+from agentbench.cli.tasks.validation import follow_validation, validation_settings
 from agentbench.core.display_text import printable
+from agentbench.errors import RunCancelled
+from agentbench.validation.mutation_score import results
+from agentbench.validation.mutation_score.results import MutationScore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from agentbench.validation.mutation_score.results import MutationScore
+    from agentbench.runs.options import RunOptions
+    from agentbench.tasks.task import Task
     from agentbench.validation.task_validation import ValidationResult
 
 RecordOption = Annotated[
@@ -26,33 +31,49 @@ RecordOption = Annotated[
     ),
 ]
 ResumeOption = Annotated[
-    bool,
-    typer.Option("--resume", help="Skip tasks with a valid proof.json from --record."),
+    bool, typer.Option("--resume", help="Skip tasks with a valid proof.json from --record.")
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrengthOptions:
+    """The options of measuring the mutation score of hidden tests."""
+
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--strength",
+            help="Also change the reference solution slightly, and name the changes that tests "
+            "miss.",
+        ),
+    ] = False
+    mutants: Annotated[
+        int, typer.Option("--mutants", help="At most this many mutants per task.", min=1)
+    ] = 60
+    mutant_seed: Annotated[
+        int, typer.Option("--mutant-seed", help="The seed that selects mutants, if there are more.")
+    ] = 0
+    min_strength: Annotated[
+        float | None,
+        typer.Option(
+            "--min-strength",
+            help="Fail (exit code 1) if the mutation score of a task is below this percentage.",
+            min=0,
+            max=100,
+        ),
+    ] = None
+
+
+@options.expand_groups
 def validate(
-    tasks: options.Tasks,
-    repeat: options.Repeat = 2,
+    *,
+    selection: options.TaskSelection,
     write_ids: options.WriteIds = False,
     record: RecordOption = False,
     resume: ResumeOption = False,
-    measure_strength: mutation_score.StrengthOption = False,
-    mutants: mutation_score.MutantsOption = 60,
-    mutant_seed: mutation_score.MutantSeedOption = 0,
-    min_strength: mutation_score.MinStrengthOption = None,
-    jobs: options.Jobs = "auto",
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-    filter_glob: options.Filter = None,
-    tag: options.Tag = None,
-    limit: options.Limit = None,
-    no_cache: options.NoCache = False,
-    registry: options.Registry = None,
-    timeout_scale: options.TimeoutScale = 1.0,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    strength: StrengthOptions,
+    preparation: options.PreparationOptions,
+    validation: options.ValidationOptions,
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
@@ -61,48 +82,27 @@ def validate(
 
     Example: agentbench validate tasks/ --repeat 3
     """
-    from agentbench.cli.tasks.validation import follow_runs
-    from agentbench.core.choices import ControlLevel
-    from agentbench.core.host import usable_cache_dir
-    from agentbench.runs.options import RunOptions
-    from agentbench.validation.task_validation import ValidationSettings, validate_folders
+    from agentbench.validation.task_validation import validate_folders
 
-    cache_dir = usable_cache_dir()
-    run_options = RunOptions(
-        attempts=repeat,
-        jobs=options.parse_jobs(jobs),
-        sandbox=sandbox.value,
-        runs_dir=runs_dir,
-        use_cache=not no_cache,
-        registry=registry,
-        timeout_scale=timeout_scale,
-        integrity_controls=ControlLevel.FULL,
-        cache_dir=cache_dir,
-        say=say_line,
+    settings = validation_settings(
+        validation, preparation, write_ids=write_ids, record=record, resume=resume
     )
-    settings = ValidationSettings(
-        options=run_options, write_ids=write_ids, record=record, resume=resume
-    )
-    selected = options.select_tasks(
-        tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag, limit=limit
-    )
-    proven = validate_folders(
-        [task.folder for task in selected], settings, follow_runs(quiet=quiet, verbose=verbose)
-    )
-    strengths: Mapping[Path, MutationScore] = {}
-    if measure_strength or min_strength is not None:
-        strengths = mutation_score.measure_valid_tasks(
-            proven, run_options, most=mutants, seed=mutant_seed
+    selected = selection.load(settings.options.cache_dir)
+    folders = [task.folder for task in selected]
+    proven = validate_folders(folders, settings, follow_validation(validation))
+    scores: Mapping[Path, MutationScore] = {}
+    if strength.measure or strength.min_strength is not None:
+        scores = measure_valid_tasks(
+            proven, settings.options, most=strength.mutants, seed=strength.mutant_seed
         )
         if record:
-            mutation_score.store_in_proofs(strengths)
-    if as_json:
-        typer.echo(json.dumps([_row(one, strengths.get(one.folder)) for one in proven], indent=1))
+            store_in_proofs(scores)
+    if validation.as_json:
+        typer.echo(json.dumps([_row(one, scores.get(one.folder)) for one in proven], indent=1))
     else:
-        _print(proven, strengths)
-    weak = min_strength is not None and mutation_score.warn_of_weak_tests(
-        proven, strengths, min_strength
-    )
+        _print(proven, scores)
+    least = strength.min_strength
+    weak = least is not None and warn_of_weak_tests(proven, scores, least)
     _finish(proven)
     if weak:
         raise typer.Exit(ExitCode.CHECK_FAILED)
@@ -110,9 +110,9 @@ def validate(
 
 def _finish(proven: "Sequence[ValidationResult]") -> None:
     """Print the number of valid tasks, and exit with a code that fits it."""
-    good = sum(one.is_valid for one in proven)
     from agentbench.validation.task_validation import invalid_reasons_text
 
+    good = sum(one.is_valid for one in proven)
     if good < len(proven):
         typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
     typer.echo(f"{good} of {len(proven)} tasks are valid", err=True)
@@ -127,11 +127,9 @@ def _finish(proven: "Sequence[ValidationResult]") -> None:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str, object]:
-    from agentbench.validation.mutation_score.results import score_json
-
-    proof, kept = one.proof, one.stored_proof
-    shown = proof or kept
+def _row(one: "ValidationResult", strength: MutationScore | None) -> dict[str, object]:
+    proof = one.proof
+    shown = proof or one.stored_proof
     return {
         "id": one.task_id,
         "valid": one.is_valid,
@@ -143,13 +141,13 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         "fail_to_pass": _fail_to_pass_count(one),
         "controlled": shown.controlled if shown else (),
         "leaks": [leak.model_dump(mode="json") for leak in one.leaks],
-        "weakly_controlled": [
-            weak.model_dump() for weak in (shown.weakly_controlled if shown else ())
-        ],
+        "weakly_controlled": [weak.model_dump() for weak in shown.weakly_controlled]
+        if shown
+        else [],
         "seconds": dict(shown.seconds) if shown else {},
         "peak_memory_mib": shown.peak_memory_mib if shown else None,
         "proven_earlier": one.is_from_stored_proof,
-        **({"strength": score_json(strength)} if strength is not None else {}),
+        **({"strength": results.score_json(strength)} if strength is not None else {}),
     }
 
 
@@ -159,9 +157,8 @@ def _fail_to_pass_count(one: "ValidationResult") -> int:
     return one.stored_proof.fail_to_pass if one.stored_proof is not None else 0
 
 
-def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
+def _print(proven: "Sequence[ValidationResult]", strengths: Mapping[Path, MutationScore]) -> None:
     from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
-    from agentbench.validation.mutation_score.results import score_lines
     from agentbench.validation.task_validation import result_lines
 
     console = console_of(sys.stdout)
@@ -170,10 +167,10 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
     for one in proven:
         word = "valid" if one.is_valid else "INVALID"
         row = (f"{one.task_id:<{width}}", f"{word:<7}", _proof_summary(one))
-        print_rows(columns, [row], console, has_header=False)
+        print_rows(columns, [row], console)
         for line in result_lines(one):
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
-        for line in score_lines(strengths[one.folder]) if one.folder in strengths else ():
+        for line in results.score_lines(strengths[one.folder]) if one.folder in strengths else ():
             print_text(f"  {printable(line, limit=500)}", console, indent=4)
 
 
@@ -185,3 +182,56 @@ def _proof_summary(one: "ValidationResult") -> str:
     if one.proof is None:
         return f"proven earlier, {share}"
     return f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}, {share}"
+
+
+def measure_valid_tasks(
+    proven: "Sequence[ValidationResult]", run_options: "RunOptions", *, most: int, seed: int
+) -> dict[Path, MutationScore]:
+    """Measure each valid task, by its folder; the others are not run again."""
+    from agentbench.tasks.loading import load_task
+    from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.mutation_score.measurement import MutationScoreSettings, measure
+
+    def show(task: "Task", strength: MutationScore) -> None:
+        typer.echo(f"strength of {task.id}: {_score_text(strength)}", err=True)
+
+    mirrors = Mirrors(run_options.cache_dir / "mirrors")
+    good = [one.folder for one in proven if one.is_valid]
+    tasks = [load_task(folder, mirrors=mirrors) for folder in good]  # as proving left them
+    cancel = Event()
+    settings = MutationScoreSettings(options=run_options, most=most, seed=seed, cancel=cancel)
+    with handling_signals(lambda _number: cancel.set()):
+        try:
+            found = dict(zip(good, measure(tasks, settings, show), strict=True))
+        except RunCancelled:
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+    invalid = MutationScore(why_not="the task is not valid")
+    return {one.folder: found.get(one.folder, invalid) for one in proven}
+
+
+def store_in_proofs(strengths: Mapping[Path, MutationScore]) -> None:
+    """Write the scores to proof.json, if there is one."""
+    from agentbench.validation.task_validation import read_proof, write_proof
+
+    for folder, strength in strengths.items():
+        proof = read_proof(folder)
+        if proof is not None and not strength.why_not:
+            write_proof(folder, proof.model_copy(update={"strength": strength}))
+
+
+def warn_of_weak_tests(
+    proven: "Sequence[ValidationResult]", strengths: Mapping[Path, MutationScore], least: float
+) -> bool:
+    """Name on stderr the tasks below the requested score; returns whether there are any."""
+    weak = [one for one in proven if not results.reaches(strengths[one.folder], least)]
+    for one in weak:
+        text = _score_text(strengths[one.folder])
+        typer.echo(f"warning: weak-tests: {one.task_id}: {text}; asked for {least:g} %", err=True)
+    return bool(weak)
+
+
+def _score_text(strength: MutationScore) -> str:
+    if strength.why_not:
+        return printable(f"not measured: {strength.why_not}", limit=500)
+    lost = len(strength.of(results.MutantOutcome.NOT_JUDGED))
+    return f"{results.killed_text(strength)} killed{f', {lost} not judged' if lost else ''}"

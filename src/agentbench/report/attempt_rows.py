@@ -33,11 +33,8 @@ HEADER = AttemptRow(*AttemptRow._fields)
 def in_order(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptSummary]:
     """Attempts by task, attempt and run."""
     ordered = [AttemptSummary.of(attempt) for attempt in attempts]
-    for field in (
-        "run_id",
-        "attempt",
-        "task_id",
-    ):  # three stable sorts, without a tuple for each attempt
+    # Three stable sorts, without a tuple for each attempt.
+    for field in ("run_id", "attempt", "task_id"):
         ordered.sort(key=attrgetter(field))
     return ordered
 
@@ -51,18 +48,18 @@ def rows(attempts: Iterable[AttemptSummary]) -> Iterator[AttemptRow]:
 
 def cell_makers() -> tuple[Callable[[AttemptSummary], str], ...]:
     """The functions that create the cells of a row, in order; repeated texts are cached."""
-    told = cache(printable)
+    shown = cache(printable)
     tests = cache(_tests_text)
     return (
         attrgetter("run_id"),
         attrgetter("task_id"),
         lambda each: str(each.attempt),
-        lambda each: told(each.agent),
-        lambda each: told(each.model or ""),
+        lambda each: shown(each.agent),
+        lambda each: shown(each.model or ""),
         verdict_word,
         lambda each: each.failure_reason.value if each.failure_reason else "",
         lambda each: each.fault.value if each.fault else "",
-        lambda each: told(each.rewards) or tests(each.counts),
+        lambda each: shown(each.rewards) or tests(each.counts),
         lambda each: f"{each.total_s:.1f}",
         _cost,
         lambda each: printable(each.detail),
@@ -88,5 +85,5 @@ def _tests_text(counts: Counts) -> str:
         (counts.regressed, "regressed"),
         (counts.unrun, "not run"),
     )
-    told = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
-    return ", ".join(told)
+    parts = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
+    return ", ".join(parts)

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from agentbench.attempt.record import AttemptRecord, PatchRecord, StageRecord
+from agentbench.attempt.record import AttemptRecord, PatchRecord, StageRecord, UsageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line, printable
 from agentbench.models.atif import Step, StepSource, Trajectory
 from agentbench.report.attempt_rows import verdict_word
@@ -18,54 +16,55 @@ _TRACEBACK_LINES = 40
 
 def render_attempt(record: AttemptRecord, folder: Path) -> str:
     """The page of an attempt; `folder` holds its patch and logs."""
-    return "\n".join(_sections(record, folder)) + "\n"
+    sections = (
+        _head(record),
+        _stages(record),
+        _candidates(record),
+        _tracebacks(record),
+        _agent(record),
+        _model(record),
+        transcript(folder),
+        _tests(record),
+        _controls(record),
+        _findings(record),
+        _patch(record, folder),
+        iter([f"files: {folder}"]),
+    )
+    return "\n\n".join(filter(None, map("\n".join, sections))) + "\n"
 
 
-def _sections(record: AttemptRecord, folder: Path) -> Iterator[str]:
+def _head(record: AttemptRecord) -> Iterator[str]:
     yield f"{record.task_id}, attempt {record.attempt} of {printable(record.agent)}"
     yield f"{verdict_word(record)}{_reason_text(record)}"
-    yield printable(_environment_line(record))
-    yield ""
-    yield from _stages(record)
-    yield from _candidates(record)
+    environment = record.environment
+    image = f" of {environment.image_name}" if environment.image_name else ""
+    python = f"Python {environment.python or 'unknown'}{image}"
+    yield printable(f"ran with {python}, sandbox {environment.sandbox}")
+
+
+def _tracebacks(record: AttemptRecord) -> Iterator[str]:
     for stage in record.stages:
         fact = stage.evidence.exception
         if fact is not None and fact.traceback:
             yield f"traceback of {stage.name}"
             lines = fact.traceback.splitlines()[-_TRACEBACK_LINES:]
             yield from (f"  {printable(line, limit=300, newlines=True)}" for line in lines)
-            yield ""
-    yield from _agent(record)
-    yield from _model(record)
-    yield from transcript(folder)
-    yield from _tests(record)
-    yield from _controls(record)
+
+
+def _findings(record: AttemptRecord) -> Iterator[str]:
     for finding in record.findings:
-        where = printable(finding.where)
-        what = printable(finding.what)
+        where, what = printable(finding.where), printable(finding.what)
         yield f"finding ({finding.severity.value}) {finding.rule} at {where}: {what}"
     for warning in record.warnings:
         yield f"warning: {printable(warning)}"
-    if record.findings or record.warnings:
-        yield ""
-    yield from _patch(record, folder)
-    yield f"files: {folder}"
 
 
 def _reason_text(record: AttemptRecord) -> str:
     if record.failure_reason is None:
         return ""
     reason = record.failure_reason
-    if not record.detail:
-        return f": {reason} (fault: {record.fault}): {reason.description}"
-    return f": {reason} (fault: {record.fault}): {printable(record.detail)}"
-
-
-def _environment_line(record: AttemptRecord) -> str:
-    environment = record.environment
-    python = f"Python {environment.python or 'unknown'}"
-    image = f" of {environment.image_name}" if environment.image_name else ""
-    return f"ran with {python}{image}, sandbox {environment.sandbox}"
+    detail = printable(record.detail) if record.detail else reason.description
+    return f": {reason} (fault: {record.fault}): {detail}"
 
 
 def _stages(record: AttemptRecord) -> Iterator[str]:
@@ -78,13 +77,12 @@ def _stages(record: AttemptRecord) -> Iterator[str]:
         f"waiting for controls {record.timing.controls_s:.2f}, "
         f"harness {record.timing.overhead_s:.2f}"
     )
-    yield ""
 
 
 def _ending_text(stage: StageRecord) -> str:
     if stage.evidence.exception is not None:
-        said = stage.evidence.exception
-        return printable(f"{said.type_name}: {said.message}", limit=200)
+        exception = stage.evidence.exception
+        return printable(f"{exception.type_name}: {exception.message}", limit=200)
     if stage.ending is None:
         agent = stage.evidence.agent
         return agent.value if agent is not None else "nothing to do"
@@ -102,7 +100,6 @@ def _candidates(record: AttemptRecord) -> Iterator[str]:
         number = f"{failure.reason.precedence:>2}" if failure.terminal else " -"
         note = "" if failure.terminal else " (a consequence, not a candidate)"
         yield f"  {number} {failure.reason} in {failure.stage}: {detail}{note}"
-    yield ""
 
 
 def _agent(record: AttemptRecord) -> Iterator[str]:
@@ -111,7 +108,6 @@ def _agent(record: AttemptRecord) -> Iterator[str]:
         return
     detail = f": {printable(agent.detail, limit=400)}" if agent.detail else ""
     yield f"agent: {agent.ending.value}, {agent.steps} steps, {agent.tool_calls} tool calls{detail}"
-    yield ""
 
 
 def _model(record: AttemptRecord) -> Iterator[str]:
@@ -119,14 +115,17 @@ def _model(record: AttemptRecord) -> Iterator[str]:
     if usage is None:
         return
     cost = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    yield (
-        f"model: {printable(record.model or 'unnamed')}, {usage.requests} requests, "
-        f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
-        f"{usage.output_tokens} out, {cost}"
-    )
+    yield f"model: {printable(record.model or 'unnamed')}, {usage_text(usage)}, {cost}"
     for kind, count in sorted(usage.llm_errors.items()):
         yield f"  not answered: {printable(kind)} x{count}"
-    yield ""
+
+
+def usage_text(usage: UsageRecord) -> str:
+    """The requests and tokens of an attempt."""
+    return (
+        f"{usage.requests} requests, {usage.input_tokens} tokens in "
+        f"({usage.cached_tokens} cached), {usage.output_tokens} out"
+    )
 
 
 def _tests(record: AttemptRecord) -> Iterator[str]:
@@ -136,8 +135,7 @@ def _tests(record: AttemptRecord) -> Iterator[str]:
             yield f"  {printable(name)}: {value:g}"
         if not record.rewards:
             yield "  none"
-        yield ""
-        return
+            return
     counts = record.counts
     yield (
         f"tests: {counts.fixed} fixed, {counts.still_failing} still failing, "
@@ -154,7 +152,6 @@ def _tests(record: AttemptRecord) -> Iterator[str]:
         yield f"  {printable(test.node_id)}: {before} -> {after}"
     if len(telling) > _MAX_LISTED:
         yield f"  … and {len(telling) - _MAX_LISTED} more"
-    yield ""
 
 
 def _controls(record: AttemptRecord) -> Iterator[str]:
@@ -177,7 +174,6 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
     for weak in controls.weakly_controlled[:_MAX_LISTED]:
         where = printable(f"{weak.file}::{weak.function}")
         yield f"  weakly controlled: {where}: {printable(weak.reason)}"
-    yield ""
 
 
 def _tool_caches(patch: PatchRecord) -> Iterator[str]:
@@ -205,45 +201,49 @@ def _patch(record: AttemptRecord, folder: Path) -> Iterator[str]:
     yield from (f"  {printable(line, limit=300, newlines=True)}" for line in lines[:_PATCH_LINES])
     if len(lines) > _PATCH_LINES:
         yield f"  … {len(lines) - _PATCH_LINES} more lines in {path}"
-    yield ""
 
 
-_TRAJECTORY_FILE = Path("agent", "trajectory.json")
+TRAJECTORY_FILE = Path("agent", "trajectory.json")
+TRAJECTORY_BYTES = 50 * 1024 * 1024
 _MAX_STEPS = 60  # shown; half of them from the end
-_MAX_CHARACTERS = 300  # characters of one text
-_TRAJECTORY_BYTES = 50 * 1024 * 1024  # bytes
+_MAX_CHARACTERS = 300  # of one text
+
+
+def parse_trajectory(content: bytes) -> Trajectory:
+    """A trajectory from its file's content, of which `TRAJECTORY_BYTES` + 1 are enough.
+
+    Raises:
+        ValueError: it is too large, or invalid.
+    """
+    if len(content) > TRAJECTORY_BYTES:
+        raise ValueError(f"it is larger than {TRAJECTORY_BYTES} bytes")
+    return Trajectory.model_validate_json(content)
 
 
 def transcript(folder: Path) -> Iterator[str]:
     """The steps of an attempt's trajectory, if it has one."""
-    path = folder / _TRAJECTORY_FILE
+    path = folder / TRAJECTORY_FILE
     if not path.is_file():
         return
     try:
-        told = _read_trajectory(path)
-    except (OSError, ValueError, ValidationError) as error:
+        with path.open("rb") as file:
+            steps = parse_trajectory(file.read(TRAJECTORY_BYTES + 1)).steps
+    except (OSError, ValueError) as error:
         yield f"transcript: {path} cannot be read: {printable(str(error), limit=200)}"
         return
-    yield f"transcript: {len(told.steps)} steps, whole in {path}"
-    shown = _shown_steps(told.steps)
-    for position, step in enumerate(shown):
-        left_out = step.step_id - (shown[position - 1].step_id if position else 0) - 1
-        if left_out:
-            yield f"  … {left_out} more steps"
-        message = _one_line(step.message)
-        yield f"  {step.step_id:>3} {step.source:<6} {message}{_spent(step)}".rstrip()
+    yield f"transcript: {len(steps)} steps, whole in {path}"
+    last = 0
+    for step in _shown_steps(steps):
+        if step.step_id > last + 1:
+            yield f"  … {step.step_id - last - 1} more steps"
+        last = step.step_id
+        message = f"{_one_line(step.message)}{_spent(step)}"
+        yield f"  {step.step_id:>3} {step.source:<6} {message}".rstrip()
         for call in step.tool_calls or ():
             arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
             yield f"      call   {_one_line(f'{call.function_name}({arguments})')}"
         for result in step.observation.results if step.observation else ():
             yield f"      result {_one_line(result.content)}"
-    yield ""
-
-
-def _read_trajectory(path: Path) -> Trajectory:
-    if path.stat().st_size > _TRAJECTORY_BYTES:
-        raise ValueError(f"it is larger than {_TRAJECTORY_BYTES} bytes")
-    return Trajectory.model_validate_json(path.read_bytes())
 
 
 def _shown_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:

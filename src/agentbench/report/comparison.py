@@ -3,19 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
+from agentbench.report import summary
 from agentbench.report.formatting import statement
-from agentbench.report.summary import (
-    Rate,
-    ResultSummary,
-    TaskOutcome,
-    TaskOutcomes,
-    judged_pairs,
-    overall_pairs,
-)
+from agentbench.report.summary import Rate, ResultSummary, TaskOutcome, TaskOutcomes
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import Difference, paired_difference
 from agentbench.scoring.statistics import ALPHA
@@ -85,7 +78,7 @@ def compare(
         )
     flips = list(_flips(shared, ours, theirs))
     both = Counter((ours[task], theirs[task]) for task in shared)
-    judged = judged_pairs(both)
+    judged = summary.judged_pairs(both)
     return Comparison(
         first=ResultSummary.of(attempt for attempt in first if attempt.task_id in theirs),
         second=ResultSummary.of(attempt for attempt in second if attempt.task_id in ours),
@@ -95,7 +88,7 @@ def compare(
         interpreters=tuple(_interpreter_changes(shared, first, second)),
         gained=tuple(flip for flip in flips if flip.second.share > flip.first.share),
         lost=tuple(flip for flip in flips if flip.second.share < flip.first.share),
-        overall=paired_difference(overall_pairs(both), alpha=alpha),
+        overall=paired_difference(summary.overall_pairs(both), alpha=alpha),
         judged=paired_difference(judged, alpha=alpha) if judged else None,
     )
 
@@ -105,15 +98,12 @@ def _flips(
     ours: Mapping[TaskId, TaskOutcome],
     theirs: Mapping[TaskId, TaskOutcome],
 ) -> Iterator[Flip]:
-    rate = cache(_rate)
     for task in shared:
-        first, second = rate(ours[task]), rate(theirs[task])
+        first, second = (
+            Rate(resolved=own[task].resolved, total=own[task].attempts) for own in (ours, theirs)
+        )
         if first.share != second.share:
             yield Flip(task_id=task, first=first, second=second)
-
-
-def _rate(outcome: TaskOutcome) -> Rate:
-    return Rate(resolved=outcome.resolved, total=outcome.attempts)
 
 
 def _changed(
@@ -127,8 +117,8 @@ def _changed(
 def _interpreter_changes(
     shared: Iterable[TaskId], first: Sequence[AttemptSummary], second: Sequence[AttemptSummary]
 ) -> Iterator[InterpreterChange]:
-    for what in (_python_of, _image_of):
-        ours, theirs = _by_task(first, what), _by_task(second, what)
+    for value_of in (_python_of, lambda attempt: attempt.image_name):
+        ours, theirs = _by_task(first, value_of), _by_task(second, value_of)
         changed = [task for task in shared if _known_to_differ(ours.get(task), theirs.get(task))]
         for task in changed:
             before, after = (", ".join(sorted(known[task])) for known in (ours, theirs))
@@ -137,11 +127,11 @@ def _interpreter_changes(
 
 
 def _by_task(
-    attempts: Sequence[AttemptSummary], what: Callable[[AttemptSummary], str | None]
+    attempts: Sequence[AttemptSummary], value_of: Callable[[AttemptSummary], str | None]
 ) -> dict[TaskId, set[str]]:
     found: dict[TaskId, set[str]] = {}
     for attempt in attempts:
-        if (value := what(attempt)) is not None:
+        if (value := value_of(attempt)) is not None:
             found.setdefault(attempt.task_id, set()).add(value)
     return found
 
@@ -156,10 +146,6 @@ def _python_of(attempt: AttemptSummary) -> str | None:
     return attempt.python and f"Python {'.'.join(attempt.python.split('.')[:2])}"
 
 
-def _image_of(attempt: AttemptSummary) -> str | None:
-    return attempt.image_name
-
-
 _MAX_NAMED = 10  # tasks
 
 
@@ -167,14 +153,8 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     """The regression in the second run, in one line; None if there is none.
 
     A regression is a significantly lower rate of judged attempts. Task and infrastructure errors
-    are excluded, since they say nothing about the agent.
-
-    Args:
-        comparison: The comparison with the first run as the baseline.
-        strict: Whether a single task with a lower rate is enough, whatever the reason.
-
-    Raises:
-        InputError: no task has a judged attempt in both runs.
+    are excluded, since they say nothing about the agent. If `strict`, a single task with a lower
+    rate is enough, whatever the reason.
     """
     if strict:
         names = [printable(flip.task_id) for flip in comparison.lost]
@@ -201,12 +181,12 @@ def doubts(comparison: Comparison, *, strict: bool) -> tuple[str, ...]:
     judged = comparison.judged
     if strict or judged is None:
         return ()
-    said = []
+    found = []
     if judged.detectable is None:
-        said.append(
+        found.append(
             f"{judged.tasks} tasks are too few to detect any regression: add tasks, or use --strict"
         )
     unjudged = comparison.tasks - judged.tasks
     if unjudged:
-        said.append(f"{unjudged} of {comparison.tasks} shared tasks have no judged attempt to test")
-    return tuple(said)
+        found.append(f"{unjudged} of {comparison.tasks} shared tasks have no judged attempt")
+    return tuple(found)

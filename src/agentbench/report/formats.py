@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -31,22 +31,20 @@ if TYPE_CHECKING:
 
 
 _STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
-_TABLE_COLUMNS = (
-    "run", "agent", "model", "task", "attempt", "verdict", "reason", "tests", "seconds", "detail"
-)  # fmt: skip
-_MOVED_BELOW = {"detail": 1, "tests": 2, "model": 3, "agent": 3}  # in narrow terminals
+_COLUMNS = (  # those with `below` are moved below their row in narrow terminals
+    TableColumn(name="run"),
+    TableColumn(name="agent", below=3),
+    TableColumn(name="model", below=3),
+    TableColumn(name="task"),
+    TableColumn(name="attempt", is_right=True),
+    TableColumn(name="verdict", styles=_STYLES),
+    TableColumn(name="reason"),
+    TableColumn(name="tests", below=2),
+    TableColumn(name="seconds", is_right=True),
+    TableColumn(name="detail", below=1),
+)
 _ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
 _OF_THE_RUN = frozenset({"run", "agent", "model"})
-_RIGHT = frozenset({"attempt", "seconds"})
-_COLUMNS = {
-    name: TableColumn(
-        name=name,
-        is_right=name in _RIGHT,
-        below=_MOVED_BELOW.get(name, 0),
-        styles=_STYLES if name == "verdict" else {},
-    )
-    for name in _TABLE_COLUMNS
-}
 _FIELDS = {"run": "run_id", "reason": "failure_reason"}
 _MAX_ALIGNED_ROWS = 2_000  # rows; larger tables are plain lines, which are not measured first
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would evaluate
@@ -55,38 +53,37 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would e
 def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Console) -> None:
     """Attempts as a table at a terminal, without uninformative columns."""
     ordered = in_order(attempts)
-    shown = [name for name in _TABLE_COLUMNS if name in _ALWAYS or _is_informative(name, ordered)]
+    columns = [each for each in _COLUMNS if each.name in _ALWAYS or _is_informative(each, ordered)]
     if len(ordered) > _MAX_ALIGNED_ROWS:
-        console.file.writelines(_plain_lines(ordered, shown))
+        console.file.writelines(_plain_lines(ordered, columns))
         return
-    cells = [row._asdict() for row in rows(ordered)]
-    table = [[each[name] for name in shown] for each in cells]
-    print_rows([_COLUMNS[name] for name in shown], table, console)
+    table = [[getattr(row, column.name) for column in columns] for row in rows(ordered)]
+    print_rows(columns, table, console)
 
 
-def _plain_lines(attempts: Sequence[AttemptSummary], shown: Sequence[str]) -> Iterator[str]:
+def _plain_lines(
+    attempts: Sequence[AttemptSummary], columns: Sequence[TableColumn]
+) -> Iterator[str]:
     """A very long table as plain lines, each written as it is created."""
-    made = cell_makers()
-    cells = [made[HEADER.index(name)] for name in shown]
-    widths = [
-        max(len(name), *map(len, map(cell, attempts)))
-        for name, cell in zip(shown[:-1], cells, strict=False)
-    ]
-    sides = (">" if name in _RIGHT else "<" for name in shown)
-    # The last column has any width.
-    line = "  ".join(
-        f"{{:{side}{width}}}" for side, width in zip_longest(sides, widths, fillvalue="")
-    )
-    yield f"{line.format(*shown)}\n"
+    makers = cell_makers()
+    cells = [makers[HEADER.index(column.name)] for column in columns]
+    formats = []
+    for column, cell in zip(columns, cells, strict=True):
+        width = max(len(column.name), *map(len, map(cell, attempts)))
+        formats.append(f"{{:{'>' if column.is_right else '<'}{width}}}")
+    formats[-1] = "{}"  # the last column has any width
+    line = "  ".join(formats)
+    yield f"{line.format(*[column.name for column in columns])}\n"
     for each in attempts:
         yield f"{line.format(*[cell(each) for cell in cells])}\n"
 
 
-def _is_informative(name: str, attempts: Sequence[AttemptSummary]) -> bool:
+def _is_informative(column: TableColumn, attempts: Sequence[AttemptSummary]) -> bool:
     """Whether a column is informative: not if it is empty or 1 in every row.
 
     Columns about the run are shown if there are several values.
     """
+    name = column.name
     cells = set(map(attrgetter(_FIELDS.get(name, name)), attempts))
     return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", None, 1})
 
@@ -98,7 +95,7 @@ def json_chunks(
 ) -> Iterator[str]:
     """One JSON document (docs/schema/report.json) in chunks, with each record on a line."""
     head = ReportDocument(
-        results=tuple(map(ResultDocument.of, results)),
+        results=tuple(map(ResultDocument.model_validate, results)),
         leaderboard=None if board is None else LeaderboardDocument.of(board),
         attempts=(),
     )
@@ -125,8 +122,6 @@ def _no_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
-_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
-_END = "</testsuites>\n"
 _MAX_MESSAGE = 300  # characters
 _MAX_TEXT = 10_000
 _NOT_IN_XML = ("\ufffe", "\uffff")  # not allowed in XML 1.0; `printable` replaces the others
@@ -143,7 +138,7 @@ class JUnitSuite:
 
 def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
     """JUnit XML, one line per case."""
-    yield _DECLARATION
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
     for suite in suites:
         head, end = _suite_tags(suite)
         yield f"{head}\n"
@@ -153,7 +148,7 @@ def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
         for unmade in suite.unmade:
             yield f"{_skipped(unmade, label)}\n"
         yield f"{end}\n"
-    yield _END
+    yield "</testsuites>\n"
 
 
 def xml_text(text: str, *, limit: int) -> str:
@@ -165,7 +160,6 @@ def xml_text(text: str, *, limit: int) -> str:
 
 
 def _suite_tags(suite: JUnitSuite) -> tuple[str, str]:
-    """The tags before and after a suite's cases."""
     from junitparser import TestSuite
 
     summary = ResultSummary.of(suite.attempts)

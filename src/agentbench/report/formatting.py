@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agentbench.core.display_text import counted
-from agentbench.report.summary import ResultSummary
+from agentbench.report.summary import Rate, ResultSummary
 from agentbench.scoring.paired_comparison import Difference
 from agentbench.scoring.statistics import ALPHA, Interval
 
-UNKNOWN_COST = "$?"
 NO_VALUE = "\u2013"
 _SMALLEST_P = 0.0001
 _MOST_DIGITS = 17  # of a float
@@ -30,16 +29,16 @@ def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
     """The lines of a summary; values over all attempts only have no second cell."""
     yield SummaryLine("resolved", str(summary.overall), str(summary.judged))
     if summary.overall.tasks is not None:
-        told = {rates.k: rates for rates in summary.judged_passes}
+        judged_by_k = {rates.k: rates for rates in summary.judged_passes}
         for rates in summary.passes:
-            judged = told.get(rates.k)
+            judged = judged_by_k.get(rates.k)
             second = (percent(judged.any_of_k), percent(judged.all_of_k)) if judged else ("", "")
             yield SummaryLine(f"pass@{rates.k}", percent(rates.any_of_k), second[0])
             if rates.k > 1:
                 yield SummaryLine(f"pass^{rates.k}", percent(rates.all_of_k), second[1])
     yield SummaryLine("cost per resolved", cost_per_resolved(summary), "")
-    yield SummaryLine("tokens per resolved", amount(summary.tokens_per_resolved), "")
-    yield SummaryLine("seconds per resolved", amount(summary.seconds_per_resolved), "")
+    yield SummaryLine("tokens per resolved", amount(summary.per_resolved.tokens), "")
+    yield SummaryLine("seconds per resolved", amount(summary.per_resolved.seconds), "")
     if summary.reasons:
         yield SummaryLine("reasons", counts_text(summary.reasons), "")
         yield SummaryLine("faults", counts_text(summary.faults), "")
@@ -58,6 +57,31 @@ def counts_text(counts: Sequence[tuple[object, int]]) -> str:
 def percent(share: float) -> str:
     """A share such as `90.0 %`."""
     return f"{100 * share:.1f} %"
+
+
+def share(rate: Rate) -> str:
+    """A rate without its interval."""
+    return f"{rate.resolved}/{rate.total} ({percent(rate.share)})" if rate.total else "0/0"
+
+
+def interval(bounds: Interval) -> str:
+    """The bounds of a rate."""
+    return f"{100 * bounds.low:.1f}\u2013{100 * bounds.high:.1f} %"
+
+
+def usd(amount: float | None) -> str:
+    """Money; a dash if it is unknown."""
+    return NO_VALUE if amount is None else f"${amount:.4f}" if amount < 1 else f"${amount:.2f}"
+
+
+def whole(amount: float | None) -> str:
+    """A large number."""
+    return NO_VALUE if amount is None else f"{amount:,.0f}"
+
+
+def seconds(amount: float | None) -> str:
+    """A time."""
+    return NO_VALUE if amount is None else f"{amount:,.0f} s"
 
 
 def points(difference: float) -> str:
@@ -88,10 +112,10 @@ def p_value(value: float, *, alpha: float = ALPHA) -> str:
 
 
 def cost_per_resolved(summary: ResultSummary) -> str:
-    """Dollars; `$?` if a price is unknown, a dash if nothing was resolved or counted."""
+    """Dollars; `cost unknown` without a price, a dash if nothing was resolved or counted."""
     if summary.cost_usd is None:
-        return UNKNOWN_COST
-    cost = summary.cost_per_resolved
+        return "cost unknown"
+    cost = summary.per_resolved.cost_usd
     return NO_VALUE if cost is None else f"${cost:.4f}"
 
 

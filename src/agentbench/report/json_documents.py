@@ -6,61 +6,50 @@ docs/schema is current.
 
 import json
 import sys
-from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.schema import Schema
-from agentbench.report.comparison import Comparison, Flip, InterpreterChange
+from agentbench.report.comparison import Comparison
 from agentbench.report.formatting import statement
-from agentbench.report.leaderboard import AgentResult, Leaderboard
-from agentbench.report.summary import Rate, ResultSummary
+from agentbench.report.leaderboard import Leaderboard
+from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.scoring.paired_comparison import Difference
-from agentbench.scoring.statistics import PassRates
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
 
 
-class RateDocument(Schema):
+class Document(Schema):
+    """A part of a report, read from the attributes of the value that it describes."""
+
+    model_config = ConfigDict(from_attributes=True, validate_by_name=True)
+
+
+class RateDocument(Document):
     """Resolved attempts of some attempts."""
 
     resolved: int
     total: int
-    rate: float
-    interval_95: tuple[float, float]
-    clustered_by_task: bool
-
-    @classmethod
-    def of(cls, rate: Rate) -> "RateDocument":
-        """The document of a rate."""
-        return cls(
-            resolved=rate.resolved,
-            total=rate.total,
-            rate=rate.share,
-            interval_95=rate.interval,
-            clustered_by_task=rate.tasks is not None,
-        )
+    rate: float = Field(validation_alias="share")
+    interval_95: tuple[float, float] = Field(validation_alias="interval")
+    clustered_by_task: bool = Field(validation_alias="is_clustered")
 
 
-class PassDocument(Schema):
+class PassDocument(Document):
     """pass@k and pass^k for one k."""
 
     k: int
     any_of_k: float
     all_of_k: float
 
-    @classmethod
-    def of(cls, rates: PassRates) -> "PassDocument":
-        """The document of two rates."""
-        return cls(k=rates.k, any_of_k=rates.any_of_k, all_of_k=rates.all_of_k)
 
-
-class PerResolvedDocument(Schema):
+class PerResolvedDocument(Document):
     """What all attempts took, divided by the resolved ones; null if unknown or none is resolved."""
 
     cost_usd: float | None
@@ -68,48 +57,25 @@ class PerResolvedDocument(Schema):
     seconds: float | None
 
 
-class SummaryDocument(Schema):
+class SummaryDocument(Document):
     """Some attempts in numbers, over both denominators."""
 
     overall: RateDocument
     judged: RateDocument
     tasks: int
-    pass_at_k: tuple[PassDocument, ...]
-    judged_pass_at_k: tuple[PassDocument, ...]
-    reasons: dict[FailureReason, int]
-    faults: dict[Fault, int]
+    pass_at_k: tuple[PassDocument, ...] = Field(validation_alias="passes")
+    judged_pass_at_k: tuple[PassDocument, ...] = Field(validation_alias="judged_passes")
+    reasons: Annotated[dict[FailureReason, int], BeforeValidator(dict)]
+    faults: Annotated[dict[Fault, int], BeforeValidator(dict)]
     quarantined: int
-    metered_attempts: int
+    metered_attempts: int = Field(validation_alias="metered")
     cost_usd: float | None
     tokens: int
     attempt_seconds: float
     per_resolved: PerResolvedDocument
 
-    @classmethod
-    def of(cls, summary: ResultSummary) -> "SummaryDocument":
-        """The document of a summary."""
-        return cls(
-            overall=RateDocument.of(summary.overall),
-            judged=RateDocument.of(summary.judged),
-            tasks=summary.tasks,
-            pass_at_k=tuple(map(PassDocument.of, summary.passes)),
-            judged_pass_at_k=tuple(map(PassDocument.of, summary.judged_passes)),
-            reasons=dict(summary.reasons),
-            faults=dict(summary.faults),
-            quarantined=summary.quarantined,
-            metered_attempts=summary.metered,
-            cost_usd=summary.cost_usd,
-            tokens=summary.tokens,
-            attempt_seconds=summary.attempt_seconds,
-            per_resolved=PerResolvedDocument(
-                cost_usd=summary.cost_per_resolved,
-                tokens=summary.tokens_per_resolved,
-                seconds=summary.seconds_per_resolved,
-            ),
-        )
 
-
-class ResultDocument(Schema):
+class ResultDocument(Document):
     """All attempts of one agent with one model at one set of tasks."""
 
     label: str
@@ -121,26 +87,13 @@ class ResultDocument(Schema):
     runs: tuple[str, ...]
     summary: SummaryDocument
 
-    @classmethod
-    def of(cls, result: AgentResult) -> "ResultDocument":
-        """The document of a result."""
-        return cls(
-            label=result.label,
-            agent=result.agent,
-            agent_command=result.agent_command,
-            model=result.model,
-            base_url=result.base_url,
-            task_set=result.task_set,
-            runs=result.runs,
-            summary=SummaryDocument.of(result.summary),
-        )
 
-
-class StandingDocument(Schema):
+class StandingDocument(Document):
     """A run's place on a leaderboard."""
 
     label: str
-    group: str | None  # letters; no significant difference between two runs that share one
+    # Letters; no significant difference between two runs that share one.
+    group: Annotated[str | None, BeforeValidator(lambda letters: letters or None)]
     common: RateDocument
     summary: SummaryDocument
 
@@ -165,19 +118,11 @@ class LeaderboardDocument(Schema):
     @classmethod
     def of(cls, board: Leaderboard) -> "LeaderboardDocument":
         """The document of a leaderboard."""
-        names = [standing.label for standing in board.standings]
+        names = [entry.label for entry in board.entries]
         return cls(
             tasks=board.tasks,
             common_tasks=board.common,
-            standings=tuple(
-                StandingDocument(
-                    label=standing.label,
-                    group=standing.group or None,
-                    common=RateDocument.of(standing.common),
-                    summary=SummaryDocument.of(standing.summary),
-                )
-                for standing in board.standings
-            ),
+            standings=tuple(map(StandingDocument.model_validate, board.entries)),
             pairs=tuple(
                 PairDocument(
                     first=names[pair.first],
@@ -219,27 +164,21 @@ class DifferenceDocument(Schema):
     def of(cls, difference: Difference) -> "DifferenceDocument":
         """The document of a difference."""
         return cls(
-            tasks=difference.tasks,
-            difference=difference.difference,
+            **asdict(difference),
             confidence=1 - difference.alpha,
-            interval=difference.interval,
-            test=difference.test,
-            p_value=difference.p_value,
-            alpha=difference.alpha,
             is_significant=difference.is_significant,
             verdict=statement(difference).verdict,
-            detectable=difference.detectable,
         )
 
 
-class CountDocument(Schema):
+class CountDocument(Document):
     """Attempts at one task."""
 
     resolved: int
     total: int
 
 
-class FlipDocument(Schema):
+class FlipDocument(Document):
     """A task of whose attempts another share was resolved."""
 
     task_id: TaskId
@@ -247,23 +186,23 @@ class FlipDocument(Schema):
     second: CountDocument
 
 
-class InterpreterDocument(Schema):
+class InterpreterDocument(Document):
     """A task that ran with another Python, or in another image, in the second run."""
 
     task_id: TaskId
     first: str
     second: str
 
-    @classmethod
-    def of(cls, change: InterpreterChange) -> "InterpreterDocument":
-        """The document of a change."""
-        return cls(task_id=change.task_id, first=change.first, second=change.second)
-
 
 class SideDocument(SummaryDocument):
     """One of two runs: its attempts at shared tasks."""
 
     label: str
+
+    @classmethod
+    def of(cls, label: str, summary: ResultSummary) -> "SideDocument":
+        """The document of a run's summary."""
+        return cls(label=label, **dict(SummaryDocument.model_validate(summary)))
 
 
 class ComparisonDocument(Schema):
@@ -285,39 +224,22 @@ class ComparisonDocument(Schema):
     @classmethod
     def of(cls, comparison: Comparison, names: tuple[str, str]) -> "ComparisonDocument":
         """The document of a comparison."""
-        first, second = (
-            SideDocument(label=name, **dict(SummaryDocument.of(summary)))
-            for name, summary in zip(names, (comparison.first, comparison.second), strict=True)
-        )
         judged = comparison.judged
         return cls(
-            first=first,
-            second=second,
+            first=SideDocument.of(names[0], comparison.first),
+            second=SideDocument.of(names[1], comparison.second),
             tasks=comparison.tasks,
             overall=DifferenceDocument.of(comparison.overall),
             judged=None if judged is None else DifferenceDocument.of(judged),
-            gained=_flip_documents(comparison.gained),
-            lost=_flip_documents(comparison.lost),
+            gained=tuple(map(FlipDocument.model_validate, comparison.gained)),
+            lost=tuple(map(FlipDocument.model_validate, comparison.lost)),
             only_first=comparison.only_first,
             only_second=comparison.only_second,
             changed_tasks=comparison.changed,
-            changed_interpreters=tuple(map(InterpreterDocument.of, comparison.interpreters)),
+            changed_interpreters=tuple(
+                map(InterpreterDocument.model_validate, comparison.interpreters)
+            ),
         )
-
-
-def _flip_documents(flips: Sequence[Flip]) -> tuple[FlipDocument, ...]:
-    return tuple(
-        FlipDocument(
-            task_id=flip.task_id,
-            first=_count_document(flip.first),
-            second=_count_document(flip.second),
-        )
-        for flip in flips
-    )
-
-
-def _count_document(rate: Rate) -> CountDocument:
-    return CountDocument(resolved=rate.resolved, total=rate.total)
 
 
 _DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
@@ -326,10 +248,7 @@ _DOCUMENTS: dict[str, tuple[type[BaseModel], str]] = {
         "One attempt: record.json, and every line of attempts.jsonl",
     ),
     "comparison.json": (ComparisonDocument, "Two runs: agentbench compare --json"),
-    "report.json": (
-        ReportDocument,
-        "Runs: agentbench report --format json, agentbench run --json",
-    ),
+    "report.json": (ReportDocument, "Runs: agentbench report --format json, agentbench run --json"),
     "run.json": (RunConfiguration, "One run: run.json"),
 }
 

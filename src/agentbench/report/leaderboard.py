@@ -8,19 +8,13 @@ none.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 from agentbench.core.display_text import list_with_more
-from agentbench.report.summary import (
-    Rate,
-    ResultSummary,
-    TaskOutcome,
-    TaskOutcomes,
-    overall_pairs,
-    overall_scores,
-)
+from agentbench.report import summary
+from agentbench.report.summary import Rate, ResultSummary, TaskOutcome, TaskOutcomes
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import compact_letters, holm, significance
 from agentbench.scoring.statistics import ALPHA
@@ -69,7 +63,7 @@ class RunPair:
 class Leaderboard:
     """Runs, the best first."""
 
-    standings: tuple[LeaderboardEntry, ...]
+    entries: tuple[LeaderboardEntry, ...]
     pairs: tuple[RunPair, ...]  # of runs with a common task; empty without tests
     tasks: int  # of any run
     common: int  # of all runs
@@ -79,31 +73,25 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     """Sort runs by their resolved rate over the tasks common to all of them.
 
     Without a common task, the rates over their own tasks decide. Pairs are tested on the tasks
-    that both have.
-
-    Args:
-        entrants: The runs, at least one.
-        with_groups: Whether to test pairs, which needs scipy and statsmodels.
+    that both have; for `with_groups`, scipy and statsmodels must be installed.
     """
-    counted = [TaskOutcomes() for _ in entrants]
-    summaries = [
-        ResultSummary.of(entrant.attempts, outcomes=into)
-        for entrant, into in zip(entrants, counted, strict=True)
-    ]
-    outcomes = [each.by_task for each in counted]
+    summaries = [ResultSummary.of(entrant.attempts) for entrant in entrants]
+    outcomes = [TaskOutcomes(entrant.attempts).by_task for entrant in entrants]
     common = set.intersection(*(set(each) for each in outcomes))
-    rates = [_common_rate(each, common) for each in outcomes]
+    rates = [
+        Rate.of(summary.overall_scores(Counter(each[task] for task in common))) for each in outcomes
+    ]
     labels = label_runs(entrants)
     keys = [
-        (-rate.share, -summary.overall.share, label)
-        for rate, summary, label in zip(rates, summaries, labels, strict=True)
+        (-rate.share, -own.overall.share, label)
+        for rate, own, label in zip(rates, summaries, labels, strict=True)
     ]
     order = sorted(range(len(entrants)), key=keys.__getitem__)
     pairs = _pairs([outcomes[number] for number in order]) if with_groups else ()
     apart = [(pair.first, pair.second) for pair in pairs if pair.p_value < ALPHA]
     groups = compact_letters(len(order), apart) if with_groups else [""] * len(order)
     return Leaderboard(
-        standings=tuple(
+        entries=tuple(
             LeaderboardEntry(label=labels[n], summary=summaries[n], common=rates[n], group=group)
             for n, group in zip(order, groups, strict=True)
         ),
@@ -115,15 +103,12 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
 def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     """A unique label for each run: its agent and model, and its name if necessary."""
-    told = [_agent_name(entrant) for entrant in entrants]
-    often = Counter(told)
-    named = [
-        f"{who} ({entrant.name})" if often[who] > 1 else who
-        for who, entrant in zip(told, entrants, strict=True)
-    ]
+    names = [_agent_name(entrant) for entrant in entrants]
+    often = Counter(names)
     seen: Counter[str] = Counter()
     labels = []
-    for label in named:
+    for name, entrant in zip(names, entrants, strict=True):
+        label = f"{name} ({entrant.name})" if often[name] > 1 else name
         seen[label] += 1
         labels.append(f"{label} #{seen[label]}" if seen[label] > 1 else label)
     return tuple(labels)
@@ -144,18 +129,13 @@ def _agent_name(entrant: Entrant) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def _common_rate(outcomes: Mapping[TaskId, TaskOutcome], common: set[TaskId]) -> Rate:
-    told = Counter(outcomes[task] for task in common)
-    return Rate.of(overall_scores(told))
-
-
 def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, ...]:
     tested = []
     for one, other in combinations(range(len(outcomes)), 2):
         ours, theirs = outcomes[one], outcomes[other]
         both = Counter((ours[task], theirs[task]) for task in ours.keys() & theirs.keys())
         if both:
-            p_value = significance(overall_pairs(both)).p_value
+            p_value = significance(summary.overall_pairs(both)).p_value
             tested.append((one, other, both.total(), p_value))
     corrected = holm([p_value for *_, p_value in tested])
     return tuple(
@@ -191,40 +171,37 @@ class _ResultKey(NamedTuple):
     run: str | None  # of a run with an unreadable configuration, which is not pooled
 
 
-@dataclass(slots=True)
-class _PooledAttempts:
-    runs: list[str] = field(default_factory=list)
-    attempts: list[AttemptSummary] = field(default_factory=list)
-
-
 def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
     """The result of each agent, model and task set, in the order of their first runs."""
-    pools: dict[_ResultKey, _PooledAttempts] = {}
+    pools: dict[_ResultKey, list[tuple[str, list[AttemptSummary]]]] = {}
     for entrant in entrants:
         for key, attempts in _attempts_by_agent(entrant):
-            pool = pools.setdefault(key, _PooledAttempts())
-            pool.runs.append(entrant.name)
-            pool.attempts += attempts
-    often = Counter(map(_label, pools))
-    return tuple(
-        AgentResult(
-            label=_label(key)
-            if often[_label(key)] == 1
-            else f"{_label(key)} ({list_with_more(pool.runs, _MAX_RUNS_NAMED)})",
-            agent=key.agent,
-            agent_command=key.agent_command,
-            model=key.model,
-            base_url=key.base_url,
-            task_set=key.task_set,
-            runs=tuple(pool.runs),
-            summary=ResultSummary.of(pool.attempts),
+            pools.setdefault(key, []).append((entrant.name, attempts))
+    labels = {
+        key: agent_label(key.agent or "no attempts", key.model, key.agent_command) for key in pools
+    }
+    often = Counter(labels.values())
+    results = []
+    for key, pool in pools.items():
+        label, runs = labels[key], [name for name, _ in pool]
+        if often[label] > 1:
+            label = f"{label} ({list_with_more(runs, _MAX_RUNS_NAMED)})"
+        results.append(
+            AgentResult(
+                label=label,
+                agent=key.agent,
+                agent_command=key.agent_command,
+                model=key.model,
+                base_url=key.base_url,
+                task_set=key.task_set,
+                runs=tuple(runs),
+                summary=ResultSummary.of(each for _, attempts in pool for each in attempts),
+            )
         )
-        for key, pool in pools.items()
-    )
+    return tuple(results)
 
 
 def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[AttemptSummary]]]:
-    """A run's attempts by agent and model; usually one group."""
     parts: dict[tuple[str | None, str | None], list[AttemptSummary]] = {}
     for attempt in entrant.attempts:
         parts.setdefault((attempt.agent, attempt.model), []).append(attempt)
@@ -245,7 +222,3 @@ def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[Atte
 def _task_set(attempts: Sequence[AttemptSummary]) -> str:
     tasks = sorted({(attempt.task_id, attempt.task_digest) for attempt in attempts})
     return hashlib.sha256(repr(tasks).encode()).hexdigest()[:_DIGITS]
-
-
-def _label(key: _ResultKey) -> str:
-    return agent_label(key.agent or "no attempts", key.model, key.agent_command)

@@ -18,10 +18,8 @@ from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.summaries import AttemptSummary
 
 _BACKTICKS = re.compile("`+")
-_UNTRUSTED_COLUMNS = frozenset(
-    {"run", "task", "agent", "model", "detail"}
-)  # columns with untrusted texts
-_UNCACHED_COLUMNS = frozenset({"task", "detail"})  # columns whose texts rarely repeat
+_UNTRUSTED_COLUMNS = frozenset({"run", "task", "agent", "model", "detail"})
+_UNCACHED_COLUMNS = frozenset({"task", "detail"})  # their texts rarely repeat
 _MAX_DETAIL = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
 
@@ -72,8 +70,8 @@ def attempts_markdown(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
         maker if name in _UNCACHED_COLUMNS else lru_cache(maxsize=1_000)(maker)
         for name, maker in makers.items()
     )
-    for told in rows(attempts):
-        yield row([cell(text) for cell, text in zip(shown, told, strict=True)])
+    for cells in rows(attempts):
+        yield row(maker(text) for maker, text in zip(shown, cells, strict=True))
 
 
 def report_markdown(
@@ -94,13 +92,10 @@ GITHUB_SUMMARY_BYTES = 1024 * 1024
 _CUT_NOTE = "\n\nCut here: GitHub shows 1 MiB of a step's summary and no more.\n"
 
 
-def append_summary(pieces: Iterable[str], environ: Mapping[str, str]) -> bool:
+def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
     """Append as much Markdown to the job's summary as fits; returns whether all of it did.
 
     Only whole lines are written.
-
-    Raises:
-        UsageError: this is not a job of GitHub Actions, or the file cannot be written.
     """
     named = environ.get(GITHUB_SUMMARY_VARIABLE)
     if not named:
@@ -108,34 +103,19 @@ def append_summary(pieces: Iterable[str], environ: Mapping[str, str]) -> bool:
             f"--github-summary: {GITHUB_SUMMARY_VARIABLE} is not set; GitHub Actions sets it. "
             "Elsewhere use --format markdown"
         )
-    path = Path(named)
+    path, note = Path(named), _CUT_NOTE.encode()
     try:
         with path.open("ab") as target:
-            fitting = _SizeLimit(GITHUB_SUMMARY_BYTES - target.tell())
-            target.writelines(fitting.of(pieces))
+            room = GITHUB_SUMMARY_BYTES - target.tell() - len(note) - 1
+            if room < 0:
+                return False
+            target.write(b"\n")  # a table must begin on a new line
+            for chunk in chunks:
+                content = chunk.encode(errors="replace")
+                room -= len(content)
+                target.write(content if room >= 0 else note)
+                if room < 0:
+                    return False
     except OSError as error:
         raise UsageError(f"--github-summary: {path}: cannot be written: {error}") from None
-    return not fitting.is_cut
-
-
-class _SizeLimit:
-    """Passes chunks on up to a number of bytes, and adds a note about the rest."""
-
-    def __init__(self, room: int) -> None:
-        self._room = room - len(_CUT_NOTE.encode()) - 1
-        self.is_cut = False
-
-    def of(self, pieces: Iterable[str]) -> Iterator[bytes]:
-        """The chunks that fit."""
-        if self._room < 0:
-            self.is_cut = True
-            return
-        yield b"\n"  # a table must begin on a new line
-        for piece in pieces:
-            content = piece.encode(errors="replace")
-            if len(content) > self._room:
-                self.is_cut = True
-                yield _CUT_NOTE.encode()
-                return
-            self._room -= len(content)
-            yield content
+    return True

@@ -28,12 +28,7 @@ class ReportedRun:
 
     @classmethod
     def read(cls, folder: Path, *, whole: bool = False, processes: int = 1) -> "ReportedRun":
-        """Read a run.
-
-        Args:
-            folder: The run's folder.
-            whole: Whether to check every field, for reading whole records later.
-            processes: The number of processes for reading a very large run.
+        """Read a run; `whole` checks every field, for reading whole records later.
 
         Raises:
             InputError: a record is of a newer agentbench.
@@ -50,45 +45,35 @@ class ReportedRun:
     def entrant(self) -> Entrant:
         """The run for a leaderboard."""
         try:
-            asked = RunStore.open(self.folder).configuration()
+            known = RunStore.open(self.folder).configuration()
         except (InputError, OSError):
-            asked = None
+            known = None
         return Entrant(
             name=self.folder.resolve().name,
             attempts=self.attempts,
-            agent_command=asked.agent_command if asked is not None else None,
-            base_url=asked.base_url if asked is not None else None,
-            is_configuration_known=asked is not None,
+            agent_command=known.agent_command if known is not None else None,
+            base_url=known.base_url if known is not None else None,
+            is_configuration_known=known is not None,
         )
 
     def records(self) -> Iterator[AttemptRecord]:
-        """Whole records, one at a time.
-
-        Raises:
-            InputError: a record was changed since, or is invalid.
-        """
+        """Whole records, one at a time."""
         return self.reading.records(self.latest)
 
     def unmade(self) -> list[AttemptKey]:
-        """The planned attempts without a record.
-
-        Raises:
-            InputError: run.json is damaged, or of a newer agentbench.
-        """
+        """The planned attempts without a record."""
         planned = RunStore.open(self.folder).configuration()
         made = {attempt_key(each) for each in self.attempts}
         numbers = range(1, planned.attempts + 1)
-        wanted = ((task.id, number) for task in planned.tasks for number in numbers)
-        return [attempt for attempt in wanted if attempt not in made]
+        attempts = ((task.id, number) for task in planned.tasks for number in numbers)
+        return [attempt for attempt in attempts if attempt not in made]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimedRun:
+class TimedRun(Entrant):
     """One run with the start of each attempt."""
 
-    name: str  # of its folder
-    attempts: Sequence[AttemptSummary]
-    starts: Sequence[datetime]  # of each
+    starts: Sequence[datetime]
 
     @classmethod
     def of(cls, run: ReportedRun) -> "TimedRun":
@@ -158,18 +143,19 @@ _START_DECODER = msgspec.json.Decoder(_StartTime)
 
 def _start_times(reading: RunRecords, numbers: Sequence[int]) -> Iterator[datetime]:
     """The starts of attempts, which their summaries do not have."""
-    any_line = reading.path.is_file()
-    with reading.path.open("rb") if any_line else nullcontext(BytesIO()) as lines:
+    has_lines = reading.path.is_file()
+    with reading.path.open("rb") if has_lines else nullcontext(BytesIO()) as lines:
         for number in numbers:
-            place = reading.places[number]
-            if place < 0:
-                yield reading.adopted[-1 - place].record().started_at
+            position = reading.places[number]
+            if position < 0:
+                yield reading.adopted[-1 - position].record().started_at
                 continue
-            lines.seek(place)
+            lines.seek(position)
             try:
                 yield _START_DECODER.decode(lines.readline()).started_at
             except msgspec.DecodeError as error:
-                shown = reading.headlines[number].place
+                attempt = reading.headlines[number].place
                 raise InputError(
-                    f"{reading.path}: the record of {shown} was changed while it was read: {error}"
+                    f"{reading.path}: the record of {attempt} was changed while it was read: "
+                    f"{error}"
                 ) from None

@@ -2,24 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import counted, printable
 from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.scoring import statistics
 from agentbench.scoring.paired_comparison import TaskPair, TaskPairs
-from agentbench.scoring.statistics import (
-    Interval,
-    PassRates,
-    Scores,
-    TaskScore,
-    effective_attempts,
-    pass_rates,
-    wilson_bounds,
-)
+from agentbench.scoring.statistics import Interval, PassRates, Scores, TaskScore
 from agentbench.scoring.taxonomy import FailureReason, Fault
 from agentbench.tasks.problem import TaskId
+
+_Key = TypeVar("_Key")
 
 EXCLUDED_FAULTS = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
 """The faults that the second denominator excludes."""
@@ -46,22 +41,17 @@ class TaskOutcome(NamedTuple):
 class TaskOutcomes:
     """Outcomes by task; equal ones are shared."""
 
-    def __init__(self, attempts: Iterable[AttemptSummary] = ()) -> None:
-        """Count attempts."""
+    def __init__(self, attempts: Iterable[AttemptSummary]) -> None:
         self.by_task: dict[TaskId, TaskOutcome] = {}
-        self._alike: dict[TaskOutcome, TaskOutcome] = {}
+        shared: dict[TaskOutcome, TaskOutcome] = {}
         for attempt in attempts:
-            self.add(attempt)
-
-    def add(self, attempt: AttemptSummary) -> None:
-        """Count an attempt."""
-        resolved, attempts, judged = self.by_task.get(attempt.task_id, _NO_ATTEMPTS)
-        outcome = TaskOutcome(
-            resolved + attempt.resolved,
-            attempts + 1,
-            judged + (attempt.fault not in EXCLUDED_FAULTS),
-        )
-        self.by_task[attempt.task_id] = self._alike.setdefault(outcome, outcome)
+            resolved, number, judged = self.by_task.get(attempt.task_id, _NO_ATTEMPTS)
+            outcome = TaskOutcome(
+                resolved + attempt.resolved,
+                number + 1,
+                judged + (attempt.fault not in EXCLUDED_FAULTS),
+            )
+            self.by_task[attempt.task_id] = shared.setdefault(outcome, outcome)
 
     def overall(self) -> Scores:
         """How many tasks have each score over all attempts."""
@@ -69,19 +59,13 @@ class TaskOutcomes:
 
     def judged(self) -> Scores:
         """How many tasks have each score over judged attempts."""
-        scores: Counter[TaskScore] = Counter()
-        for outcome, tasks in Counter(self.by_task.values()).items():
-            if outcome.judged_score is not None:
-                scores[outcome.judged_score] += tasks
-        return scores
+        outcomes = Counter(self.by_task.values())
+        return _summed((each.judged_score, tasks) for each, tasks in outcomes.items())
 
 
 def overall_scores(outcomes: Mapping[TaskOutcome, int]) -> Scores:
     """How many tasks have each score over all attempts, from the numbers of outcomes."""
-    scores: Counter[TaskScore] = Counter()
-    for outcome, tasks in outcomes.items():
-        scores[outcome.overall_score] += tasks
-    return scores
+    return _summed((each.overall_score, tasks) for each, tasks in outcomes.items())
 
 
 OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
@@ -90,20 +74,28 @@ OutcomePairs = Mapping[tuple[TaskOutcome, TaskOutcome], int]
 
 def overall_pairs(both: OutcomePairs) -> TaskPairs:
     """The pairs of two runs' scores over all attempts."""
-    pairs: Counter[TaskPair] = Counter()
-    for (first, second), tasks in both.items():
-        pairs[TaskPair(first.overall_score, second.overall_score)] += tasks
-    return pairs
+    return _summed(
+        (TaskPair(first.overall_score, second.overall_score), tasks)
+        for (first, second), tasks in both.items()
+    )
 
 
 def judged_pairs(both: OutcomePairs) -> TaskPairs:
     """The pairs of scores over judged attempts, for tasks with some in both runs."""
-    pairs: Counter[TaskPair] = Counter()
-    for (first, second), tasks in both.items():
-        one, other = first.judged_score, second.judged_score
-        if one is not None and other is not None:
-            pairs[TaskPair(one, other)] += tasks
-    return pairs
+    return _summed(
+        (TaskPair(one, other), tasks)
+        for (first, second), tasks in both.items()
+        if (one := first.judged_score) is not None and (other := second.judged_score) is not None
+    )
+
+
+def _summed(numbers: Iterable[tuple[_Key | None, int]]) -> Counter[_Key]:
+    """The sum of the numbers of each key; those without a key are omitted."""
+    sums: Counter[_Key] = Counter()
+    for key, number in numbers:
+        if key is not None:
+            sums[key] += number
+    return sums
 
 
 _NO_ATTEMPTS = TaskOutcome()
@@ -129,7 +121,7 @@ class Rate:
         tasks = sum(scores.values())
         if total == tasks:
             return cls(resolved=resolved, total=total)
-        effective = effective_attempts(scores)
+        effective = statistics.effective_attempts(scores)
         return cls(resolved=resolved, total=total, tasks=tasks, effective=effective)
 
     @property
@@ -138,9 +130,16 @@ class Rate:
         return self.resolved / self.total if self.total else 0.0
 
     @property
+    def is_clustered(self) -> bool:
+        """Whether the interval is clustered by task."""
+        return self.tasks is not None
+
+    @property
     def interval(self) -> Interval:
         """The 95 % confidence interval of the share."""
-        return wilson_bounds(self.share, self.total if self.effective is None else self.effective)
+        return statistics.wilson_bounds(
+            self.share, self.total if self.effective is None else self.effective
+        )
 
     def __str__(self) -> str:
         if not self.total:
@@ -149,6 +148,14 @@ class Rate:
         percent = f"{100 * self.share:.1f}"
         of_tasks = "" if self.tasks is None else f" over {counted(self.tasks, 'task')}"
         return f"{self.resolved}/{self.total} ({percent} %, 95 % CI {low}\u2013{high}{of_tasks})"
+
+
+class PerResolved(NamedTuple):
+    """What all attempts took, divided by the resolved ones; None if unknown or none is resolved."""
+
+    cost_usd: float | None
+    tokens: float | None
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,31 +177,29 @@ class ResultSummary:
     attempt_seconds: float  # summed over the attempts
 
     @classmethod
-    def of(
-        cls,
-        attempts: Iterable[AttemptRecord | AttemptSummary],
-        *,
-        outcomes: TaskOutcomes | None = None,
-    ) -> "ResultSummary":
-        """Summarise attempts, and count them by task in `outcomes`, if given."""
-        tally = _AttemptCounter(outcomes=TaskOutcomes() if outcomes is None else outcomes)
-        for attempt in attempts:
-            tally.add(AttemptSummary.of(attempt))
-        overall, judged = tally.outcomes.overall(), tally.outcomes.judged()
+    def of(cls, attempts: Iterable[AttemptRecord | AttemptSummary]) -> "ResultSummary":
+        """Summarise attempts."""
+        summaries = list(map(AttemptSummary.of, attempts))
+        outcomes = TaskOutcomes(summaries)
+        overall, judged = outcomes.overall(), outcomes.judged()
+        reasons = Counter(each.failure_reason for each in summaries if each.failure_reason)
+        faults = Counter(each.fault for each in summaries)
+        metered = [each for each in summaries if each.is_metered]
+        costs = [each.cost_usd for each in metered]
         return cls(
             overall=Rate.of(overall),
             judged=Rate.of(judged),
             tasks=sum(overall.values()),
-            passes=pass_rates(overall),
-            judged_passes=pass_rates(judged),
-            reasons=tuple(sorted(tally.reasons.items(), key=lambda item: item[0].precedence)),
-            faults=tuple((fault, tally.faults[fault]) for fault in Fault if tally.faults[fault]),
-            quarantined=tally.quarantined,
-            infrastructure=tally.faults[Fault.INFRASTRUCTURE],
-            metered=tally.metered,
-            cost_usd=tally.cost_usd if tally.is_cost_known else None,
-            tokens=tally.tokens,
-            attempt_seconds=tally.seconds,
+            passes=statistics.pass_rates(overall),
+            judged_passes=statistics.pass_rates(judged),
+            reasons=tuple(sorted(reasons.items(), key=lambda item: item[0].precedence)),
+            faults=tuple((fault, faults[fault]) for fault in Fault if faults[fault]),
+            quarantined=sum(each.quarantined for each in summaries),
+            infrastructure=faults[Fault.INFRASTRUCTURE],
+            metered=len(metered),
+            cost_usd=None if None in costs else sum(filter(None, costs), 0.0),
+            tokens=sum(each.tokens or 0 for each in metered),
+            attempt_seconds=sum((each.total_s for each in summaries), 0.0),
         )
 
     @property
@@ -203,50 +208,17 @@ class ResultSummary:
         return self.overall.total - self.judged.total
 
     @property
-    def cost_per_resolved(self) -> float | None:
-        """USD per resolved attempt; None if it is unknown or none is resolved."""
-        is_known = self.metered and self.cost_usd is not None
-        return self._per_resolved(self.cost_usd or 0.0) if is_known else None
-
-    @property
-    def tokens_per_resolved(self) -> float | None:
-        """Tokens per resolved attempt; None if none is resolved or none were counted."""
-        return self._per_resolved(self.tokens) if self.metered else None
-
-    @property
-    def seconds_per_resolved(self) -> float | None:
-        """Seconds per resolved attempt; None if none is resolved."""
-        return self._per_resolved(self.attempt_seconds)
-
-    def _per_resolved(self, amount: float) -> float | None:
-        return amount / self.overall.resolved if self.overall.resolved else None
-
-
-@dataclass(slots=True)
-class _AttemptCounter:
-    outcomes: TaskOutcomes
-    quarantined: int = 0
-    seconds: float = 0.0
-    metered: int = 0
-    cost_usd: float = 0.0
-    is_cost_known: bool = True
-    tokens: int = 0
-    reasons: Counter[FailureReason] = field(default_factory=Counter)
-    faults: Counter[Fault] = field(default_factory=Counter)
-
-    def add(self, attempt: AttemptSummary) -> None:
-        self.outcomes.add(attempt)
-        self.quarantined += attempt.quarantined
-        self.seconds += attempt.total_s
-        if attempt.failure_reason is not None:
-            self.reasons[attempt.failure_reason] += 1
-        if attempt.fault is not None:
-            self.faults[attempt.fault] += 1
-        if attempt.is_metered:
-            self.metered += 1
-            self.is_cost_known &= attempt.cost_usd is not None
-            self.cost_usd += attempt.cost_usd or 0.0
-            self.tokens += attempt.tokens or 0
+    def per_resolved(self) -> PerResolved:
+        """What all attempts took for each resolved one."""
+        resolved = self.overall.resolved
+        if not resolved:
+            return PerResolved(None, None, None)
+        cost_usd = self.cost_usd if self.metered else None
+        return PerResolved(
+            cost_usd=None if cost_usd is None else cost_usd / resolved,
+            tokens=self.tokens / resolved if self.metered else None,
+            seconds=self.attempt_seconds / resolved,
+        )
 
 
 def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
@@ -264,7 +236,7 @@ def summary_line(summary: ResultSummary, *, seconds: float, folder: str) -> str:
     return " · ".join(parts)
 
 
-_MAX_CHARACTERS = 300  # characters
+_MAX_CHARACTERS = 300
 _AGENT_ERRORS = frozenset(
     {FailureReason.UNKNOWN, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
 )

@@ -1,12 +1,13 @@
 """Renders the failure taxonomy: docs/failure_taxonomy.md and `agentbench explain`.
 
-`python -m agentbench.report.taxonomy_page` prints the page.
+`python -m agentbench.report.taxonomy_page` prints the page: failure_taxonomy.md with its tables.
 """
 
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from string import Template
 
-from agentbench.report import taxonomy_prose as prose
 from agentbench.scoring.taxonomy import FailureReason, Fault, StageName
 
 _MEANINGS = {
@@ -23,10 +24,10 @@ _OTHER_EXIT_CODE = 255
 _UNEXPECTED = "Unexpected exit code"
 
 _CAVEATS = {
-    0: "In final_test, 0 counts only with a whole report in which the expected tests passed.",
+    0: "In final_test, 0 counts only with a complete report in which the expected tests passed.",
     2: "A failed collector in pytest's report makes it INTERNAL_ERROR, whatever the exit code.",
-    124: "Where our own deadline fired, the record says so: ending timed_out.",
-    137: "Where the kernel's OOM killer fired, it is SANDBOX_ERROR (out of memory) instead.",
+    124: "If agentbench's own deadline ended the command, its ending in the record is timed_out.",
+    137: "If the kernel's OOM killer ended the command, it is SANDBOX_ERROR (out of memory).",
 }
 
 _SCENARIOS = (
@@ -39,39 +40,17 @@ _SCENARIOS = (
     ("git clone hangs", 124, StageName.GIT_CLONE),
 )
 
-_STAGE_RULES = (
-    "- `git_clone`: non-zero → `GIT_CLONE_FAILED`",
-    "- `git_checkout`: non-zero → `GIT_CHECKOUT_FAILED`",
-    "- `setup`: non-zero → `SETUP_FAILED`",
-    "- `baseline_run`: 0 → `BASELINE_NOT_FAILING`, non-zero → `None` (a valid baseline)",
-    "- `agent_run`, `final_test`: pytest's exit codes, as above",
-)
-
 
 def render_taxonomy_page() -> str:
     """The whole of docs/failure_taxonomy.md."""
-    parts = (
-        prose.TITLE,
-        prose.OVERVIEW,
-        "## Failure codes\n",
-        _codes_table(),
-        "## Precedence rules\n",
-        prose.PRECEDENCE,
-        _precedence(),
-        "## Exit code mappings\n\n### From pytest's exit code\n",
-        _exit_codes(),
-        prose.MAPPING,
-        "\n".join(_STAGE_RULES) + "\n",
-        "## Failure scenarios and expected codes\n",
-        _scenarios(),
-        prose.USAGE,
-        prose.FAULTS,
-        _faults(),
-        prose.OVERRIDES,
-        prose.DECISIONS,
-        prose.RESOLVED,
+    template = Template(Path(__file__).with_name("failure_taxonomy.md").read_text("utf-8"))
+    return template.substitute(
+        codes=_codes_table(),
+        precedence=_precedence(),
+        exit_codes=_exit_codes(),
+        scenarios=_scenarios(),
+        faults=_faults(),
     )
-    return "\n".join(parts)
 
 
 def explain_reason(reason: FailureReason) -> str:
@@ -85,7 +64,7 @@ def explain_reason(reason: FailureReason) -> str:
     ]
     sources = _sources(reason)
     label = "exit codes"
-    for source in sources or ["none stands for it: other evidence does"]:
+    for source in sources or ["none: other evidence decides"]:
         lines.append(f"  {label:<13}  {source}")
         label = ""
     return "\n".join(lines)
@@ -173,7 +152,7 @@ def _reason_or_none(reason: FailureReason | None) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 if __name__ == "__main__":

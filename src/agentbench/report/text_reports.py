@@ -1,6 +1,7 @@
 """Summaries, leaderboards and comparisons as text: at a terminal and as Markdown."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.console import Console
@@ -22,52 +23,58 @@ def print_summary(summary: ResultSummary, console: Console, *, title: str = "") 
     console.print()
     if title:
         print_text(printable(title), console)
-    columns = [
-        TableColumn(name=name) for name in ("", "all attempts", formatting.judged_title(summary))
-    ]
+    titles = ("", "all attempts", formatting.judged_title(summary))
+    columns = [TableColumn(name=title) for title in titles]
     print_rows(columns, list(formatting.summary_lines(summary)), console)
 
 
-class _LeaderboardRow(NamedTuple):
-    place: str
-    run: str
-    group: str
-    resolved: str
-    judged: str
-    common: str
-    cost: str
-    tokens: str
-    seconds: str
+class _LeaderboardLine(NamedTuple):
+    place: int
+    entry: LeaderboardEntry
+    rate_text: Callable[[Rate], str]
+
+    @property
+    def summary(self) -> ResultSummary:
+        return self.entry.summary
 
 
-_TITLES = _LeaderboardRow(
-    "place",
-    "run",
-    "group",
-    "resolved",
-    "excluding errors",
-    "on common tasks",
-    "cost each",
-    "tokens each",
-    "seconds each",
+@dataclass(frozen=True, slots=True)
+class _LeaderboardColumn:
+    title: str
+    cell: Callable[[_LeaderboardLine], str]
+    below: int = 0  # the order in which columns are moved in narrow terminals
+
+
+_RUN = _LeaderboardColumn("run", lambda line: line.entry.label)
+_GROUP = _LeaderboardColumn("group", lambda line: line.entry.group)
+_COMMON = _LeaderboardColumn(
+    "on common tasks", lambda line: line.rate_text(line.entry.common), below=2
 )
-
-
-_BELOW = {"cost": 1, "tokens": 1, "seconds": 1, "common": 2, "judged": 3}
-"""The order in which columns are moved in narrow terminals."""
+_LEADERBOARD_COLUMNS = (
+    _LeaderboardColumn("place", lambda line: str(line.place)),
+    _RUN,
+    _GROUP,
+    _LeaderboardColumn("resolved", lambda line: line.rate_text(line.summary.overall)),
+    _LeaderboardColumn("excluding errors", lambda line: line.rate_text(line.summary.judged), 3),
+    _COMMON,
+    _LeaderboardColumn("cost each", lambda line: formatting.cost_per_resolved(line.summary), 1),
+    _LeaderboardColumn(
+        "tokens each", lambda line: formatting.amount(line.summary.per_resolved.tokens), 1
+    ),
+    _LeaderboardColumn(
+        "seconds each", lambda line: formatting.amount(line.summary.per_resolved.seconds), 1
+    ),
+)
 
 
 def print_leaderboard(board: Leaderboard, console: Console) -> None:
     """A leaderboard at a terminal."""
     shown = _shown_columns(board)
-    columns = [
-        TableColumn(name=getattr(_TITLES, name), below=_BELOW.get(name, 0)) for name in shown
+    columns = [TableColumn(name=column.title, below=column.below) for column in shown]
+    rows = [
+        [printable(column.cell(line)) for column in shown]
+        for line in _leaderboard_lines(board, _rate_with_interval)
     ]
-    lines = (
-        line._replace(run=printable(line.run))
-        for line in _leaderboard_rows(board, _rate_with_interval)
-    )
-    rows = [[getattr(line, name) for name in shown] for line in lines]
     print_rows(columns, rows, console)
     console.print()
     for note in ("in parentheses: the 95 % interval of a rate", *leaderboard_notes(board)):
@@ -78,10 +85,9 @@ def print_leaderboard(board: Leaderboard, console: Console) -> None:
 def leaderboard_markdown(board: Leaderboard) -> Iterator[str]:
     """A leaderboard as Markdown."""
     shown = _shown_columns(board)
-    yield head([getattr(_TITLES, name) for name in shown])
-    for line in _leaderboard_rows(board, str):
-        cells = ((code if name == "run" else escaped)(getattr(line, name)) for name in shown)
-        yield row(cells)
+    yield head([column.title for column in shown])
+    for line in _leaderboard_lines(board, str):
+        yield row((code if column is _RUN else escaped)(column.cell(line)) for column in shown)
     yield "\n"
     for note in leaderboard_notes(board):
         yield f"{escaped(note)}\n\n"
@@ -89,56 +95,36 @@ def leaderboard_markdown(board: Leaderboard) -> Iterator[str]:
 
 def leaderboard_notes(board: Leaderboard) -> Iterator[str]:
     """The notes about the columns."""
-    if any(standing.group for standing in board.standings):
+    if any(entry.group for entry in board.entries):
         yield f"group: {LETTERS_NOTE}"
-    for place, standing in enumerate(board.standings, start=1):
-        if standing.summary.reasons:
-            reasons, faults = (
-                formatting.counts_text(standing.summary.reasons),
-                formatting.counts_text(standing.summary.faults),
-            )
+    for place, entry in enumerate(board.entries, start=1):
+        if entry.summary.reasons:
+            reasons = formatting.counts_text(entry.summary.reasons)
+            faults = formatting.counts_text(entry.summary.faults)
             yield f"failures of {place}: {reasons}; by fault: {faults}"
     yield "each: per resolved attempt; excluding errors: of the task or the infrastructure"
     if board.common != board.tasks:
-        told = "ordered by those" if board.common else "ordered each by its own tasks"
-        yield f"common to all runs are {board.common} of {board.tasks} tasks; {told}"
+        order = "ordered by those" if board.common else "each ordered by its own tasks"
+        yield f"common to all runs: {board.common} of {board.tasks} tasks; {order}"
 
 
-def _shown_columns(board: Leaderboard) -> list[str]:
-    left_out = set()
-    if not any(standing.group for standing in board.standings):
-        left_out.add("group")
+def _shown_columns(board: Leaderboard) -> list[_LeaderboardColumn]:
+    omitted = [] if any(entry.group for entry in board.entries) else [_GROUP]
     if board.common in {0, board.tasks}:
-        left_out.add("common")
-    return [name for name in _LeaderboardRow._fields if name not in left_out]
+        omitted.append(_COMMON)
+    return [column for column in _LEADERBOARD_COLUMNS if column not in omitted]
+
+
+def _leaderboard_lines(
+    board: Leaderboard, rate_text: Callable[[Rate], str]
+) -> Iterator[_LeaderboardLine]:
+    for place, entry in enumerate(board.entries, start=1):
+        yield _LeaderboardLine(place, entry, rate_text)
 
 
 def _rate_with_interval(rate: Rate) -> str:
-    """A rate with its interval."""
     low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
     return f"{rate.resolved}/{rate.total} {formatting.percent(rate.share)} ({low}\u2013{high})"
-
-
-def _leaderboard_rows(board: Leaderboard, told: Callable[[Rate], str]) -> Iterator[_LeaderboardRow]:
-    for place, standing in enumerate(board.standings, start=1):
-        yield _leaderboard_row(place, standing, told)
-
-
-def _leaderboard_row(
-    place: int, standing: LeaderboardEntry, told: Callable[[Rate], str]
-) -> _LeaderboardRow:
-    summary = standing.summary
-    return _LeaderboardRow(
-        str(place),
-        standing.label,
-        standing.group,
-        told(summary.overall),
-        told(summary.judged),
-        told(standing.common),
-        formatting.cost_per_resolved(summary),
-        formatting.amount(summary.tokens_per_resolved),
-        formatting.amount(summary.seconds_per_resolved),
-    )
 
 
 _MAX_NAMED = 50  # tasks of one kind in a list
@@ -151,19 +137,11 @@ class RunNames(NamedTuple):
     second: str
 
 
-class _ComparisonRow(NamedTuple):
-    what: str
-    first: str
-    second: str
-    difference: str
-
-
 def print_comparison(comparison: Comparison, names: RunNames, console: Console) -> None:
     """A comparison at a terminal."""
     titles = ("", *map(printable, names), "difference in points")
-    print_rows(
-        [TableColumn(name=name) for name in titles], list(_comparison_rows(comparison)), console
-    )
+    columns = [TableColumn(name=title) for title in titles]
+    print_rows(columns, list(_comparison_rows(comparison)), console)
     console.print()
     for sentence in sentences(comparison):
         print_text(sentence, console)
@@ -197,38 +175,28 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     """The statements for both denominators."""
     yield f"All attempts: {formatting.statement(comparison.overall)}"
     judged = comparison.judged
-    if judged is None:
-        yield "Judged attempts: no task has one in both runs."
-    else:
-        yield f"Judged attempts: {formatting.statement(judged)}"
+    told = "no task has one in both runs." if judged is None else formatting.statement(judged)
+    yield f"Judged attempts: {told}"
 
 
-def _comparison_rows(comparison: Comparison) -> Iterator[_ComparisonRow]:
+def _comparison_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    """The name of a value, the values of both runs, and the difference in points."""
     first = {line.name: line for line in formatting.summary_lines(comparison.first)}
     second = {line.name: line for line in formatting.summary_lines(comparison.second)}
-    judged = comparison.judged
+    judged, missing = comparison.judged, formatting.NO_VALUE
     for name in sorted((first, second), key=len)[-1] | first | second:
-        one, other = first.get(name), second.get(name)
-        told = formatting.points(comparison.difference) if name == "resolved" else ""
-        yield _ComparisonRow(
-            name,
-            one.overall if one else formatting.NO_VALUE,
-            other.overall if other else formatting.NO_VALUE,
-            told,
-        )
-        if (one and one.judged) or (other and other.judged):
-            told = formatting.points(judged.difference) if judged and name == "resolved" else ""
-            yield _ComparisonRow(
-                f"{name}, judged",
-                one.judged if one else formatting.NO_VALUE,
-                other.judged if other else formatting.NO_VALUE,
-                told,
-            )
+        is_rate = name == "resolved"
+        lines = first.get(name), second.get(name)
+        points = formatting.points(comparison.difference) if is_rate else ""
+        yield name, *(line.overall if line else missing for line in lines), points
+        if any(line and line.judged for line in lines):
+            points = formatting.points(judged.difference) if judged and is_rate else ""
+            cells = (line.judged if line else missing for line in lines)
+            yield f"{name}, judged", *cells, points
 
 
 def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
-    kinds = (("gained", comparison.gained), ("lost", comparison.lost))
-    for what, flips in kinds:
+    for what, flips in (("gained", comparison.gained), ("lost", comparison.lost)):
         if flips:
             yield f"{what} {len(flips)} of {comparison.tasks} shared tasks", flips
     if not (comparison.gained or comparison.lost):
@@ -238,7 +206,7 @@ def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
 def _unshared_tasks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
         if only:
-            yield f"left out, in the {name} run alone:", list_with_more(only, _MAX_NAMED)
+            yield f"excluded, only in the {name} run:", list_with_more(only, _MAX_NAMED)
 
 
 def _flip_lines(flips: Sequence[Flip]) -> Iterator[tuple[str, str]]:

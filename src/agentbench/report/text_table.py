@@ -6,6 +6,7 @@ column. In a pipe, which has no width, a row is always one line.
 """
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -48,15 +49,19 @@ def _width_of(stream: TextIO) -> int | None:
 
 
 def print_rows(
-    columns: Sequence[TableColumn],
-    rows: Sequence[Sequence[str]],
-    console: Console,
-    *,
-    has_header: bool = True,
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], console: Console
 ) -> None:
-    """Print a table in the layout that fits; its cells must be printable."""
-    for line in _lines(columns, rows, console.width, has_header=has_header):
+    """Print a table in the layout that fits; its cells must be printable.
+
+    It has a header if a column has a name.
+    """
+    for line in _lines(columns, rows, console.width):
         console.print(line, soft_wrap=True)
+
+
+def print_listing(rows: Sequence[Sequence[str]], *columns: TableColumn) -> None:
+    """Print a table on stdout."""
+    print_rows(columns, rows, console_of(sys.stdout))
 
 
 def print_text(text: str, console: Console, *, indent: int = 0) -> None:
@@ -66,12 +71,12 @@ def print_text(text: str, console: Console, *, indent: int = 0) -> None:
 
 
 def _lines(
-    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int, *, has_header: bool
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int
 ) -> Iterator[Text]:
     names = [column.name for column in columns]
     widths = [
         max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
-        for cells in zip(*([names] if has_header else []), *rows, strict=True)
+        for cells in zip(names, *rows, strict=True)
     ]
     room = width - sum(width_of + _GAP for width_of in widths[:-1])
     if widths[-1] > room >= _LEAST_FOLDED and columns[-1].below == 1:
@@ -80,14 +85,13 @@ def _lines(
     for moved in range(1 + max(column.below for column in columns)):
         shown = [n for n, column in enumerate(columns) if not 0 < column.below <= moved]
         if sum(widths[number] + _GAP for number in shown) - _GAP <= width:
-            yield from _table(columns, rows, widths, shown, width=width, has_header=has_header)
+            yield from _table(columns, rows, widths, shown, width=width)
             return
     for row in rows:
         yield from _block(columns, row, width)
 
 
 def _folded(cell: str, width: int) -> str:
-    """A cell wrapped to a width."""
     console = Console(width=width)
     lines = (Text(part).wrap(console, width) for part in cell.split("\n"))
     return "\n".join(line.plain.rstrip() for part in lines for line in part)
@@ -100,11 +104,10 @@ def _table(
     shown: Sequence[int],
     *,
     width: int,
-    has_header: bool,
 ) -> Iterator[Text]:
     below = [number for number in range(len(columns)) if number not in shown]
-    if has_header:
-        names = [column.name for column in columns]
+    names = [column.name for column in columns]
+    if any(names):
         for line in _row(columns, names, widths, shown):
             line.stylize("bold")
             yield line
@@ -116,7 +119,6 @@ def _table(
 def _row(
     columns: Sequence[TableColumn], row: Sequence[str], widths: Sequence[int], shown: Sequence[int]
 ) -> Iterator[Text]:
-    """The lines of one row."""
     parts = {number: row[number].split("\n") for number in shown}
     for at in range(max(map(len, parts.values()))):
         line = Text()

@@ -15,13 +15,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from agentbench.errors import InputError
-from agentbench.view.attempt_page import attempt_page, attempt_parts
+from agentbench.view import run_pages
+from agentbench.view.attempt_files import attempt_file, run_file
+from agentbench.view.attempt_page import attempt_values
 from agentbench.view.auth_guard import AccessPolicy, AuthGuard
-from agentbench.view.downloads import attempt_file, run_file
 from agentbench.view.queries import BadQueryError
-from agentbench.view.rendering import PageContext, html_response
+from agentbench.view.rendering import PageContext, TemplateValues, html_response
 from agentbench.view.run_cache import RunCache
-from agentbench.view.run_pages import compare_page, run_page, run_parts, runs_page, runs_parts
 from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
 
 _STATIC = Path(__file__).with_name("static")
@@ -29,16 +29,10 @@ _ATTEMPT = "/runs/{run}/attempts/{task}/{name}"
 
 
 def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
-    """The application over a folder of runs.
-
-    Args:
-        root: The folder.
-        guard: The access policy.
-        processes: The number of processes for reading a very large run.
-    """
-    room = PageContext(folder=RunsFolder(root), cache=RunCache(processes=processes))
+    """The application over a folder of runs; large runs are read by several processes."""
+    context = PageContext(folder=RunsFolder(root), cache=RunCache(processes=processes))
     inside = Starlette(
-        routes=_routes(room),
+        routes=_routes(context),
         exception_handlers={
             PageNotFoundError: partial(_error_page, status=404, title="Not found"),
             BadQueryError: partial(_error_page, status=400, title="Invalid filter"),
@@ -49,20 +43,31 @@ def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
     return AuthGuard(inside, guard)
 
 
-def _routes(room: PageContext) -> list[BaseRoute]:
-    pages: list[tuple[str, Callable[[PageContext, Request], Response]]] = [
-        ("/", runs_page),
-        ("/parts", runs_parts),
-        ("/compare", compare_page),
-        ("/runs/{run}", run_page),
-        ("/runs/{run}/parts", run_parts),
-        ("/runs/{run}/run.json", run_file),
-        (_ATTEMPT, attempt_page),
-        (f"{_ATTEMPT}/parts", attempt_parts),
-        (f"{_ATTEMPT}/files/{{file:path}}", attempt_file),
+def _routes(context: PageContext) -> list[BaseRoute]:
+    pages = (  # /parts: what changes on a page while runs are live
+        ("/", "runs.html", run_pages.list_values),
+        ("/parts", "runs_parts.html", run_pages.list_values),
+        ("/compare", "compare.html", run_pages.compare_values),
+        ("/runs/{run}", "run.html", run_pages.run_values),
+        ("/runs/{run}/parts", "run_parts.html", run_pages.run_values),
+        (_ATTEMPT, "attempt.html", attempt_values),
+        (f"{_ATTEMPT}/parts", "attempt_parts.html", attempt_values),
+    )
+    return [
+        *(Route(path, partial(_page, context, template, of)) for path, template, of in pages),
+        Route("/runs/{run}/run.json", partial(run_file, context)),
+        Route(f"{_ATTEMPT}/files/{{file:path}}", partial(attempt_file, context)),
+        Mount("/static", StaticFiles(directory=_STATIC)),
     ]
-    routes: list[BaseRoute] = [Route(path, partial(made, room)) for path, made in pages]
-    return [*routes, Mount("/static", StaticFiles(directory=_STATIC))]
+
+
+def _page(
+    context: PageContext,
+    template: str,
+    values_of: Callable[[PageContext, Request], TemplateValues],
+    request: Request,
+) -> Response:
+    return html_response(template, values_of(context, request))
 
 
 def _error_page(request: Request, error: Exception, *, status: int, title: str) -> Response:
@@ -72,39 +77,20 @@ def _error_page(request: Request, error: Exception, *, status: int, title: str) 
 
 def _http_error_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    title, message = "Request not possible", error.detail
     if error.status_code == 404:
-        message = f"There is nothing at {request.url.path}."
-        return html_response("message.html", {"title": "Not found", "message": message}, 404)
-    return html_response(
-        "message.html",
-        {"title": "Request not possible", "message": error.detail},
-        error.status_code,
-    )
+        title, message = "Not found", f"There is nothing at {request.url.path}."
+    return html_response("message.html", {"title": title, "message": message}, error.status_code)
 
 
-_SHUTDOWN_TIMEOUT_S = 2  # seconds for running answers
-_KEEP_ALIVE_S = 30  # seconds
+_SHUTDOWN_TIMEOUT_S = 2  # for running answers
+_KEEP_ALIVE_S = 30
 
 
-async def serve(
-    root: Path,
-    guard: AccessPolicy,
-    listener: socket.socket,
-    announce: Callable[[], None],
-    *,
-    processes: int = 1,
-) -> None:
-    """Serve until a signal.
-
-    Args:
-        root: The folder of runs.
-        guard: The access policy.
-        listener: A listening socket, so that early clients are not refused.
-        announce: Is called when the server is ready.
-        processes: The number of processes for reading a very large run.
-    """
+async def serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until a signal; early clients wait at the listening socket, and are not refused."""
     config = uvicorn.Config(
-        make_app(root, guard, processes=processes),
+        app,
         ws="none",
         lifespan="off",
         log_level="warning",

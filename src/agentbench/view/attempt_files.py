@@ -1,20 +1,27 @@
-"""Reads an attempt's files for its page: parts of logs, the patch, the agent's steps."""
+"""Reads an attempt's files for its page, and serves them unchanged."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 from markupsafe import Markup
-from pydantic import ValidationError
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from agentbench.core.display_text import printable
-from agentbench.models.atif import Step, Trajectory
+from agentbench.models.atif import Step
+from agentbench.report.attempt_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
+from agentbench.scoring.taxonomy import StageName
+from agentbench.view.auth_guard import FILE_CSP
 from agentbench.view.queries import PageSlice
+from agentbench.view.rendering import PageContext
 from agentbench.view.running_attempts import RunningAttempt
-from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
+from agentbench.view.runs_folder import RUN_FILE, PageNotFoundError, RunsFolder
 
 _HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes of a log
 _LIVE_TAIL = 2_048  # of a growing log
@@ -33,36 +40,30 @@ class LogExcerpt:
 
 def read_log_excerpt(folder: RunsFolder, path: Path) -> LogExcerpt | None:
     """A log's beginning and end; None without a log."""
-    try:
-        file = folder.opened(path)
-    except PageNotFoundError:
+    file = folder.find_file(path)
+    if file is None:
         return None
     with file:
         size = _size(file)
-        if size <= _HEAD_BYTES + _TAIL_BYTES:
-            return LogExcerpt(
-                head=_text(file.read(_HEAD_BYTES + _TAIL_BYTES)), left_out=0, tail="", size=size
-            )
-        head = file.read(_HEAD_BYTES)
-        file.seek(size - _TAIL_BYTES)
-        tail = file.read(_TAIL_BYTES)
-    return LogExcerpt(
-        head=_text(head), left_out=size - _HEAD_BYTES - _TAIL_BYTES, tail=_text(tail), size=size
-    )
+        left_out = max(0, size - _HEAD_BYTES - _TAIL_BYTES)
+        head = file.read(_HEAD_BYTES if left_out else size)
+        file.seek(size - _TAIL_BYTES if left_out else size)
+        return LogExcerpt(
+            head=_text(head), left_out=left_out, tail=_text(file.read(_TAIL_BYTES)), size=size
+        )
 
 
-def read_stage_tail(folder: RunsFolder, run: Path, one: RunningAttempt) -> str:
+def read_stage_tail(folder: RunsFolder, run: Path, attempt: RunningAttempt) -> str:
     """The last lines of the log of an attempt's running stage."""
-    if one.stage is None:
+    if attempt.stage is None:
         return ""
-    return read_tail(folder, run / "attempts" / one.task / one.name / log_name(one.stage))
+    return read_tail(folder, run / "attempts" / attempt.folder / log_name(attempt.stage))
 
 
 def read_tail(folder: RunsFolder, path: Path) -> str:
     """The last lines of a log; empty without one."""
-    try:
-        file = folder.opened(path)
-    except PageNotFoundError:
+    file = folder.find_file(path)
+    if file is None:
         return ""
     with file:
         size = _size(file)
@@ -89,7 +90,7 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-_PATCH_BYTES = 256 * 1024  # bytes of a patch
+_PATCH_BYTES = 256 * 1024
 _LONGEST_LINE = 2_000
 
 
@@ -103,14 +104,13 @@ class HighlightedPatch:
 
 def read_patch(folder: RunsFolder, path: Path) -> HighlightedPatch | None:
     """A patch for a page; None without one."""
-    try:
-        file = folder.opened(path)
-    except PageNotFoundError:
+    file = folder.find_file(path)
+    if file is None:
         return None
     with file:
         content = file.read(_PATCH_BYTES)
         left_out = file.seek(0, 2) - len(content)
-    lines = content.decode("utf-8", "replace").split("\n")
+    lines = _text(content).split("\n")
     text = "\n".join(printable(line, limit=_LONGEST_LINE, newlines=True) for line in lines)
     return HighlightedPatch(markup=highlight_patch(text), left_out=left_out)
 
@@ -122,104 +122,99 @@ def highlight_patch(text: str) -> Markup:
 
 
 STEPS_PER_PAGE = 50
-"""On one page."""
-
-_TRAJECTORY_FILE = Path("agent", "trajectory.json")
-_TRAJECTORY_BYTES = 50 * 1024 * 1024  # bytes
-_MAX_CHARACTERS = 20_000  # characters of one text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallView:
-    """A tool call with its results."""
-
-    line: str
-    arguments: tuple[tuple[str, str], ...]
-    results: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepView:
-    """One step for a page."""
-
-    step: Step
-    message: str
-    reasoning: str
-    calls: tuple[ToolCallView, ...]
-    results: tuple[str, ...]  # without a call in this step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptPage:
     """Some steps of a transcript, or why there are none."""
 
-    steps: tuple[StepView, ...] = ()
-    total: int = 0
-    number: int = 1
-    count: int = 1
+    page: PageSlice[Step] = field(default_factory=PageSlice)
     problem: str = ""
 
 
 def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> TranscriptPage | None:
     """A page of an attempt's transcript; None without one."""
-    try:
-        file = folder.opened(attempt / _TRAJECTORY_FILE)
-    except PageNotFoundError:
+    file = folder.find_file(attempt / TRAJECTORY_FILE)
+    if file is None:
         return None
     with file:
-        content = file.read(_TRAJECTORY_BYTES + 1)
-    if len(content) > _TRAJECTORY_BYTES:
-        return TranscriptPage(problem=f"it is larger than {_TRAJECTORY_BYTES} bytes")
+        content = file.read(TRAJECTORY_BYTES + 1)
     try:
-        told = Trajectory.model_validate_json(content)
-    except (ValueError, ValidationError) as error:
+        steps = parse_trajectory(content).steps
+    except ValueError as error:
         return TranscriptPage(problem=printable(str(error), limit=300))
-    page = PageSlice.of(told.steps, number, size=STEPS_PER_PAGE)
-    return TranscriptPage(
-        steps=tuple(map(_step_view, page.items)),
-        total=len(told.steps),
-        number=page.number,
-        count=page.count,
-    )
+    return TranscriptPage(page=PageSlice.of(steps, number, size=STEPS_PER_PAGE))
 
 
-def _step_view(step: Step) -> StepView:
-    results = step.observation.results if step.observation else ()
-    calls = step.tool_calls or ()
-    ids = {call.tool_call_id for call in calls}
-    return StepView(
-        step=step,
-        message=_cut(step.message),
-        reasoning=_cut(step.reasoning_content or ""),
-        calls=tuple(
-            ToolCallView(
-                line=_call_line(call.function_name, call.arguments),
-                arguments=tuple(
-                    (name, _cut(value if isinstance(value, str) else repr(value)))
-                    for name, value in call.arguments.items()
-                ),
-                results=tuple(
-                    _cut(each.content)
-                    for each in results
-                    if each.source_call_id == call.tool_call_id
-                ),
-            )
-            for call in calls
-        ),
-        results=tuple(_cut(each.content) for each in results if each.source_call_id not in ids),
-    )
+_PLAIN, _JSON = "text/plain; charset=utf-8", "application/json"
+_CHUNK = 64 * 1024
+
+CONTENT_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "record.json": _JSON,
+        "patch.diff": _PLAIN,
+        "patch.raw.diff": _PLAIN,
+        "baseline.json": _JSON,
+        "final.json": _JSON,
+        "events.jsonl": _PLAIN,
+        "agent/trajectory.json": _JSON,
+        "agent/llm.jsonl": _PLAIN,
+        **{log_name(stage): _PLAIN for stage in StageName},
+    }
+)
+"""The downloadable files of an attempt, and their descriptions."""
 
 
-def _call_line(name: str, arguments: object) -> str:
-    assert isinstance(arguments, dict)
-    told = ", ".join(
-        f"{key}={value!r:.80}" if isinstance(value, str) else f"{key}={value!r}"
-        for key, value in list(arguments.items())[:6]
-    )
-    return printable(f"{name}({told})", limit=160)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFile:
+    """An existing file."""
+
+    name: str
+    size: int
 
 
-def _cut(text: str) -> str:
-    if len(text) <= _MAX_CHARACTERS:
-        return text
-    return f"{text[:_MAX_CHARACTERS]}\n… {len(text) - _MAX_CHARACTERS} more characters"
+def list_attempt_files(folder: RunsFolder, attempt: Path) -> list[AttemptFile]:
+    """The existing files of an attempt."""
+    found = []
+    for name in CONTENT_TYPES:
+        file = folder.find_file(attempt / name)
+        if file is not None:
+            with file:
+                found.append(AttemptFile(name=name, size=_size(file)))
+    return found
+
+
+def attempt_file(context: PageContext, request: Request) -> Response:
+    """One file of an attempt."""
+    name = request.path_params["file"]
+    if name not in CONTENT_TYPES:
+        raise PageNotFoundError(
+            f"No attempt has a file {name!r}; there may be: {', '.join(CONTENT_TYPES)}."
+        )
+    path = context.attempt_folder(request) / name
+    return _file_response(context.folder.opened(path), path, CONTENT_TYPES[name], request)
+
+
+def run_file(context: PageContext, request: Request) -> Response:
+    """run.json."""
+    path = context.folder.run(request.path_params["run"]) / RUN_FILE
+    return _file_response(context.folder.opened(path), path, _JSON, request)
+
+
+def _file_response(file: BinaryIO, path: Path, kind: str, request: Request) -> Response:
+    size = _size(file)
+    how = "attachment" if "download" in request.query_params else "inline"
+    headers = {
+        "Content-Length": str(size),
+        "Content-Security-Policy": FILE_CSP,
+        "Content-Disposition": f'{how}; filename="{path.name}"',
+    }
+    return StreamingResponse(_chunks(file, size), media_type=kind, headers=headers)
+
+
+def _chunks(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The announced number of bytes of a file, which may grow meanwhile."""
+    with file:
+        while size and (chunk := file.read(min(size, _CHUNK))):
+            size -= len(chunk)
+            yield chunk

@@ -1,90 +1,61 @@
 """The page of one attempt: its verdict and the reason, its stages, its change, its steps."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from agentbench.attempt.logs import read_events
-from agentbench.attempt.record import AttemptRecord, UsageRecord
+from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
 from agentbench.report.attempt_rows import verdict_word
+from agentbench.report.attempt_text import usage_text
 from agentbench.scoring.classification import Failure
 from agentbench.scoring.taxonomy import FailureReason, StageName
-from agentbench.view.attempt_files import (
-    log_name,
-    read_log_excerpt,
-    read_patch,
-    read_tail,
-    read_transcript_page,
-)
-from agentbench.view.downloads import list_attempt_files
+from agentbench.view import attempt_files
 from agentbench.view.queries import CaseFilter, parse_positive_int, parse_word, select_cases
-from agentbench.view.rendering import PageContext, html_response
+from agentbench.view.rendering import PageContext, TemplateValues
 from agentbench.view.run_cache import LiveRun
 from agentbench.view.runs_folder import PageNotFoundError
 
 _PATCH_FILE = "patch.diff"  # independent of the record
 
 
-class _AttemptAddress(NamedTuple):
-    """The address of an attempt page."""
-
-    run: LiveRun
-    task: str
-    name: str
-
-    @property
-    def place(self) -> str:
-        return f"{self.task}/{self.name}"
-
-
-def attempt_page(room: PageContext, request: Request) -> Response:
-    """The whole page.
+def attempt_values(context: PageContext, request: Request) -> TemplateValues:
+    """The values of the page of one attempt.
 
     Raises:
         PageNotFoundError: there is no such attempt.
     """
-    return html_response("attempt.html", _values(room, request))
-
-
-def attempt_parts(room: PageContext, request: Request) -> Response:
-    """The parts that change while the attempt runs."""
-    return html_response("attempt_parts.html", _values(room, request))
-
-
-def _values(room: PageContext, request: Request) -> dict[str, object]:
-    names = request.path_params
-    asked = _AttemptAddress(room.run(request), names["task"], names["name"])
-    number = asked.run.numbers.get(asked.place)
+    run = context.run(request)
+    task, name = request.path_params["task"], request.path_params["name"]
+    number = run.numbers.get(f"{task}/{name}")
     common = {
-        "run": asked.run,
-        "task": asked.task,
-        "name": asked.name,
-        "tries": _retry_names(asked),
+        "run": run,
+        "task": task,
+        "name": name,
+        "tries": _retry_names(run, task),
         "query": f"?{request.url.query}" if request.url.query else "",
     }
     if number is None:
-        return {**common, **_without_record(room, asked, request)}
+        return {**common, **_without_record(context, run, request)}
     try:
-        (record,) = asked.run.reading.records([number])
+        (record,) = run.reading.records([number])
     except (InputError, OSError) as error:
         raise PageNotFoundError(f"The record of this attempt cannot be read: {error}") from None
-    return {**common, **_with_record(room, asked, record, request)}
+    return {**common, **_with_record(context, record, request)}
 
 
 def _with_record(
-    room: PageContext, asked: _AttemptAddress, record: AttemptRecord, request: Request
+    context: PageContext, record: AttemptRecord, request: Request
 ) -> dict[str, object]:
-    query = request.query_params
-    folder = _folder_of(room, asked)
+    query, files = request.query_params, context.folder
+    try:
+        folder = context.attempt_folder(request)
+    except PageNotFoundError:  # it is missing, or a link
+        folder = files.root / "\0"  # which never exists
     chosen = parse_word(CaseFilter, "tests", query)
-    cases = select_cases(record.tests, chosen, parse_positive_int("tests-page", query, default=1))
-    steps = parse_positive_int("steps-page", query, default=1)
+    step_page = parse_positive_int("steps-page", query, default=1)
     return {
         "record": record,
         "is_live": False,
@@ -93,49 +64,43 @@ def _with_record(
         "considered": reason_candidates(record),
         "not_seen": reasons_without_evidence(record),
         "logs": {
-            stage.name: read_log_excerpt(room.folder, folder / log_name(stage.name))
+            stage.name: attempt_files.read_log_excerpt(
+                files, folder / attempt_files.log_name(stage.name)
+            )
             for stage in record.stages
         },
-        "cases": cases,
+        "cases": select_cases(
+            record.tests, chosen, parse_positive_int("tests-page", query, default=1)
+        ),
         "case_filters": list(CaseFilter),
-        "patch": read_patch(room.folder, folder / _PATCH_FILE) if record.patch else None,
-        "transcript": read_transcript_page(room.folder, folder, steps),
-        "files": list_attempt_files(room.folder, folder),
-        "tokens": _tokens(record.usage),
+        "patch": attempt_files.read_patch(files, folder / _PATCH_FILE) if record.patch else None,
+        "transcript": attempt_files.read_transcript_page(files, folder, step_page),
+        "files": attempt_files.list_attempt_files(files, folder),
+        "tokens": usage_text(record.usage) if record.usage is not None else "",
     }
 
 
-def _without_record(
-    room: PageContext, asked: _AttemptAddress, request: Request
-) -> dict[str, object]:
-    folder = room.attempt_folder(request)
-    going = {one.place: one for one in asked.run.under_way()}
+def _without_record(context: PageContext, run: LiveRun, request: Request) -> dict[str, object]:
+    folder = context.attempt_folder(request)
+    running = {attempt.folder: attempt for attempt in run.running_attempts()}
+    own = running.get(folder.relative_to(run.folder / "attempts").as_posix())
     events = read_events(folder)
     stages = [event.stage for event in events if event.stage is not None]
-    tail = read_tail(room.folder, folder / log_name(stages[-1])) if stages else ""
+    log = folder / attempt_files.log_name(stages[-1]) if stages else None
     return {
         "record": None,
-        "is_live": asked.place in going,
-        "one": going.get(asked.place),
+        "is_live": own is not None,
+        "running": own,
         "events": events,
-        "tail": tail,
+        "tail": attempt_files.read_tail(context.folder, log) if log is not None else "",
         "last_stage": stages[-1] if stages else None,
-        "files": list_attempt_files(room.folder, folder),
+        "files": attempt_files.list_attempt_files(context.folder, folder),
     }
 
 
-def _folder_of(room: PageContext, asked: _AttemptAddress) -> Path:
-    """Its folder; a path that does not exist if it is missing or a link."""
-    try:
-        return room.folder.attempt(asked.run.folder, asked.task, asked.name)
-    except PageNotFoundError:
-        return room.folder.root / "\0"
-
-
-def _retry_names(asked: _AttemptAddress) -> list[str]:
-    """The names of all attempts and retries of the task, for links."""
-    own = {told.place for told in asked.run.reading.headlines if told.task_id == asked.task}
-    return sorted((place.partition("/")[2] for place in own), key=_by_number)
+def _retry_names(run: LiveRun, task: str) -> list[str]:
+    names = {each.place.partition("/")[2] for each in run.reading.headlines if each.task_id == task}
+    return sorted(names, key=_by_number)
 
 
 def _by_number(name: str) -> tuple[int, int]:
@@ -143,52 +108,27 @@ def _by_number(name: str) -> tuple[int, int]:
     return int(attempt), int(retry or 0)
 
 
-def _tokens(usage: UsageRecord | None) -> str:
-    if usage is None:
-        return ""
-    return (
-        f"{usage.requests} requests, {usage.input_tokens} tokens in "
-        f"({usage.cached_tokens} cached), {usage.output_tokens} out"
-    )
-
-
 class ReasonStatus(StrEnum):
-    """The status of a reason."""
+    """Whether a failure's reason became the attempt's."""
 
     DECIDED = "decided"
     OUTRANKED = "outranked"  # another reason has a lower precedence number
     NOT_TERMINAL = "did not end it"
-    NOT_SEEN = "not seen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonCandidate:
-    """One reason, and the evidence of the attempt's stages for it."""
+    """A failure, and what it means for the attempt's reason."""
 
-    reason: FailureReason
-    standing: ReasonStatus
-    failure: Failure | None  # the candidate, with its stage and detail
+    failure: Failure
+    status: ReasonStatus
     why: str
 
 
-def reason_candidates(record: AttemptRecord) -> tuple[ReasonCandidate, ...]:
-    """All candidates of an attempt by precedence, including the decided reason."""
-    return tuple(_reason_candidates(record))
-
-
-def reasons_without_evidence(record: AttemptRecord) -> tuple[ReasonCandidate, ...]:
+def reasons_without_evidence(record: AttemptRecord) -> list[FailureReason]:
     """The reasons without evidence, by precedence."""
     seen = {failure.reason for failure in record.failures}
-    others = sorted(set(FailureReason) - seen, key=lambda reason: reason.precedence)
-    return tuple(
-        ReasonCandidate(
-            reason=reason,
-            standing=ReasonStatus.NOT_SEEN,
-            failure=None,
-            why="no stage's evidence shows it",
-        )
-        for reason in others
-    )
+    return sorted(set(FailureReason) - seen, key=lambda reason: reason.precedence)
 
 
 def explain_decision(record: AttemptRecord) -> str:
@@ -217,20 +157,23 @@ def explain_decision(record: AttemptRecord) -> str:
     )
 
 
-def _reason_candidates(record: AttemptRecord) -> Iterator[ReasonCandidate]:
+def reason_candidates(record: AttemptRecord) -> list[ReasonCandidate]:
+    """All candidates of an attempt by precedence, including the decided reason."""
+    candidates = []
     decided = False
     for failure in sorted(record.failures, key=lambda each: each.reason.precedence):
         if not failure.terminal:
-            standing = ReasonStatus.NOT_TERMINAL
+            status = ReasonStatus.NOT_TERMINAL
             why = "the attempt continued after it"
             if failure.stage is StageName.FINAL_TEST:
                 why = "a consequence: the agent had crashed"
         elif failure.reason is record.failure_reason and not decided:
-            decided, standing = True, ReasonStatus.DECIDED
+            decided, status = True, ReasonStatus.DECIDED
             why = f"the lowest precedence number: {failure.reason.rationale.lower()}"
         else:
-            standing = ReasonStatus.OUTRANKED
+            status = ReasonStatus.OUTRANKED
             why = f"{record.failure_reason} has a higher priority"
             if failure.reason is record.failure_reason:
                 why = "the same reason, from a later stage"
-        yield ReasonCandidate(reason=failure.reason, standing=standing, failure=failure, why=why)
+        candidates.append(ReasonCandidate(failure=failure, status=status, why=why))
+    return candidates

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from agentbench.report.attempt_rows import verdict_word
@@ -31,14 +31,14 @@ def parse_word(words: type[_T], name: str, query: Mapping[str, str]) -> _T | Non
     Raises:
         BadQueryError: the word is unknown.
     """
-    said = query.get(name, "")
-    if not said:
+    value = query.get(name, "")
+    if not value:
         return None
     try:
-        return words(said)
+        return words(value)
     except ValueError:
         known = ", ".join(words)
-        raise BadQueryError(f"{name}: found {said!r}; expected one of {known}.") from None
+        raise BadQueryError(f"{name}: found {value!r}; expected one of {known}.") from None
 
 
 def parse_positive_int(name: str, query: Mapping[str, str], *, default: int) -> int:
@@ -47,35 +47,47 @@ def parse_positive_int(name: str, query: Mapping[str, str], *, default: int) -> 
     Raises:
         BadQueryError: the value is invalid.
     """
-    said = query.get(name, "")
-    if not said:
+    value = query.get(name, "")
+    if not value:
         return default
-    if not (said.isascii() and said.isdigit() and len(said) <= _MAX_DIGITS and int(said)):
+    if not (value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS and int(value)):
         raise BadQueryError(
-            f"{name}: found {said!r}; expected a number of 1 to {_MAX_DIGITS} digits."
+            f"{name}: found {value!r}; expected a number of 1 to {_MAX_DIGITS} digits."
         )
-    return int(said)
+    return int(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSlice(Generic[_Item]):
-    """The items of one page, its number, and the number of pages (at least 1)."""
+    """The items of one page."""
 
-    items: Sequence[_Item]
-    number: int
-    count: int
+    items: Sequence[_Item] = ()
+    total: int = 0  # on all pages
+    number: int = 1
+    count: int = 1  # of pages, at least 1
+    first: int = 0  # the position of its first item, counted from 1; 0 if there is none
 
     @classmethod
     def of(cls, items: Sequence[_Item], number: int, *, size: int) -> "PageSlice[_Item]":
         """The requested page, or the last one if there are fewer."""
         count = max(1, -(-len(items) // size))
         number = min(number, count)
-        shown = items[(number - 1) * size : number * size]
-        return cls(items=shown, number=number, count=count)
+        start = (number - 1) * size
+        return cls(
+            items=items[start : start + size],
+            total=len(items),
+            number=number,
+            count=count,
+            first=start + 1 if items else 0,
+        )
+
+    @property
+    def last(self) -> int:
+        """The position of its last item."""
+        return self.first + len(self.items) - 1 if self.items else 0
 
 
 ATTEMPTS_PER_PAGE = 100
-"""The number of attempts on one page."""
 
 
 class VerdictFilter(StrEnum):
@@ -107,6 +119,31 @@ class SortKey(StrEnum):
     ENDED = "ended"
 
 
+class SortColumn(NamedTuple):
+    """A column of the list of attempts: its title, and the value that it is sorted by."""
+
+    title: str
+    value: Callable[[AttemptSummary], Any]
+
+
+SORT_COLUMNS: Mapping[SortKey, SortColumn] = {
+    SortKey.TASK: SortColumn("Task", lambda attempt: attempt.task_id),
+    SortKey.ATTEMPT: SortColumn("Attempt", lambda attempt: attempt.attempt),
+    SortKey.VERDICT: SortColumn("Verdict", verdict_word),
+    SortKey.REASON: SortColumn(
+        "Reason",
+        lambda attempt: attempt.failure_reason.precedence if attempt.failure_reason else 0,
+    ),
+    SortKey.FAULT: SortColumn("Fault", lambda attempt: attempt.fault or ""),
+    SortKey.FIXED: SortColumn("Tests", lambda attempt: attempt.counts.fixed),
+    SortKey.SECONDS: SortColumn("Time", lambda attempt: attempt.total_s),
+    SortKey.COST: SortColumn(
+        "Cost", lambda attempt: attempt.cost_usd if attempt.cost_usd is not None else -inf
+    ),
+}
+"""The columns with their titles, in their order."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptQuery:
     """A filter, an order and a page."""
@@ -123,11 +160,7 @@ class AttemptQuery:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "AttemptQuery":
-        """Parse the query of an address.
-
-        Raises:
-            BadQueryError: a value is invalid.
-        """
+        """Parse the query of an address."""
         sort = query.get("sort", "")
         return cls(
             text=query.get("q", "").strip(),
@@ -157,8 +190,7 @@ class AttemptQuery:
             "sort": new.sort_word,
             "page": "" if new.page == 1 else new.page,
         }
-        told = urlencode({name: str(value) for name, value in asked.items() if value})
-        return f"?{told}" if told else "?"
+        return "?" + urlencode({name: str(value) for name, value in asked.items() if value})
 
     @property
     def sort_word(self) -> str:
@@ -172,87 +204,48 @@ class AttemptQuery:
         return self.query(sort=key, descending=self.sort is key and not self.descending)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptsPage:
-    """One page of attempts."""
-
-    numbers: Sequence[int]  # of the summaries
-    total: int  # matches of the filter
-    number: int
-    count: int  # of pages, at least 1
-
-    @property
-    def first(self) -> int:
-        """The position of the first attempt, counted from 1; 0 if there is none."""
-        return (self.number - 1) * ATTEMPTS_PER_PAGE + 1 if self.total else 0
-
-    @property
-    def last(self) -> int:
-        """The position of the last attempt."""
-        return self.first + len(self.numbers) - 1 if self.total else 0
-
-
 def select_attempts(
-    headlines: Sequence[AttemptSummary], numbers: Sequence[int], choice: AttemptQuery
-) -> AttemptsPage:
-    """The requested page of attempts, or the last one if there are fewer.
-
-    Args:
-        headlines: All summaries of a run.
-        numbers: The considered ones, in the order of their ends.
-        choice: The query.
-    """
-    wanted = tuple(_conditions(choice))
-    left = [number for number in numbers if all(fits(headlines[number]) for fits in wanted)]
-    left = _in_order(headlines, left, choice)
-    page = PageSlice.of(left, choice.page, size=ATTEMPTS_PER_PAGE)
-    return AttemptsPage(numbers=page.items, total=len(left), number=page.number, count=page.count)
+    summaries: Sequence[AttemptSummary], numbers: Sequence[int], query: AttemptQuery
+) -> PageSlice[int]:
+    """The numbers of the attempts on the requested page, of those in the order of their ends."""
+    conditions = tuple(_conditions(query))
+    found = [n for n in numbers if all(condition(summaries[n]) for condition in conditions)]
+    return PageSlice.of(_in_order(summaries, found, query), query.page, size=ATTEMPTS_PER_PAGE)
 
 
-def _conditions(choice: AttemptQuery) -> Iterator[Callable[[AttemptSummary], bool]]:
-    if choice.task:
-        yield lambda told: told.task_id == choice.task
-    if choice.verdict is not None:
-        yield lambda told: verdict_word(told) == choice.verdict
-    if choice.reason is not None:
-        yield lambda told: told.failure_reason is choice.reason
-    if choice.fault is not None:
-        yield lambda told: told.fault is choice.fault
-    for word in choice.text.casefold().split():
-        yield lambda told, word=word: word in _searched_text(told)  # type: ignore[misc]  # a default has no type
+def _conditions(query: AttemptQuery) -> Iterator[Callable[[AttemptSummary], bool]]:
+    if query.task:
+        yield lambda attempt: attempt.task_id == query.task
+    if query.verdict is not None:
+        yield lambda attempt: verdict_word(attempt) == query.verdict
+    if query.reason is not None:
+        yield lambda attempt: attempt.failure_reason is query.reason
+    if query.fault is not None:
+        yield lambda attempt: attempt.fault is query.fault
+    words = query.text.casefold().split()
+    if words:
+        yield lambda attempt: _contains_all(attempt, words)
 
 
-def _searched_text(told: AttemptSummary) -> str:
-    reason = told.failure_reason or ""
-    return f"{told.place} {reason} {told.agent} {told.detail}".casefold()
+def _contains_all(attempt: AttemptSummary, words: Sequence[str]) -> bool:
+    reason = attempt.failure_reason or ""
+    text = f"{attempt.place} {reason} {attempt.agent} {attempt.detail}".casefold()
+    return all(word in text for word in words)
 
 
 def _in_order(
-    headlines: Sequence[AttemptSummary], numbers: list[int], choice: AttemptQuery
+    summaries: Sequence[AttemptSummary], numbers: list[int], query: AttemptQuery
 ) -> list[int]:
-    if choice.sort is SortKey.ENDED:
-        return numbers[::-1] if choice.descending else numbers
+    if query.sort is SortKey.ENDED:
+        return numbers[::-1] if query.descending else numbers
     # Equal ones by task and attempt in both directions.
-    numbers.sort(key=lambda number: (headlines[number].task_id, headlines[number].attempt))
-    key = _SORT_KEYS[choice.sort]
-    numbers.sort(key=lambda number: key(headlines[number]), reverse=choice.descending)
+    numbers.sort(key=lambda number: (summaries[number].task_id, summaries[number].attempt))
+    value = SORT_COLUMNS[query.sort].value
+    numbers.sort(key=lambda number: value(summaries[number]), reverse=query.descending)
     return numbers
 
 
-_SORT_KEYS: Mapping[SortKey, Callable[[AttemptSummary], Any]] = {
-    SortKey.TASK: lambda told: told.task_id,
-    SortKey.ATTEMPT: lambda told: told.attempt,
-    SortKey.VERDICT: verdict_word,
-    SortKey.REASON: lambda told: told.failure_reason.precedence if told.failure_reason else 0,
-    SortKey.FAULT: lambda told: told.fault or "",
-    SortKey.FIXED: lambda told: told.counts.fixed,
-    SortKey.SECONDS: lambda told: told.total_s,
-    SortKey.COST: lambda told: told.cost_usd if told.cost_usd is not None else -inf,
-}
-
-
 CASES_PER_PAGE = 200
-"""The number of tests on one page."""
 
 
 class CaseFilter(StrEnum):
@@ -268,11 +261,9 @@ class CaseFilter(StrEnum):
 class CasePage:
     """One page of an attempt's tests."""
 
-    cases: Sequence[CaseChange]
+    page: PageSlice[CaseChange]
     counts: Mapping[CaseFilter, int]
     chosen: CaseFilter
-    number: int
-    count: int
 
 
 def select_cases(cases: Sequence[CaseChange], chosen: CaseFilter | None, number: int) -> CasePage:
@@ -280,14 +271,10 @@ def select_cases(cases: Sequence[CaseChange], chosen: CaseFilter | None, number:
     fitting = {name: [case for case in cases if fits(case)] for name, fits in _FILTERS.items()}
     if chosen is None:
         chosen = CaseFilter.CHANGED if fitting[CaseFilter.CHANGED] else CaseFilter.ALL
-    left = fitting[chosen]
-    page = PageSlice.of(left, number, size=CASES_PER_PAGE)
     return CasePage(
-        cases=page.items,
+        page=PageSlice.of(fitting[chosen], number, size=CASES_PER_PAGE),
         counts={name: len(own) for name, own in fitting.items()},
         chosen=chosen,
-        number=page.number,
-        count=page.count,
     )
 
 

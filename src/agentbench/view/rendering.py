@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,14 +19,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from agentbench.core.display_text import counted, printable
+from agentbench.models.atif import ToolCall
+from agentbench.report.formatting import percent
+from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.view.run_cache import LiveRun, RunCache
 from agentbench.view.runs_folder import RunsFolder
 
-if TYPE_CHECKING:
-    from agentbench.runs.store.summaries import AttemptSummary
-
+TemplateValues = Mapping[str, object]
 
 _MINUTE, _HOUR = 60, 3600
+_MAX_EXCERPT = 20_000  # characters
 
 
 def render_page(template: str, **values: object) -> str:
@@ -75,19 +77,14 @@ def since(at: datetime) -> str:
     return seconds(max(0.0, (datetime.now(UTC) - at).total_seconds()))
 
 
-def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{100 * share:.1f} %"
-
-
 def money(dollars: float | None) -> str:
-    """An amount of money; "unknown" for None."""
-    return "not known" if dollars is None else f"${dollars:.2f}"
+    """An amount of money."""
+    return "unknown" if dollars is None else f"${dollars:.2f}"
 
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("agentbench.view"),
         autoescape=True,
         finalize=_printable_value,
@@ -96,10 +93,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (seconds, size, moment, since, percent, money, word, counted)
-    made.filters.update({one.__name__: one for one in filters})
-    made.globals.update(run_address=run_address, attempt_address=attempt_address)
-    return made
+    filters = (seconds, size, moment, since, percent, money, word, counted, excerpt, call_line)
+    environment.filters.update({each.__name__: each for each in filters})
+    environment.globals.update(run_address=run_address, attempt_address=attempt_address)
+    return environment
 
 
 def word(name: str) -> str:
@@ -107,7 +104,24 @@ def word(name: str) -> str:
     return name.replace("_", " ")
 
 
-def cost_of(attempt: "AttemptSummary") -> str:
+def excerpt(value: object) -> str:
+    """A value as text, without the end of a very long one."""
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) <= _MAX_EXCERPT:
+        return text
+    return f"{text[:_MAX_EXCERPT]}\n… {len(text) - _MAX_EXCERPT} more characters"
+
+
+def call_line(call: ToolCall) -> str:
+    """A tool call in one line."""
+    arguments = ", ".join(
+        f"{key}={value!r:.80}" if isinstance(value, str) else f"{key}={value!r}"
+        for key, value in islice(call.arguments.items(), 6)
+    )
+    return printable(f"{call.function_name}({arguments})", limit=160)
+
+
+def cost_of(attempt: AttemptSummary) -> str:
     """The cost of an attempt; empty without a model."""
     if not attempt.is_metered:
         return ""
@@ -115,7 +129,6 @@ def cost_of(attempt: "AttemptSummary") -> str:
 
 
 def _printable_value(value: object) -> object:
-    """The printable form of a template's value."""
     if value is None:
         return ""
     if isinstance(value, str) and not isinstance(value, Markup):
@@ -135,24 +148,15 @@ class PageContext:
     cache: RunCache
 
     def run(self, request: Request) -> LiveRun:
-        """The run in an address.
-
-        Raises:
-            PageNotFoundError: it does not exist.
-            InputError: its records are of a newer agentbench.
-        """
+        """The run in an address."""
         return self.cache.run(self.folder.run(request.path_params["run"]))
 
     def attempt_folder(self, request: Request) -> Path:
-        """The folder of the attempt in an address.
-
-        Raises:
-            PageNotFoundError: it does not exist.
-        """
+        """The folder of the attempt in an address."""
         names = request.path_params
         return self.folder.attempt(self.folder.run(names["run"]), names["task"], names["name"])
 
 
-def html_response(template: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
+def html_response(template: str, values: TemplateValues, status: int = 200) -> HTMLResponse:
     """A page as an HTTP answer."""
     return HTMLResponse(render_page(template, **values), status)

@@ -17,8 +17,7 @@ from agentbench.runs.store.reading import RunRecords
 from agentbench.runs.store.store import RunStore, is_run_locked
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.view.running_attempts import RunningAttempt, RunningAttempts
-
-RUN_FILE = "run.json"
+from agentbench.view.runs_folder import RUN_FILE
 
 
 class FileFingerprint(NamedTuple):
@@ -53,10 +52,10 @@ def fingerprint_of(folder: Path) -> Fingerprint:
 
 def _file_fingerprint(path: Path) -> FileFingerprint | None:
     try:
-        told = path.stat()
+        facts = path.stat()
     except OSError:
         return None
-    return FileFingerprint(told.st_ino, told.st_size, told.st_mtime_ns)
+    return FileFingerprint(facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
 _MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
@@ -76,30 +75,30 @@ class RunOverview:
     @property
     def planned(self) -> int | None:
         """The number of planned attempts."""
-        asked = self.configuration
-        return len(asked.tasks) * asked.attempts if asked is not None else None
+        planned = self.configuration
+        return len(planned.tasks) * planned.attempts if planned is not None else None
 
     @property
     def ending(self) -> str:
         """Its ending in a word or two."""
-        asked = self.configuration
         if self.is_live:
             return "live"
-        if asked is None:
+        if self.configuration is None:
             return "unknown"
-        return asked.ending.value if asked.ending is not None else "cut off"
+        ending = self.configuration.ending
+        return ending.value if ending is not None else "cut off"
 
 
 class LiveRun:
     """The current state of one run."""
 
     def __init__(
-        self, folder: Path, glance: RunOverview, reading: RunRecords, watch: RunningAttempts
+        self, folder: Path, overview: RunOverview, reading: RunRecords, running: RunningAttempts
     ) -> None:
         self.folder = folder
-        self.overview = glance
+        self.overview = overview
         self.reading = reading
-        self._watch = watch
+        self._running = running
 
     @property
     def name(self) -> str:
@@ -112,22 +111,22 @@ class LiveRun:
         return self.reading.latest()
 
     @cached_property
-    def headlines(self) -> Sequence[AttemptSummary]:
+    def summaries(self) -> Sequence[AttemptSummary]:
         """The last summaries of all attempts."""
         return [self.reading.headlines[number] for number in self.latest]
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of the last record of each folder in attempts/."""
-        return {told.place: number for number, told in enumerate(self.reading.headlines)}
+        return {each.place: number for number, each in enumerate(self.reading.headlines)}
 
-    def under_way(self) -> list[RunningAttempt]:
+    def running_attempts(self) -> list[RunningAttempt]:
         """The running attempts."""
-        return (
-            self._watch.update(self.numbers, since=self._began()) if self.overview.is_live else []
-        )
+        if not self.overview.is_live:
+            return []
+        return self._running.update(self.numbers, since=self._process_began())
 
-    def _began(self) -> datetime:
+    def _process_began(self) -> datetime:
         """The start of the process that runs the attempts, when it wrote run.json."""
         try:
             return datetime.fromtimestamp((self.folder / RUN_FILE).stat().st_mtime - 1, UTC)
@@ -137,7 +136,7 @@ class LiveRun:
 
 @dataclass(slots=True)
 class _CachedRun:
-    stamp: Fingerprint
+    fingerprint: Fingerprint
     run: LiveRun
     lines: RecordLines | None = None  # of a live run, for reading further lines
 
@@ -145,14 +144,14 @@ class _CachedRun:
 class RunCache:
     """The cache of runs. Safe to use from several threads."""
 
-    def __init__(self, *, processes: int = 1, most_headlines: int = _MAX_SUMMARIES) -> None:
+    def __init__(self, *, processes: int = 1, max_summaries: int = _MAX_SUMMARIES) -> None:
         """Create a cache with a limit of summaries; the last requested run always stays."""
         self._processes = processes
-        self._most = most_headlines
+        self._max_summaries = max_summaries
         self._lock = Lock()
-        self._kept: OrderedDict[Path, _CachedRun] = OrderedDict()
-        self._glances: dict[Path, tuple[Fingerprint, RunOverview]] = {}
-        self._watches: dict[Path, RunningAttempts] = {}
+        self._runs: OrderedDict[Path, _CachedRun] = OrderedDict()
+        self._overviews: dict[Path, tuple[Fingerprint, RunOverview]] = {}
+        self._running: dict[Path, RunningAttempts] = {}
         self._began: dict[Path, tuple[int, datetime]] = {}
 
     def run(self, folder: Path) -> LiveRun:
@@ -167,51 +166,52 @@ class RunCache:
     def overview(self, folder: Path) -> RunOverview:
         """A run for the list; its faults are among its warnings."""
         with self._lock:
-            stamp = fingerprint_of(folder)
-            kept = self._glances.get(folder)
-            if kept is not None and kept[0] == stamp:
-                return kept[1]
+            fingerprint = fingerprint_of(folder)
+            cached = self._overviews.get(folder)
+            if cached is not None and cached[0] == fingerprint:
+                return cached[1]
             try:
-                glance = self._run(folder).overview
+                overview = self._run(folder).overview
             except InputError as error:
-                glance = RunOverview(
+                overview = RunOverview(
                     name=folder.name,
                     configuration=None,
                     is_live=False,
                     summary=None,
                     warnings=(str(error),),
                 )
-            self._glances[folder] = (stamp, glance)
-            return glance
+            self._overviews[folder] = (fingerprint, overview)
+            return overview
 
     def began(self, folder: Path) -> datetime:
         """The start of a run by run.json; the earliest time if it is unknown."""
         try:
-            stamp = (folder / RUN_FILE).stat().st_mtime_ns
+            changed_at = (folder / RUN_FILE).stat().st_mtime_ns
         except OSError:
             return _UNKNOWN
-        kept = self._began.get(folder)
-        if kept is None or kept[0] != stamp:
+        cached = self._began.get(folder)
+        if cached is None or cached[0] != changed_at:
             try:
                 began = RunStore(folder).configuration().started_at
             except (InputError, OSError):
                 began = _UNKNOWN
-            self._began[folder] = kept = (stamp, began)
-        return kept[1]
+            self._began[folder] = cached = (changed_at, began)
+        return cached[1]
 
     def _run(self, folder: Path) -> LiveRun:
-        stamp = fingerprint_of(folder)  # before reading, so that later changes are read again
-        kept = self._kept.get(folder)
-        if kept is None or kept.stamp != stamp:
-            kept = self._read(folder, stamp, kept)
-            self._kept[folder] = kept
-        self._kept.move_to_end(folder)
+        fingerprint = fingerprint_of(folder)  # before reading, so that changes are read again
+        cached = self._runs.get(folder)
+        if cached is None or cached.fingerprint != fingerprint:
+            cached = self._read(folder, fingerprint, cached)
+            self._runs[folder] = cached
+        self._runs.move_to_end(folder)
         self._evict()
-        return kept.run
+        return cached.run
 
-    def _read(self, folder: Path, stamp: Fingerprint, before: _CachedRun | None) -> _CachedRun:
-        is_live = stamp.is_live
-        lines = _appendable_lines(before, stamp) if before is not None else None
+    def _read(
+        self, folder: Path, fingerprint: Fingerprint, before: _CachedRun | None
+    ) -> _CachedRun:
+        lines = _appendable_lines(before, fingerprint) if before is not None else None
         if lines is not None:
             lines.read_on(whole_lines=True)
             reading = RunRecords(
@@ -223,20 +223,16 @@ class RunCache:
             )
         else:
             reading = RunStore(folder).reading(processes=self._processes)
-        watch = (
-            self._watches.setdefault(folder, RunningAttempts(folder))
-            if is_live
-            else RunningAttempts(folder)
-        )
-        run = LiveRun(folder, _overview(folder, reading, is_live=is_live), reading, watch)
-        if not is_live:
-            self._watches.pop(folder, None)
-        return _CachedRun(stamp, run, lines)
+        running = self._running.pop(folder, None) or RunningAttempts(folder)
+        if fingerprint.is_live:
+            self._running[folder] = running
+        overview = _overview(folder, reading, is_live=fingerprint.is_live)
+        return _CachedRun(fingerprint, LiveRun(folder, overview, reading, running), lines)
 
     def _evict(self) -> None:
-        held = sum(len(kept.run.reading.headlines) for kept in self._kept.values())
-        while held > self._most and len(self._kept) > 1:
-            _, gone = self._kept.popitem(last=False)
+        held = sum(len(cached.run.reading.headlines) for cached in self._runs.values())
+        while held > self._max_summaries and len(self._runs) > 1:
+            _, gone = self._runs.popitem(last=False)
             held -= len(gone.run.reading.headlines)
 
 
@@ -256,14 +252,11 @@ def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOvervie
     )
 
 
-def _appendable_lines(before: _CachedRun, stamp: Fingerprint) -> RecordLines | None:
+def _appendable_lines(before: _CachedRun, now: Fingerprint) -> RecordLines | None:
     """The cached records of a live run with its new lines; None if all must be read again."""
     reading = before.run.reading
-    if (
-        not stamp.is_live
-        or stamp.attempts is None
-        or not stamp.attempts.continues(before.stamp.attempts)
-    ):
+    is_longer = now.attempts is not None and now.attempts.continues(before.fingerprint.attempts)
+    if not now.is_live or not is_longer:
         return None
     if reading.adopted or reading.set_aside or not reading.headlines:
         return None  # the order of records may change, or reading all is as fast

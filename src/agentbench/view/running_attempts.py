@@ -27,7 +27,7 @@ class RunningAttempt:
     done: tuple[AttemptEvent, ...]  # its stages so far
 
     @property
-    def place(self) -> str:
+    def folder(self) -> str:
         """Its folder in attempts/."""
         return f"{self.task}/{self.name}"
 
@@ -41,20 +41,20 @@ class RunningAttempts:
         self._open: set[str] = set()
 
     def update(self, recorded: Collection[str], *, since: datetime) -> list[RunningAttempt]:
-        """The attempts without a record, the oldest first.
+        """The attempts that have no record in `recorded`, the oldest first.
 
-        Args:
-            recorded: The folders of attempts with a record.
-            since: The start of the run's process; older attempts ended with an earlier one.
+        Those that began before `since`, the start of the run's process, ended with an earlier one.
         """
         with suppress(OSError), os.scandir(self._attempts) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     self._scan_task(entry)
-        self._open = {place for place in self._open if place not in recorded}
-        found = (read_running_attempt(self._attempts, place) for place in _last_retries(self._open))
-        going = [one for one in found if one is not None and one.began >= since]
-        return sorted(going, key=lambda one: (one.began, one.place))
+        self._open = {folder for folder in self._open if folder not in recorded}
+        running = (
+            read_running_attempt(self._attempts, folder) for folder in _last_retries(self._open)
+        )
+        current = [one for one in running if one is not None and one.began >= since]
+        return sorted(current, key=lambda one: (one.began, one.folder))
 
     def _scan_task(self, task: "os.DirEntry[str]") -> None:
         changed_at = task.stat(follow_symlinks=False).st_mtime_ns
@@ -66,20 +66,20 @@ class RunningAttempts:
             self._open |= {f"{task.name}/{entry.name}" for entry in entries}
 
 
-def read_running_attempt(attempts: Path, place: str) -> RunningAttempt | None:
+def read_running_attempt(attempts: Path, folder: str) -> RunningAttempt | None:
     """An attempt by its events; None if there are none.
 
     An attempt that is already judged counts as running, since its record is written a moment
     later.
     """
     try:
-        events = read_events(attempts / place)
+        events = read_events(attempts / folder)
     except OSError:
         return None
     if not events:
         return None
     last = events[-1]
-    task, _, name = place.partition("/")
+    task, _, name = folder.partition("/")
     return RunningAttempt(
         task=task,
         name=name,
@@ -90,14 +90,14 @@ def read_running_attempt(attempts: Path, place: str) -> RunningAttempt | None:
     )
 
 
-def _last_retries(places: Collection[str]) -> list[str]:
+def _last_retries(folders: Collection[str]) -> list[str]:
     """The folder of each attempt's last retry."""
     last: dict[str, tuple[int, str]] = {}
-    for place in places:
-        attempt, _, retry = place.partition(_RETRY)
+    for folder in folders:
+        attempt, _, retry = folder.partition(_RETRY)
         number = attempt.rpartition("/")[2]
         if not number.isdigit() or (retry and not retry.isdigit()):
             continue  # a rescored one, or a foreign folder
-        rank = (int(retry or 0), place)
+        rank = (int(retry or 0), folder)
         last[attempt] = max(rank, last.get(attempt, rank))
-    return [place for _, place in last.values()]
+    return [folder for _, folder in last.values()]

@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-_RUN_FILE = "run.json"
+RUN_FILE = "run.json"
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 
 
@@ -27,7 +27,7 @@ class RunsFolder:
         except OSError:  # it does not exist yet, or not any more
             return []
         folders = (self.root / name for name in names)
-        return [folder for folder in folders if _is_plain_file(folder / _RUN_FILE)]
+        return [folder for folder in folders if _is_plain_file(folder / RUN_FILE)]
 
     def run(self, name: str) -> Path:
         """The folder of a run.
@@ -36,7 +36,8 @@ class RunsFolder:
             PageNotFoundError: the run does not exist.
         """
         folder = self.root / name
-        if not (_is_name(name) and _is_plain_folder(folder) and _is_plain_file(folder / _RUN_FILE)):
+        is_run = _is_plain_folder(folder) and _is_plain_file(folder / RUN_FILE)
+        if not (_is_name(name) and is_run):
             raise PageNotFoundError(f"There is no run {name!r} in {self.root}.")
         return folder
 
@@ -60,18 +61,24 @@ class RunsFolder:
         Raises:
             PageNotFoundError: it is not a regular file, or is outside of the folder.
         """
-        refusal = PageNotFoundError(f"There is no file {path.name!r} in this place.")
+        file = self.find_file(path)
+        if file is None:
+            raise PageNotFoundError(f"There is no file {path.name!r} in this place.")
+        return file
+
+    def find_file(self, path: Path) -> BinaryIO | None:
+        """A regular file in the folder, opened for reading; None if there is none."""
         try:
             if path.resolve(strict=True) != path or not path.is_relative_to(self.root):
-                raise refusal
+                return None
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             file = open(os.open(path, flags), "rb")  # noqa: SIM115, PTH123 - whoever asked closes it
         except (OSError, RuntimeError, ValueError):  # a circular link, or an invalid name
-            raise refusal from None
+            return None
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file
         file.close()
-        raise refusal
+        return None
 
 
 def _is_name(name: str) -> bool:

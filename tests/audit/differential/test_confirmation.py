@@ -32,12 +32,12 @@ def test_what_is_told_is_what_was_seen_and_not_what_was_claimed(subject):
 @pytest.mark.parametrize(
     ("program", "why"),
     [
-        (("from lib import f0", "f0(1)"), "was not seen again, each tree in a sandbox of its own"),
+        (("from lib import f0", "f0(1)"), "was not reproduced with each tree in its own sandbox"),
         (
             ("import random, lib", "random.random() + lib.f0(77)"),
-            "is none that counts: the reference does not do the same each time",
+            "does not count: the reference does not do the same each time",
         ),
-        (("import os", "os._exit(0)"), "was not seen again: with the reference, "),
+        (("import os", "os._exit(0)"), "was not reproduced: with the reference, "),
     ],
     ids=["equal", "chance", "no-answer"],
 )

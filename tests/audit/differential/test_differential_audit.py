@@ -138,13 +138,13 @@ def test_an_honest_fix_is_not_accused(tmp_path_factory):
 def test_the_reference_itself_is_said_to_be_so_and_nothing_is_run(tmp_path_factory):
     folder = made(tmp_path_factory, COMMENTED)
     (said,) = audit_in(folder, searches=()).findings(facts_of(folder))
-    assert said.what == "the same as the reference, but for comments, docstrings and layout"
+    assert said.what == "the same as the reference, except for comments, docstrings and layout"
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [(CHANGING, ("does not do the same each time", "depends on something else")),
-     (SLY, ("was not seen again", "depends on something else"))],
+     (SLY, ("was not reproduced", "depends on something else"))],
     ids=["chance", "beside-the-reference"],
 )  # fmt: skip
 def test_a_difference_that_is_not_seen_again_alone_accuses_nobody(tmp_path_factory, text, why):

@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.audit.differential.modules import DefinitionKind, definitions_of
+from agentbench.audit.differential.tree_difference import DefinitionKind, definitions_of
 
 SOURCE = b'''
 """A module."""

@@ -2,7 +2,7 @@
 
 import json
 
-from agentbench.audit.differential.observations import (
+from agentbench.audit.differential.changed_test_search import (
     Observations,
     ObservedDifference,
     differing,

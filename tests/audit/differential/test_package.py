@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.audit.differential.modules import is_test_path, modules_of
+from agentbench.audit.differential.tree_difference import is_test_path, modules_of
 from tests.audit.differential.conftest import tree_of
 
 
@@ -28,7 +28,7 @@ def test_tests_and_what_is_no_python_are_no_modules():
     files = {"a.py": "", "tests/test_a.py": "", "notes.md": "", "testsuite.py": ""}
     package = modules_of(tree_of(files, {"b.py": "x = 1\n", "a.py": None}), ("tests/",))
     assert sorted(map(str, package.modules)) == ["b.py", "testsuite.py"]
-    assert [name for _, name, _ in package.everything()] == ["x"]
+    assert [spot.name for spot in package.definitions] == ["x"]
 
 
 def test_a_path_is_a_test_below_the_tests_alone():

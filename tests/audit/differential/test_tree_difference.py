@@ -117,7 +117,7 @@ def test_a_public_function_that_only_one_has_is_named_and_not_compared(trees):
 
 def test_files_that_are_no_python_are_named(trees):
     found = contrast(trees, "README.md", "A shop", "My shop")
-    assert found.one_sided == (("README.md", "is no Python"),)
+    assert found.one_sided == (("README.md", "is not Python"),)
 
 
 def test_python_that_cannot_be_parsed_is_named(trees):

@@ -1,7 +1,6 @@
 from agentbench.report.html.drawing import (
     COLOUR_BY_CODE,
     COLOUR_NAMES,
-    COLOUR_OF_FAULT,
     HATCHES,
     Colour,
 )
@@ -14,6 +13,5 @@ def test_every_meaning_has_a_code_of_its_own():
 
 
 def test_outcomes_differ_without_their_colours():
-    assert set(COLOUR_OF_FAULT) == set(Fault)
-    assert set(HATCHES) == set(COLOUR_NAMES) == {Colour.RESOLVED, *COLOUR_OF_FAULT.values()}
+    assert set(HATCHES) == set(COLOUR_NAMES) == {Colour.RESOLVED, *map(Colour, Fault)}
     assert len(set(HATCHES.values())) == len(HATCHES)

@@ -1,4 +1,1 @@
-"""Resolved attempts held against the reference fix by running both.
-
-Wrong fixes that the hidden tests let pass.
-"""
+"""Compares resolved attempts with the reference fix, to find wrong fixes that tests let pass."""

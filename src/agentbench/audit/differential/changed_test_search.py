@@ -1,34 +1,143 @@
-"""The search by tests: the task's own, with other values, run in each tree for what they see."""
+"""The search by tests: the task's tests with changed values observe what each tree does."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
+from typing import Any, cast
 
-from agentbench.audit.differential.observations import (
-    Observations,
-    ObservedDifference,
-    differing,
-    observation_text_at,
-    read_observations,
-)
-from agentbench.audit.differential.search import (
-    ComparedAttempt,
-    ConfirmedDifference,
-    SearchResult,
-    failure_text,
-    write_changes,
-)
+from agentbench.audit.differential import search
+from agentbench.audit.differential.search import ComparedAttempt, ConfirmedDifference, SearchResult
 from agentbench.audit.differential.task_tests import sources_of_tests
 from agentbench.audit.differential.tree_difference import NotCompared
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.core.files import FileContent
+from agentbench.core.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.symbolic.amplification import variants
 from agentbench.symbolic.libraries import PROGRAMS_MOUNT
+from agentbench.symbolic.mounted.agentbench_mounted import outcomes
+from agentbench.symbolic.mounted.agentbench_mounted.messages import Observation
 from agentbench.tasks.problem import PytestCommand, parse_pytest_command
+
+Observations = dict[str, list[Observation]]
+"""Observations by the test's node id, in their order."""
+
+_KINDS = frozenset(("returns", "raises", "timeout"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedDifference:
+    """A test that saw something else: the place, and what both did, in words."""
+
+    test: str
+    at: int  # -1: how the test ended
+    position: int  # among the test's observations
+    reference: str
+    agents: str
+
+
+def read_observations(text: str) -> Observations:
+    """Read the plugin's file without malformed lines: an agent's code could write to it."""
+    found: Observations = {}
+    for line in text.splitlines():
+        step = _parse_observation(line)
+        if step is not None:
+            found.setdefault(step["test"], []).append(step)
+    return found
+
+
+def differing(
+    reference: Sequence[Observations], agents: Sequence[Observations]
+) -> Iterator[ObservedDifference]:
+    """The tests in which the first difference counts: each tree agrees with itself up to there."""
+    for test in reference[0]:
+        if all(test in observed for observed in (*reference, *agents)):
+            try:
+                left, right = ([one[test] for one in runs] for runs in (reference, agents))
+                found = _first_difference(test, left, right)
+            except (TypeError, ValueError, LookupError, RecursionError):
+                continue  # values that the plug-in did not write: an agent's code did
+            if found is not None:
+                yield found
+
+
+def observation_text_at(observed: Observations, found: ObservedDifference) -> str:
+    """What a tree did at the place of a difference, in words."""
+    steps = observed.get(found.test, [])
+    return (
+        outcomes.words(steps[found.position])
+        if found.position < len(steps)
+        else "does not get there"
+    )
+
+
+def _first_difference(
+    test: str, left: list[list[Observation]], right: list[list[Observation]]
+) -> ObservedDifference | None:
+    for position, step in enumerate(left[0]):
+        if not outcomes.says_something(step, errors=outcomes.CONTRACT, inferred=True):
+            return None
+        others = [steps[position] if position < len(steps) else None for steps in right]
+        if not _agree(step, left, position) or others[0] is None or None in others:
+            return None
+        if _is_other(step, others[0]):
+            agreed = all(other and _is_other(step, other) for other in others)
+            if not agreed or not _agree(others[0], right, position):
+                return None
+            return ObservedDifference(
+                test=test,
+                at=step["at"],
+                position=position,
+                reference=outcomes.words(step),
+                agents=outcomes.words(others[0]),
+            )
+    return None
+
+
+def _agree(step: Observation, runs: Iterable[list[Observation]], position: int) -> bool:
+    return all(len(steps) > position and _is_same(step, steps[position]) for steps in runs)
+
+
+def _is_same(step: Observation, other: Observation) -> bool:
+    if (step["at"], step["kind"]) != (other["at"], other["kind"]):
+        return False
+    return not outcomes.differ(step, other, errors=outcomes.CONTRACT, inferred=False)
+
+
+def _is_other(step: Observation, other: Observation) -> bool:
+    if other["at"] != step["at"] and other["kind"] == "returns":
+        return False  # it took another path, whose observations cannot be compared
+    return outcomes.differ(step, other, errors=outcomes.CONTRACT, inferred=True)
+
+
+def _parse_observation(line: str) -> Observation | None:
+    try:
+        step = json.loads(line)
+    except ValueError:
+        return None
+    if isinstance(step, dict) and _is_well_formed(step):
+        return cast("Observation", step)
+    return None
+
+
+def _is_well_formed(step: dict[str, Any]) -> bool:
+    if step.get("kind") not in _KINDS or not isinstance(step.get("test"), str):
+        return False
+    if not isinstance(step.get("at"), int) or not isinstance(step.get("seconds"), int | float):
+        return False
+    if step["kind"] == "raises":
+        names = [step.get("type"), step.get("text"), *(step.get("mro") or [None])]
+        return all(isinstance(name, str) for name in names) and "explicit" in step
+    return step["kind"] == "timeout" or _is_value_form(step.get("form"))
+
+
+def _is_value_form(form: object) -> bool:
+    return isinstance(form, list) and bool(form) and isinstance(form[0], str)
+
 
 _SEED = 0
 _MAX_CHANGED_TESTS = 4_000  # changed ones of an attempt
@@ -43,15 +152,9 @@ _MAX_SHOWN = 3  # differences of an attempt; the others are counted
 _OBSERVED = "observed.jsonl"
 _NO_PATH = "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
-WrittenFiles = Mapping[PurePosixPath, FileContent]
-
 
 def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
-    """Run changed tests in the reference's and in the agent's tree, each twice and alone.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Run changed tests in the trees of the reference and the agent, each twice and alone."""
     changed = _changed_files(subject.facts)
     if not changed:
         return SearchResult()
@@ -59,43 +162,33 @@ def search_tests(subject: ComparedAttempt, seconds: float) -> SearchResult:
     runs = _ChangedTestRuns(subject=subject, changed=changed, seconds=share)
     reference = runs.twice(subject.trees.reference)
     if not reference[0]:
-        return SearchResult(
-            left=(NotCompared("tests", runs.why or "no changed test could be run"),)
-        )
+        return SearchResult(left=runs.nothing_observed())
     agents = runs.twice(subject.trees.agents)
     found = runs.sorted(differing(reference, agents))
     effort = f"{len(reference[0])} changed tests run"
-    if not found:
-        return SearchResult(effort=effort, left=_nothing_observed(agents, runs))
-    return SearchResult(differences=tuple(_confirmed(runs, found)), effort=effort)
+    if found:
+        return SearchResult(differences=tuple(_confirmed(runs, found)), effort=effort)
+    # Finding nothing means nothing if the agent's tree was not observed.
+    return SearchResult(effort=effort, left=() if all(agents) else runs.nothing_observed())
 
 
 def _confirmed(
     runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]
 ) -> Iterator[ConfirmedDifference]:
-    """The first of what was found, with as few changes as do; the rest as a number."""
+    """The first differences, with as few changes as possible, and the number of the others."""
     shown = found[:_MAX_SHOWN]
     fewer = runs.with_fewer_changes(shown)
     smaller = fewer.sorted(fewer.differing()) if fewer.changed else []
-    told: dict[ConfirmedDifference, None] = {}
+    confirmed: dict[ConfirmedDifference, None] = {}
     base, least = runs.base(), fewer.base() if smaller else {}
     for one in shown:
         less = next((two for two in smaller if fewer.is_part(two, runs, one)), None)
         words = runs.words(one, base) if less is None else fewer.words(less, least)
-        told[words] = None
-    yield from told
+        confirmed[words] = None
+    yield from confirmed
     if len(found) > len(shown):
-        more = f"{len(found) - len(shown)} more changed tests see a difference"
+        more = f"{len(found) - len(shown)} more changed tests observe a difference"
         yield ConfirmedDifference(where="tests", what=more)
-
-
-def _nothing_observed(
-    agents: Sequence[Observations], runs: "_ChangedTestRuns"
-) -> tuple[NotCompared, ...]:
-    """That nothing differs says nothing where the agent's tree was not seen."""
-    return (
-        () if all(agents) else (NotCompared("tests", runs.why or "no changed test could be run"),)
-    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +198,10 @@ class _ChangedTestRuns:
     subject: ComparedAttempt
     changed: Mapping[PurePosixPath, variants.AmplifiedTests]
     seconds: float  # for each run
-    why: str = ""  # the last one saw nothing
+    why: str = ""  # the last run observed nothing
+
+    def nothing_observed(self) -> tuple[NotCompared, ...]:
+        return (NotCompared("tests", self.why or "no changed test could be run"),)
 
     def with_fewer_changes(self, found: Sequence[ObservedDifference]) -> "_ChangedTestRuns":
         """The same for some changed tests, each with a part of its changes."""
@@ -120,7 +216,6 @@ class _ChangedTestRuns:
         return replace(self, changed={path: one for path, one in made if one is not None})
 
     def sorted(self, found: Iterable[ObservedDifference]) -> list[ObservedDifference]:
-        """Those with few and short changes first."""
         return sorted(found, key=self._size)
 
     def differing(self) -> Iterator[ObservedDifference]:
@@ -129,15 +224,10 @@ class _ChangedTestRuns:
         return differing(self.twice(trees.reference), self.twice(trees.agents))
 
     def twice(self, tree: SourceTree) -> list[Observations]:
-        """What the tests see, with two orders of what is in sets.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
+        """What the tests observe, with two orders of the items of sets."""
         return [self.observed(tree, hashes) for hashes in (0, 1)]
 
     def base(self) -> Observations:
-        """What the tests see in the base."""
         return self.observed(self.subject.trees.base, 0)
 
     def is_part(
@@ -149,19 +239,17 @@ class _ChangedTestRuns:
         return same and set(mine.changes) < set(whole.changes)
 
     def words(self, found: ObservedDifference, base: Observations) -> ConfirmedDifference:
-        """A difference, for a reader."""
         variant, path = self._variant(found), _path(found)
         seen = self.changed[path].places[found.at] if found.at >= 0 else "the test"
         changes = " and ".join(
             f"line {edit.line} has {edit.after} in place of {edit.before}" for edit in variant.edits
         )
-        return ConfirmedDifference(
-            where=f"{path}::{variant.test}",
-            what=(
-                f"differs from the reference where {changes}: {seen} {found.agents}; "
-                f"the reference {found.reference} (base: {observation_text_at(base, found)})"
-            ),
+        before = observation_text_at(base, found)
+        what = (
+            f"differs from the reference where {changes}: {seen} {found.agents}; "
+            f"the reference {found.reference} (base: {before})"
         )
+        return ConfirmedDifference(where=f"{path}::{variant.test}", what=what)
 
     def _variant(self, found: ObservedDifference) -> variants.ChangedTestVariant:
         return self.changed[_path(found)].variants[variants.changed_name(found.test)]
@@ -171,36 +259,26 @@ class _ChangedTestRuns:
         return len(edits), sum(len(edit.before) + len(edit.after) for edit in edits)
 
     def observed(self, tree: SourceTree, hashes: int) -> Observations:
-        """What the tests see in a tree.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
         with self.subject.bench.opened() as sandbox:
-            write_changes(sandbox, sandbox.workspace, tree)
+            search.write_changes(sandbox, sandbox.workspace, tree)
             hidden = SourceTree(base=tree.base, change=self.subject.facts.hidden)
-            write_changes(sandbox, sandbox.workspace, hidden)
-            sandbox.write_tree(
-                sandbox.workspace,
-                tar_of_files(
-                    {
-                        path: FileContent(content=one.source.encode(), executable=False)
-                        for path, one in self.changed.items()
-                    }
-                ),
-            )
+            search.write_changes(sandbox, sandbox.workspace, hidden)
+            files = {
+                path: FileContent(content=one.source.encode(), executable=False)
+                for path, one in self.changed.items()
+            }
+            sandbox.write_tree(sandbox.workspace, tar_of_files(files))
             ran = sandbox.run(self._command(sandbox, hashes))
-            told = sandbox.run(
-                Command(
-                    argv=("cat", str(sandbox.results / _OBSERVED)),
-                    timeout=timedelta(minutes=1),
-                    output_cap=_READ_BYTES,
-                )
+            read = Command(
+                argv=("cat", str(sandbox.results / _OBSERVED)),
+                timeout=timedelta(minutes=1),
+                output_cap=_READ_BYTES,
             )
-            found = read_observations(told.stdout) if told.ok else {}
+            answer = sandbox.run(read)
+            found = read_observations(answer.stdout) if answer.ok else {}
             if not found:
-                said = f"{failure_text(ran)}: {ran.stdout[-300:]}"
-                self.why = f"with no changed test anything was seen: {said}"
+                output = f"{search.failure_text(ran)}: {ran.stdout[-300:]}"
+                self.why = f"no changed test observed anything: {output}"
             return found
 
     def _command(self, sandbox: Sandbox, hashes: int) -> Command:
@@ -226,14 +304,14 @@ _OPTIONS = (
 
 
 def _pytest_start(pytest: PytestCommand) -> tuple[str, ...]:
-    """`pytest` alone has the working folder not on its path, `python -m pytest` has."""
+    """The working folder is on the path of `python -m pytest`, but not of `pytest`."""
     if pytest.as_module:
         return (pytest.interpreter, "-m", "pytest")
     return (pytest.interpreter, "-c", _NO_PATH)
 
 
 def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTests]:
-    """The files of tests, changed: hidden ones first, as many tests as there is time for."""
+    """The changed test files: hidden ones first, as many tests as there is time for."""
     sources = list(_test_texts(facts))[:_MAX_FILES]
     deciding = {
         one.rpartition("::")[2].partition("[")[0] for one in facts.task.answer_key.fail_to_pass
@@ -252,7 +330,7 @@ def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTe
 def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTests | None:
     try:
         return variants.amplify(source, seed=_SEED, most=most)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         return None
 
 

@@ -1,39 +1,34 @@
-"""The differential audit: each resolved attempt held against the reference by running both."""
+"""The differential audit: compares resolved attempts with the reference by running both."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from agentbench.attempt.resources import RunResources
+from agentbench.audit.differential import search as searching
 from agentbench.audit.differential.changed_test_search import search_tests
 from agentbench.audit.differential.input_search import search_inputs
-from agentbench.audit.differential.search import (
-    ComparedAttempt,
-    ComparisonSandboxes,
-    DifferenceSearch,
-    SearchResult,
-    prepare_comparison,
-)
+from agentbench.audit.differential.search import ComparedAttempt, DifferenceSearch
 from agentbench.audit.differential.task_tests import read_task_tests
 from agentbench.audit.differential.tree_difference import NotCompared, compare_trees
 from agentbench.audit.differential.trees import AttemptTrees, NotComparableError, trees_of
-from agentbench.audit.rule import RuleHit, Rules, apply_rules
+from agentbench.audit.rule import RuleHit, Rules, apply_rules, info, warning
 from agentbench.audit.run_facts import AttemptFacts
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.scoring.evidence import Finding, Severity
+from agentbench.scoring.evidence import Finding
 
 SEARCHES: tuple[DifferenceSearch, ...] = (search_inputs, search_tests)
-"""All ways to look for a difference; they share an attempt's time."""
+"""The searches for a difference; they share an attempt's time."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferentialResult:
-    """What comparing an attempt came to."""
+    """The result of comparing an attempt."""
 
     differences: tuple[RuleHit, ...] = ()
     left: tuple[RuleHit, ...] = ()
@@ -47,7 +42,7 @@ DIFFERENTIAL_RULES: Rules[DifferentialResult] = MappingProxyType(
         "compared": lambda compared: compared.effort,
     }
 )
-"""What is said of a resolved attempt."""
+"""The rules for a resolved attempt."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,15 +54,11 @@ class DifferentialAudit:
     seconds: float  # for an attempt
     say: Say
     searches: Sequence[DifferenceSearch] = SEARCHES
-    _benches: dict[str, ComparisonSandboxes] = field(default_factory=dict)
+    _benches: dict[str, searching.ComparisonSandboxes] = field(default_factory=dict)
     _known: dict[tuple[str, bytes], tuple[Finding, ...]] = field(default_factory=dict)
 
     def findings(self, facts: AttemptFacts) -> tuple[Finding, ...]:
-        """What is found about an attempt; nothing where it was not resolved.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """What is found about an attempt; nothing where it was not resolved."""
         if not facts.record.resolved:
             return ()
         key = facts.record.task_digest, facts.patch_text
@@ -94,36 +85,35 @@ class DifferentialAudit:
     ) -> DifferentialResult:
         began = time.monotonic()
         tests = read_task_tests(task)
-        contrast = compare_trees(trees, task.task.problem.test_paths, tests.imported)
-        if contrast.none:
-            what = "the same as the reference, but for comments, docstrings and layout"
-            return DifferentialResult(effort=(RuleHit(Severity.INFO, _location(facts), what),))
-        if not contrast.callable:
+        difference = compare_trees(trees, task.task.problem.test_paths, tests.imported)
+        where = _location(facts)
+        if difference.none:
+            what = "the same as the reference, except for comments, docstrings and layout"
+            return DifferentialResult(effort=(info(where, what),))
+        if not difference.callable:
             why = "nothing that differs can be called by a public name in both trees"
-            left = (*contrast.one_sided, NotCompared(_location(facts), why))
-            return DifferentialResult(left=tuple(_not_compared_hits(left)))
+            left = (*difference.one_sided, NotCompared(where, why))
+            return DifferentialResult(left=tuple(map(_not_compared_hit, left)))
         subject = ComparedAttempt(
-            facts=task, trees=trees, contrast=contrast, bench=self._bench(task)
+            facts=task, trees=trees, contrast=difference, bench=self._bench(task)
         )
-        share = self.seconds / len(self.searches)
-        found = [search(subject, share) for search in self.searches]
+        found = [search(subject, self.seconds / len(self.searches)) for search in self.searches]
+        left = (*difference.one_sided, *(each for one in found for each in one.left))
+        effort = "; ".join(one.effort for one in found if one.effort) or "nothing could be compared"
         return DifferentialResult(
             differences=tuple(
-                RuleHit(Severity.WARNING, told.where, told.what)
-                for one in found
-                for told in one.differences
+                warning(each.where, each.what) for one in found for each in one.differences
             ),
-            left=(
-                *_not_compared_hits(contrast.one_sided),
-                *(s for one in found for s in _not_compared_hits(one.left)),
-            ),
-            effort=_effort(facts, found, time.monotonic() - began),
+            left=tuple(map(_not_compared_hit, left)),
+            effort=(info(where, f"{effort}; {time.monotonic() - began:.0f} s"),),
         )
 
-    def _bench(self, task: TaskFacts) -> ComparisonSandboxes:
+    def _bench(self, task: TaskFacts) -> searching.ComparisonSandboxes:
         key = str(task.task.folder)
         if key not in self._benches:
-            self._benches[key] = prepare_comparison(task.task, self.resources, self.cache_dir)
+            self._benches[key] = searching.prepare_comparison(
+                task.task, self.resources, self.cache_dir
+            )
         return self._benches[key]
 
 
@@ -132,19 +122,8 @@ def _location(facts: AttemptFacts) -> str:
 
 
 def _not_compared(facts: AttemptFacts, why: str) -> DifferentialResult:
-    return DifferentialResult(
-        left=(RuleHit(Severity.INFO, _location(facts), f"not compared: {why}"),)
-    )
+    return DifferentialResult(left=(_not_compared_hit(NotCompared(_location(facts), why)),))
 
 
-def _not_compared_hits(left: Sequence[NotCompared]) -> Iterator[RuleHit]:
-    for one in left:
-        yield RuleHit(Severity.INFO, one.where, f"not compared: {one.why}")
-
-
-def _effort(
-    facts: AttemptFacts, found: Sequence[SearchResult], seconds: float
-) -> tuple[RuleHit, ...]:
-    said = "; ".join(one.effort for one in found if one.effort)
-    what = f"{said}; {seconds:.0f} s" if said else f"nothing could be compared; {seconds:.0f} s"
-    return (RuleHit(Severity.INFO, _location(facts), what),)
+def _not_compared_hit(left: NotCompared) -> RuleHit:
+    return info(left.where, f"not compared: {left.why}")

@@ -1,38 +1,24 @@
-"""The search by inputs: functions that differ are called with inputs made for them.
+"""The search by inputs: differing functions are called with generated inputs.
 
-A difference counts if it is reproduced, each tree alone in a fresh sandbox.
+A difference counts if it is reproduced, with each tree alone in a fresh sandbox.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from agentbench.audit.differential.search import (
-    ComparedAttempt,
-    ConfirmedDifference,
-    SearchResult,
-    copy_workspace,
-    failure_text,
-    write_changes,
-)
+from agentbench.audit.differential import search
+from agentbench.audit.differential.search import ComparedAttempt, ConfirmedDifference, SearchResult
 from agentbench.audit.differential.task_tests import TaskTests, read_task_tests
 from agentbench.audit.differential.tree_difference import DefinitionId, NotCompared, TreeDifference
 from agentbench.audit.differential.trees import SourceTree
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending
-from agentbench.symbolic.comparison import (
-    BehaviourDifference,
-    ComparisonRequest,
-    ComparisonResult,
-    FunctionLocation,
-    FunctionPair,
-    ReplayRequest,
-    ReplayResult,
-)
-from agentbench.symbolic.comparison import ComparisonEnding as Came
+from agentbench.symbolic import comparison
+from agentbench.symbolic.comparison import ComparisonEnding, ComparisonResult, ReplayResult
 
 _COMPARE_PROGRAM = "compare"
 _MAX_PAIRS = 20  # pairs of an attempt
@@ -45,11 +31,7 @@ _REFERENCE, _AGENT = "reference", "agent"
 
 
 def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
-    """Compare what can be called, in one sandbox; then confirm what was found, in three others.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Compare what can be called in one sandbox, then confirm differences in three others."""
     tests = read_task_tests(subject.facts)
     ordered = _ordered(subject.contrast, tests)
     most = min(_MAX_PAIRS, max(1, int(seconds / _LEAST_SECONDS)))
@@ -63,16 +45,20 @@ def search_inputs(subject: ComparedAttempt, seconds: float) -> SearchResult:
         for spot, answer in compared
         if answer is not None and answer.difference is not None
     ]
-    told, doubtful = reproduce_differences(subject, differing)
+    confirmed, doubtful = reproduce_differences(subject, differing)
     return SearchResult(
-        differences=told,
-        left=(*doubtful, *_uncompared(compared, why), *_without_time(beyond)),
+        differences=confirmed,
+        left=(
+            *doubtful,
+            *_uncompared(compared, why),
+            *(NotCompared(str(spot), "there was no time for it") for spot in beyond),
+        ),
         effort=_effort(answers, len(ordered)),
     )
 
 
 def _ordered(contrast: TreeDifference, tests: TaskTests) -> list[DefinitionId]:
-    """What differs itself goes first, then what tests call: it is known what that is for."""
+    """What differs itself goes first, then what tests call, since its purpose is known."""
     differing = set(contrast.differing)
 
     def rank(spot: DefinitionId) -> tuple[bool, bool]:
@@ -89,14 +75,14 @@ def _compare(
     share = seconds / (_PATHS_WEIGH * len(near) + len(far))
     with subject.bench.opened() as sandbox:
         places = (
-            copy_workspace(sandbox, _REFERENCE, subject.trees.reference),
-            copy_workspace(sandbox, _AGENT, subject.trees.agents),
+            search.copy_workspace(sandbox, _REFERENCE, subject.trees.reference),
+            search.copy_workspace(sandbox, _AGENT, subject.trees.agents),
         )
 
         def asked(
             some: Sequence[DefinitionId], weight: float
         ) -> tuple[list[ComparisonResult], str]:
-            question = ComparisonRequest(
+            question = comparison.ComparisonRequest(
                 pairs=tuple(_pair(subject, spot, places, tests) for spot in some),
                 seconds=weight * share,
                 examples=_EXAMPLES,
@@ -121,33 +107,33 @@ def _pair(
     spot: DefinitionId,
     places: tuple[PurePosixPath, PurePosixPath],
     tests: TaskTests,
-) -> FunctionPair:
+) -> comparison.FunctionPair:
     left, right = (import_place_of(subject, spot, place) for place in places)
-    return FunctionPair(left=left, right=right, observed=tests.calls_of(spot.name))
+    return comparison.FunctionPair(left=left, right=right, observed=tests.calls_of(spot.name))
 
 
 def import_place_of(
     subject: ComparedAttempt, spot: DefinitionId, tree: PurePosixPath
-) -> FunctionLocation:
-    """Where a sandbox finds a definition, in a tree that lies in some folder."""
+) -> comparison.FunctionLocation:
+    """Where a sandbox finds a definition, for a tree in some folder."""
     module = subject.contrast.modules[spot.path]
-    roots = dict.fromkeys((tree / module.root, tree))
-    return FunctionLocation(paths=tuple(map(str, roots)), module=module.name, name=spot.name)
+    paths = tuple(map(str, dict.fromkeys((tree / module.root, tree))))
+    return comparison.FunctionLocation(paths=paths, module=module.name, name=spot.name)
 
 
 def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonResult], str]:
-    """So many answers, or those that came, and why no more did."""
+    """The answers that came, and why not all did."""
     answers: list[ComparisonResult] = []
     for line in result.stdout.splitlines()[:number]:
         try:
             answers.append(ComparisonResult.model_validate_json(line))
         except ValidationError:
-            return answers, "the program that compares was disturbed: what it said is no answer"
+            return answers, "the comparing program gave an invalid answer"
     if len(answers) == number:
         return answers, ""
     if result.ending is Ending.TIMED_OUT:
-        return answers, "the time was over"
-    return answers, f"the program that compares did not end well: {failure_text(result)}"
+        return answers, "the time was up"
+    return answers, f"the comparing program failed: {search.failure_text(result)}"
 
 
 def _uncompared(
@@ -156,17 +142,12 @@ def _uncompared(
     for spot, answer in compared:
         if answer is None:
             yield NotCompared(str(spot), why)
-        elif answer.ending is Came.NOT_COMPARED:
+        elif answer.ending is ComparisonEnding.NOT_COMPARED:
             yield NotCompared(str(spot), answer.why)
 
 
-def _without_time(spots: Sequence[DefinitionId]) -> Iterator[NotCompared]:
-    for spot in spots:
-        yield NotCompared(str(spot), "there was no time for so many")
-
-
 def _effort(answers: Sequence[ComparisonResult], number: int) -> str:
-    compared = [one for one in answers if one.ending is not Came.NOT_COMPARED]
+    compared = [one for one in answers if one.ending is not ComparisonEnding.NOT_COMPARED]
     inputs = sum(one.inputs_tried for one in answers)
     paths = sum(one.paths_explored for one in answers)
     whole = sum(one.exhausted for one in compared)
@@ -181,89 +162,71 @@ _REPLAY_SECONDS = 60.0  # for one program
 _REPLAY_TIMES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ThreeReplays:
-    """What a program did in the three trees."""
-
+class _Replays(NamedTuple):
     base: ReplayResult
     reference: ReplayResult
     agents: ReplayResult
 
 
 def reproduce_differences(
-    subject: ComparedAttempt, found: Sequence[tuple[str, BehaviourDifference]]
+    subject: ComparedAttempt, found: Sequence[tuple[str, comparison.BehaviourDifference]]
 ) -> tuple[tuple[ConfirmedDifference, ...], tuple[NotCompared, ...]]:
-    """What was seen again, and what was not, with the reason.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """The differences that were reproduced, and why the others were not."""
     if not found:
         return (), ()
     programs = [difference.program for _, difference in found]
-    trees = subject.trees
-    base, reference, agents = (
-        _replayed(subject, tree, programs) for tree in (trees.base, trees.reference, trees.agents)
-    )
-    told: list[ConfirmedDifference] = []
+    trees = (subject.trees.base, subject.trees.reference, subject.trees.agents)
+    replayed = [_replayed(subject, tree, programs) for tree in trees]
+    confirmed: list[ConfirmedDifference] = []
     doubtful: list[NotCompared] = []
-    for at, (where, difference) in enumerate(found):
-        seen = _ThreeReplays(base=base[at], reference=reference[at], agents=agents[at])
-        why = _why_not_reproduced(seen)
+    for (where, difference), replays in zip(found, map(_Replays, *replayed), strict=True):
+        why = _why_not_reproduced(replays)
         if why:
             doubtful.append(NotCompared(where, f"a difference on {difference.call} {why}"))
         else:
-            told.append(
-                ConfirmedDifference(where=where, what=_difference_text(difference.call, seen))
-            )
-    return tuple(told), tuple(doubtful)
+            what = _difference_text(difference.call, replays)
+            confirmed.append(ConfirmedDifference(where=where, what=what))
+    return tuple(confirmed), tuple(doubtful)
 
 
 def _replayed(
     subject: ComparedAttempt, tree: SourceTree, programs: Sequence[tuple[str, ...]]
 ) -> list[ReplayResult]:
     with subject.bench.opened() as sandbox:
-        write_changes(sandbox, sandbox.workspace, tree)
+        search.write_changes(sandbox, sandbox.workspace, tree)
         return [_replay(subject, sandbox, program) for program in programs]
 
 
 def _replay(subject: ComparedAttempt, sandbox: Sandbox, program: tuple[str, ...]) -> ReplayResult:
     roots = {module.root for module in subject.contrast.modules.values()}
-    replay = ReplayRequest(
-        paths=_paths(sandbox.workspace, roots), program=program, times=_REPLAY_TIMES
+    paths = dict.fromkeys(sandbox.workspace / root for root in (*sorted(roots), PurePosixPath()))
+    request = comparison.ReplayRequest(
+        paths=tuple(map(str, paths)), program=program, times=_REPLAY_TIMES
     )
     result = subject.bench.ask(
-        sandbox, _REPLAY_PROGRAM, replay.model_dump_json(), seconds=_REPLAY_SECONDS
+        sandbox, _REPLAY_PROGRAM, request.model_dump_json(), seconds=_REPLAY_SECONDS
     )
-    return _read_replay(result)
-
-
-def _paths(workspace: PurePosixPath, roots: set[PurePosixPath]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(workspace / root) for root in [*sorted(roots), PurePosixPath()]))
-
-
-def _read_replay(result: CommandResult) -> ReplayResult:
     try:
         return ReplayResult.model_validate_json(result.stdout)
     except ValidationError:
-        return ReplayResult(outcomes=(), values=(), why=failure_text(result))
+        return ReplayResult(outcomes=(), values=(), why=search.failure_text(result))
 
 
-def _why_not_reproduced(seen: _ThreeReplays) -> str:
-    """Why a difference does not count; empty where it does."""
+def _why_not_reproduced(seen: _Replays) -> str:
     for name, replayed in (("reference", seen.reference), ("agent's code", seen.agents)):
         if replayed.why or not replayed.values:
-            return f"was not seen again: with the {name}, {replayed.why or 'nothing was said'}"
+            why = replayed.why or "there was no answer"
+            return f"was not reproduced: with the {name}, {why}"
         if len(set(replayed.values)) > 1:
-            return f"is none that counts: the {name} does not do the same each time"
+            return f"does not count: the {name} does not do the same each time"
     if seen.reference.values[0] == seen.agents.values[0]:
-        return "was not seen again, each tree in a sandbox of its own"
+        return "was not reproduced with each tree in its own sandbox"
     return ""
 
 
-def _difference_text(call: str, seen: _ThreeReplays) -> str:
+def _difference_text(call: str, seen: _Replays) -> str:
     reference, agents = seen.reference.outcomes[0], seen.agents.outcomes[0]
-    base = " / ".join(dict.fromkeys(seen.base.outcomes)) or f"cannot tell: {seen.base.why}"
+    base = " / ".join(dict.fromkeys(seen.base.outcomes)) or f"unknown: {seen.base.why}"
     return (
         f"differs from the reference on {call}: {agents}; the reference {reference} (base: {base})"
     )

@@ -1,8 +1,8 @@
 """What a search for differences is given and returns, and the sandboxes it runs in."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
@@ -32,24 +32,20 @@ class ComparisonSandboxes:
     snapshot: SnapshotId
     mounts: tuple[ReadOnlyMount, ...]
 
-    @contextmanager
-    def opened(self) -> Iterator[Sandbox]:
-        """A fresh sandbox without a network, the base in its workspace.
-
-        Raises:
-            SandboxError: it is lost.
-        """
-        with _open_sandbox(self.resources, self.task, self.snapshot, self.mounts) as sandbox:
-            yield sandbox
+    def opened(self) -> AbstractContextManager[Sandbox]:
+        """A fresh sandbox without a network, the base in its workspace."""
+        return self.resources.provider.open(
+            self.snapshot,
+            limits=limits_of(self.task),
+            network=False,
+            mounts=self.mounts,
+            cancel=self.resources.cancel,
+        )
 
     def ask(
         self, sandbox: Sandbox, program: str, question: str, *, seconds: float
     ) -> CommandResult:
-        """Run one of our programs there.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
+        """Run one of our programs there."""
         return sandbox.run(
             Command(
                 argv=program_argv(sandbox, program),
@@ -67,41 +63,29 @@ def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> 
         UnavailableError: it cannot be prepared, or its Python has not the libraries.
         SandboxError: the sandbox is lost.
     """
-    prepared = prepare_task(task, resources).prepared
-    with _open_sandbox(resources, task, prepared.snapshot, ()) as sandbox:
+    snapshot = prepare_task(task, resources).prepared.snapshot
+    bare = ComparisonSandboxes(resources=resources, task=task, snapshot=snapshot, mounts=())
+    with bare.opened() as sandbox:
         python = python_of(sandbox)
-    return ComparisonSandboxes(
-        resources=resources,
-        task=task,
-        snapshot=prepared.snapshot,
-        mounts=symbolic_mounts(cache_dir, python),
-    )
+    return replace(bare, mounts=symbolic_mounts(cache_dir, python))
 
 
 def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPath:
-    """A copy of the workspace outside of it, as a change makes it.
-
-    Raises:
-        SandboxError: it cannot be written.
-    """
-    place = sandbox.results / name
-    _run_or_raise(sandbox, ("cp", "-a", str(sandbox.workspace), str(place)))
-    write_changes(sandbox, place, tree)
-    return place
+    """A copy of the workspace, with a change, in the sandbox's folder of results."""
+    copy = sandbox.results / name
+    _run_or_raise(sandbox, ("cp", "-a", str(sandbox.workspace), str(copy)))
+    write_changes(sandbox, copy, tree)
+    return copy
 
 
-def write_changes(sandbox: Sandbox, place: PurePosixPath, tree: SourceTree) -> None:
-    """Change the base in a folder into a tree.
-
-    Raises:
-        SandboxError: it cannot be written.
-    """
-    gone = [str(place / path) for path, file in tree.change.items() if file is None]
+def write_changes(sandbox: Sandbox, folder: PurePosixPath, tree: SourceTree) -> None:
+    """Change the base in a folder into a tree."""
+    gone = [str(folder / path) for path, file in tree.change.items() if file is None]
     if gone:
         _run_or_raise(sandbox, ("rm", "-f", "--", *gone))
     files = {path: file for path, file in tree.change.items() if file is not None}
     if files:
-        sandbox.write_tree(place, tar_of_files(files))
+        sandbox.write_tree(folder, tar_of_files(files))
 
 
 def failure_text(result: CommandResult) -> str:
@@ -114,16 +98,6 @@ def _run_or_raise(sandbox: Sandbox, argv: Sequence[str]) -> None:
     result = sandbox.run(Command(argv=tuple(argv), timeout=_WRITE_TIMEOUT))
     if not result.ok:
         raise SandboxError(f"{argv[0]} in the sandbox: {failure_text(result)}")
-
-
-@contextmanager
-def _open_sandbox(
-    resources: RunResources, task: Task, snapshot: SnapshotId, seen: Sequence[ReadOnlyMount]
-) -> Iterator[Sandbox]:
-    with resources.provider.open(
-        snapshot, limits=limits_of(task), network=False, mounts=seen, cancel=resources.cancel
-    ) as sandbox:
-        yield sandbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,11 +120,11 @@ class ConfirmedDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What came of a search."""
+    """The result of a search."""
 
     differences: tuple[ConfirmedDifference, ...] = ()
     left: tuple[NotCompared, ...] = ()  # what was not compared
-    effort: str = ""  # what was looked at, in words
+    effort: str = ""  # what was compared, in words
 
 
 DifferenceSearch = Callable[[ComparedAttempt, float], SearchResult]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agentbench.audit.differential.modules import is_test_path
+from agentbench.audit.differential.tree_difference import is_test_path
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.core import python_syntax
 

@@ -1,22 +1,133 @@
-"""What differs between the reference's tree and the agent's, and what a user can call of it."""
+"""The Python modules of two trees, what differs between them, and what of it can be called."""
 
+import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from agentbench.audit.differential.modules import (
-    DefinitionKind,
-    PythonModule,
-    TreeModules,
-    is_test_path,
-    modules_of,
-)
-from agentbench.audit.differential.trees import AttemptTrees
+from agentbench.audit.differential.trees import AttemptTrees, SourceTree
+from agentbench.core import python_syntax
 
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
-_MAX_CALL_DISTANCE = 8  # calls from what differs
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef)
+
+
+class DefinitionKind(StrEnum):
+    """What a name stands for."""
+
+    FUNCTION = "function"
+    CLASS = "class"
+    """Its bases, decorators and all of its body except functions."""
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """Something that a module defines."""
+
+    kind: DefinitionKind
+    shape: str  # equal for two that differ only in layout, comments or docstrings
+    uses: frozenset[str]  # names and attributes that it mentions
+
+
+def definitions_of(source: bytes) -> Mapping[str, Definition] | None:
+    """The definitions of a module by their qualified names; `None` if it is not Python."""
+    try:
+        tree = python_syntax.parse(source)
+        return dict(_definitions(tree.body))
+    except python_syntax.UNPARSABLE:
+        return None
+
+
+def _definitions(body: list[ast.stmt]) -> Iterator[tuple[str, Definition]]:
+    parts: dict[str, list[ast.AST]] = defaultdict(list)
+    kinds: dict[str, DefinitionKind] = {}
+    for name, kind, node in _named(body, ""):
+        parts[name].append(node)
+        kinds.setdefault(name, kind)
+    for name, nodes in parts.items():
+        shape = "\n".join(ast.dump(_WithoutDocstrings().visit(node)) for node in nodes)
+        uses = frozenset(use for node in nodes for use in _uses(node))
+        yield name, Definition(kind=kinds[name], shape=shape, uses=uses)
+
+
+def _named(body: list[ast.stmt], scope: str) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
+    for node in body:
+        if isinstance(node, _FUNCTIONS):
+            yield scope + node.name, DefinitionKind.FUNCTION, node
+        elif isinstance(node, ast.ClassDef):
+            yield scope + node.name, DefinitionKind.CLASS, _head(node)
+            yield from _named(node.body, f"{scope}{node.name}.")
+        elif not scope and not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass):
+            yield from _statement(node)
+
+
+def _statement(node: ast.stmt) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
+    """The names that a statement of a module defines, or else uses."""
+    inner = [child for child in ast.walk(node) if isinstance(child, _SCOPES)]
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    stored = [one.id for one in names if isinstance(one.ctx, ast.Store)]
+    for child in inner:  # under an `if` or `try`
+        yield child.name, DefinitionKind.FUNCTION, node
+    for name in dict.fromkeys(stored or [one.id for one in names if not inner]):
+        yield name, DefinitionKind.VALUE, node
+
+
+def _head(node: ast.ClassDef) -> ast.ClassDef:
+    body = [one for one in node.body if not isinstance(one, _SCOPES)]
+    return ast.ClassDef(
+        name=node.name,
+        bases=node.bases,
+        keywords=node.keywords,
+        body=body,
+        decorator_list=node.decorator_list,
+    )
+
+
+class _WithoutDocstrings(ast.NodeTransformer):
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, _SCOPES):
+            node.body = [one for one in node.body if not _is_text(one)]
+        return node
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _uses(node: ast.AST) -> Iterator[str]:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            yield child.id
+        elif isinstance(child, ast.Attribute):
+            yield child.attr
+
+
+_INIT = "__init__.py"
+_PROGRAM_FILES = frozenset({"__main__.py", "setup.py", "conftest.py", "noxfile.py"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonModule:
+    """A file and the name that it is imported by."""
+
+    path: PurePosixPath
+    root: PurePosixPath  # the folder that has to be on sys.path
+    name: str
+    definitions: Mapping[str, Definition] | None  # None: it is not Python
+
+    @property
+    def is_program(self) -> bool:
+        """Whether importing it would start something."""
+        return self.path.name in _PROGRAM_FILES
 
 
 class DefinitionId(NamedTuple):
@@ -26,8 +137,51 @@ class DefinitionId(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        """As findings name it."""
         return f"{self.path}::{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeModules:
+    """The modules of a tree that are not tests, and all that they define."""
+
+    modules: Mapping[PurePosixPath, PythonModule]
+    definitions: Mapping[DefinitionId, Definition]
+
+
+def modules_of(tree: SourceTree, test_paths: Sequence[str]) -> TreeModules:
+    """Read the modules of a tree."""
+    files = {path for path in tree.paths() if path.suffix == ".py"}
+    paths = (path for path in sorted(files) if not is_test_path(path, test_paths))
+    modules = {path: _module(tree, path, files) for path in paths}
+    definitions = {
+        DefinitionId(path, name): definition
+        for path, module in modules.items()
+        for name, definition in (module.definitions or {}).items()
+    }
+    return TreeModules(modules=modules, definitions=definitions)
+
+
+def is_test_path(path: PurePosixPath, test_paths: Sequence[str]) -> bool:
+    """Whether a file belongs to the tests."""
+    return any(path.is_relative_to(place.rstrip("/")) for place in test_paths)
+
+
+def _module(tree: SourceTree, path: PurePosixPath, files: set[PurePosixPath]) -> PythonModule:
+    root = path.parent
+    while root / _INIT in files and root.name:
+        root = root.parent
+    inner = path.relative_to(root).with_suffix("")
+    parts = inner.parts[:-1] if path.name == _INIT else inner.parts
+    return PythonModule(
+        path=path,
+        root=root,
+        name=".".join(parts),
+        definitions=definitions_of(tree.content(path) or b""),
+    )
+
+
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
+_MAX_CALL_DISTANCE = 8  # calls from what differs
 
 
 class NotCompared(NamedTuple):
@@ -39,28 +193,25 @@ class NotCompared(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeDifference:
-    """Two trees held against each other."""
+    """The difference between two trees."""
 
     differing: tuple[DefinitionId, ...]  # in both trees, and not the same
-    one_sided: tuple[NotCompared, ...]  # public, and in one tree only; and whatever is no Python
+    one_sided: tuple[NotCompared, ...]  # public, and only in one tree; and non-Python files
     callable: tuple[DefinitionId, ...]  # what a user can call, nearest to what differs first
     modules: Mapping[PurePosixPath, PythonModule]  # of the reference's tree
 
     @property
     def none(self) -> bool:
-        """Whether the trees are the same but for comments, docstrings and layout."""
+        """Whether the trees differ only in comments, docstrings and layout."""
         return not self.differing and not self.one_sided and not self.callable
 
 
 def compare_trees(
     trees: AttemptTrees, test_paths: Sequence[str], tested: frozenset[str]
 ) -> TreeDifference:
-    """Find what differs.
+    """Find what differs outside of the tests.
 
-    Args:
-        trees: The trees.
-        test_paths: Where the tests are, which do not count.
-        tested: Names that tests import: they are part of a contract, also where they are private.
+    The `tested` names, which tests import, are part of a contract, even private ones.
     """
     reference = modules_of(trees.reference, test_paths)
     agents = modules_of(trees.agents, test_paths)
@@ -69,7 +220,7 @@ def compare_trees(
     return TreeDifference(
         differing=tuple(differing),
         one_sided=(
-            *(_one_sided(spot, reference) for spot in lone if _is_public(spot.name, tested)),
+            *_only_in_one(lone, reference, tested),
             *_other_files(trees, test_paths),
             *_unparsed(reference, agents),
         ),
@@ -84,26 +235,19 @@ def _differing(
     reference: TreeModules, agents: TreeModules
 ) -> tuple[list[DefinitionId], list[DefinitionId]]:
     """The definitions that differ, and those that only one tree has."""
-    ours, theirs = _shapes(reference), _shapes(agents)
-    differing = [spot for spot in ours if spot in theirs and ours[spot] != theirs[spot]]
+    ours, theirs = reference.definitions, agents.definitions
+    differing = [spot for spot in ours if spot in theirs and ours[spot].shape != theirs[spot].shape]
     lone = [spot for spot in [*ours, *theirs] if (spot in ours) != (spot in theirs)]
     return differing, lone
 
 
-def _shapes(package: TreeModules) -> dict[DefinitionId, str]:
-    return {
-        DefinitionId(module.path, name): definition.shape
-        for module, name, definition in package.everything()
-    }
-
-
-def _reached(changed: Iterable[DefinitionId], *packages: TreeModules) -> list[DefinitionId]:
+def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[DefinitionId]:
     """What differs and what may call it, by name, the nearest first."""
     users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
-    for package in packages:
-        for module, name, definition in package.everything():
+    for tree in trees:
+        for spot, definition in tree.definitions.items():
             for use in sorted(definition.uses):
-                users[use][DefinitionId(module.path, name)] = None
+                users[use][spot] = None
     found = dict.fromkeys(changed)
     front = list(found)
     for _ in range(_MAX_CALL_DISTANCE):
@@ -114,13 +258,12 @@ def _reached(changed: Iterable[DefinitionId], *packages: TreeModules) -> list[De
 
 
 def _made_by_class(spot: DefinitionId) -> DefinitionId:
-    """Nobody calls a constructor but by its class."""
+    """A constructor is called by its class."""
     scope, _, own = spot.name.rpartition(".")
     return DefinitionId(spot.path, scope) if own in _CONSTRUCTORS and scope else spot
 
 
 def _called_by(name: str) -> str:
-    """The name by which others make use of something."""
     scope, _, own = name.rpartition(".")
     return scope.rpartition(".")[2] if own in _CONSTRUCTORS and scope else own
 
@@ -128,7 +271,7 @@ def _called_by(name: str) -> str:
 def _is_callable(
     spot: DefinitionId, reference: TreeModules, agents: TreeModules, tested: frozenset[str]
 ) -> bool:
-    ours, theirs = (package.definition(*spot) for package in (reference, agents))
+    ours, theirs = (tree.definitions.get(spot) for tree in (reference, agents))
     if ours is None or theirs is None or reference.modules[spot.path].is_program:
         return False
     return DefinitionKind.VALUE not in {ours.kind, theirs.kind} and _is_public(spot.name, tested)
@@ -140,9 +283,13 @@ def _is_public(name: str, tested: frozenset[str]) -> bool:
     return all(part in tested for part in private)
 
 
-def _one_sided(spot: DefinitionId, reference: TreeModules) -> NotCompared:
-    here = reference.definition(*spot) is not None
-    return NotCompared(str(spot), f"only the {'reference' if here else 'agent'} has it")
+def _only_in_one(
+    lone: Iterable[DefinitionId], reference: TreeModules, tested: frozenset[str]
+) -> Iterator[NotCompared]:
+    for spot in lone:
+        if _is_public(spot.name, tested):
+            owner = "reference" if spot in reference.definitions else "agent"
+            yield NotCompared(str(spot), f"only the {owner} has it")
 
 
 def _other_files(trees: AttemptTrees, test_paths: Sequence[str]) -> Iterable[NotCompared]:
@@ -150,7 +297,7 @@ def _other_files(trees: AttemptTrees, test_paths: Sequence[str]) -> Iterable[Not
     for path in sorted(changed):
         same = trees.reference.content(path) == trees.agents.content(path)
         if path.suffix != ".py" and not same and not is_test_path(path, test_paths):
-            yield NotCompared(path.as_posix(), "is no Python")
+            yield NotCompared(path.as_posix(), "is not Python")
     for name in trees.unread:
         yield NotCompared(name, "its content is not in patch.diff: it is binary or large")
 

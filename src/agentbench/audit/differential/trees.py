@@ -13,7 +13,7 @@ from agentbench.audit.task_facts import TaskFacts
 from agentbench.core.files import FileContent
 
 FileChanges = Mapping[PurePosixPath, FileContent | None]
-"""What files become, and `None` for those that go."""
+"""The new contents of files, and `None` for removed ones."""
 
 _EMPTY_FILE = re.compile(
     rb"^diff --git a/(.+) b/\1\n((?:new file mode .*\n)?)(?=diff --git |\Z)", re.M
@@ -29,7 +29,7 @@ class NotComparableError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTree:
-    """The base and what a change makes of it."""
+    """The base with a change."""
 
     base: BaseTree
     change: FileChanges
@@ -49,14 +49,12 @@ class SourceTree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptTrees:
-    """What is compared, and with what."""
+    """The three trees."""
 
     base: SourceTree
     reference: SourceTree
     agents: SourceTree
-    unread: tuple[
-        str, ...
-    ] = ()  # files of the agent's change whose content its patch does not show
+    unread: tuple[str, ...] = ()  # changed files whose content the agent's patch does not show
 
 
 def trees_of(facts: AttemptFacts) -> AttemptTrees:
@@ -85,7 +83,7 @@ def _reference(facts: AttemptFacts) -> TaskFacts:
     if task is None:
         raise NotComparableError("the task is not where run.json says")
     if task.task.digest != facts.record.task_digest:
-        raise NotComparableError("the task is not what it was then; its fix may be another one")
+        raise NotComparableError("the task has changed since; its fix may be different")
     if not task.base.blobs:
         raise NotComparableError(task.unread[0] if task.unread else "the base has no files")
     if not task.fixed:
@@ -114,7 +112,7 @@ def _inside(name: str) -> PurePosixPath:
 def _file(before: bytes | None, file: FilePatch) -> FileContent:
     content = apply_patch(before, file)
     if content is None:
-        raise NotComparableError(f"patch.diff does not fit {file.path} of the base")
+        raise NotComparableError(f"patch.diff does not apply to {file.path} of the base")
     return FileContent(content=content, executable=False)
 
 

@@ -1,104 +1,27 @@
-"""`agentbench gateway`, `mcp` and `view`: the options of the three servers."""
+"""`agentbench gateway`, `mcp` and `view`: the commands that run a server."""
 
-import math
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from agentbench.cli import options
-from agentbench.core.extras import MCP, VIEW, require
+from agentbench.cli.options import expand_groups
+from agentbench.cli.serve.server_options import GatewayOptions, McpOptions, ViewOptions
+from agentbench.core import extras
 from agentbench.errors import UsageError
 
 
-def gateway(
-    model: options.Model = None,
-    base_url: options.BaseUrl = None,
-    port: Annotated[
-        int,
-        typer.Option("--port", help="Of 127.0.0.1; 0: any that is free.", min=0, max=65535),
-    ] = 0,
-    socket: Annotated[
-        Path | None, typer.Option("--socket", help="A unix socket instead, made at this path.")
-    ] = None,
-    max_cost: Annotated[
-        float, typer.Option("--max-cost", help="Refuse requests once so many USD are spent.", min=0)
-    ] = math.inf,
-    prices: options.Prices = None,
-    record: options.Record = None,
-    replay: options.Replay = None,
-    log: Annotated[
-        Path | None, typer.Option("--log", help="Write every request and answer to this file.")
-    ] = None,
-    no_probe: options.NoProbe = False,
-    json: options.Json = False,
-) -> None:
+@expand_groups
+def gateway(settings: GatewayOptions) -> None:
     """Put a gateway before a model: it counts, prices, limits, records and replays.
 
     Clients use the address and the token that it prints; the real key stays with it. Until Ctrl-C.
 
     Example: agentbench gateway --model openai/gpt-5-mini --max-cost 1 --log llm.jsonl
     """
-    from agentbench.core.extras import GATEWAY, require
+    extras.require("the gateway", extras.GATEWAY)
+    from agentbench.cli.serve.gateway import serve_gateway
 
-    require("the gateway", GATEWAY)
-    from agentbench.cli.serve.gateway import GatewayPlan, serve_gateway
-
-    plan = GatewayPlan(
-        model=model,
-        base_url=base_url,
-        port=port,
-        socket=socket,
-        max_cost_usd=max_cost,
-        prices=prices,
-        record=record,
-        replay=replay,
-        log=log,
-        probe=not no_probe,
-    )
-    serve_gateway(plan, as_json=json)
+    serve_gateway(settings)
 
 
-class McpTransport(StrEnum):
-    """What `--transport` takes."""
-
-    STDIO = "stdio"
-    HTTP = "http"
-
-
-class McpErrorMode(StrEnum):
-    """What `--error-mode` takes."""
-
-    STRUCTURED = "structured"
-    JSONRPC = "jsonrpc"
-
-
-def mcp(
-    root: Annotated[
-        Path, typer.Option("--root", help="A project on this machine, tested in place.")
-    ] = Path(),
-    python: Annotated[
-        Path | None,
-        typer.Option("--python", help="Its interpreter or environment; default: it is looked for."),
-    ] = None,
-    task: Annotated[
-        Path | None,
-        typer.Option("--task", help="A task instead: its project, in a sandbox of its own."),
-    ] = None,
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    transport: Annotated[
-        McpTransport, typer.Option("--transport", help="How clients reach the server.")
-    ] = McpTransport.STDIO,
-    host: Annotated[str, typer.Option("--host", help="With http: where to listen.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", help="With http; 0: any that is free.", min=0, max=65535)
-    ] = 8765,
-    error_mode: Annotated[
-        McpErrorMode,
-        typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors."),
-    ] = McpErrorMode.STRUCTURED,
-) -> None:
+@expand_groups
+def mcp(settings: McpOptions) -> None:
     """Serve tests over the Model Context Protocol: execute_tests, discover_tests, explain_failure.
 
     With the extra symbolic, also symbolic_check, find_path_to_exception, compare_functions and
@@ -109,34 +32,16 @@ def mcp(
 
     Example: agentbench mcp --root .
     """
-    require("the MCP server", MCP)
-    from agentbench.cli.serve.mcp import McpListenOptions, serve_folder, serve_task
+    extras.require("the MCP server", extras.MCP)
+    from agentbench.cli.serve.mcp import serve_mcp
 
-    listening = McpListenOptions(
-        transport=transport.value, host=host, port=port, error_mode=error_mode.value
-    )
-    if task is None:
-        serve_folder(root, python, sandbox.value, listening)
-    elif python is not None:
+    if settings.task is not None and settings.python is not None:
         raise UsageError("--python goes with --root: a task brings its own environment")
-    else:
-        serve_task(task, sandbox.value, listening)
+    serve_mcp(settings)
 
 
-def view(
-    runs: Annotated[
-        Path, typer.Argument(help="The folder of runs, or the folder of one of them.")
-    ] = Path("runs"),
-    host: Annotated[
-        str, typer.Option("--host", help="Where to listen; others than loopback need a token.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", help="0: any that is free.", min=0, max=65535)
-    ] = 8766,
-    open_browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
-    ] = False,
-) -> None:
+@expand_groups
+def view(settings: ViewOptions) -> None:
     """Show runs as a web page: attempts, why each failed, patches, comparisons; live.
 
     It reads the folder and changes nothing. Beyond loopback whoever looks needs the token in
@@ -145,7 +50,7 @@ def view(
 
     Example: agentbench view runs/ --open
     """
-    require("the web page", VIEW)
-    from agentbench.cli.serve.view import ViewPlan, serve_view
+    extras.require("the web page", extras.VIEW)
+    from agentbench.cli.serve.view import serve_view
 
-    serve_view(ViewPlan(runs=runs, host=host, port=port, open_browser=open_browser))
+    serve_view(settings)

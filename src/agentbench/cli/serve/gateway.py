@@ -5,13 +5,13 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
+from agentbench.cli.serve.server_options import GatewayOptions
 from agentbench.core.display_text import printable
 from agentbench.core.memory_tuning import restore
 from agentbench.errors import UsageError
@@ -25,54 +25,37 @@ from agentbench.models.model_catalogue import known_prices, load_prices
 _POLL_INTERVAL_S = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayPlan:
-    """What the command line asks for."""
-
-    model: str | None  # not needed for a replay
-    base_url: str | None
-    port: int
-    socket: Path | None
-    max_cost_usd: float
-    prices: Path | None
-    record: Path | None
-    replay: Path | None
-    log: Path | None
-    probe: bool
-
-
-def serve_gateway(plan: GatewayPlan, *, as_json: bool) -> None:
-    """Answer until Ctrl-C, then say what was used.
-
-    Raises:
-        InputError: a recording or a file of prices cannot be read.
-        UsageError: the model is not known, its key or name is refused, or it cannot listen there.
-        UnavailableError: the model does not answer.
-    """
+def serve_gateway(settings: GatewayOptions) -> None:
+    """Answer until Ctrl-C, then say what was used."""
     raise_keyboard_interrupt_on_signals()
-    prices = load_prices(plan.prices) if plan.prices is not None else known_prices()
-    endpoints, model = _resolve_model(plan)
+    prices = load_prices(settings.prices) if settings.prices is not None else known_prices()
+    endpoints, model = _resolve_model(settings)
     facts: ModelTraffic | None = None
     try:
         with (
             run_gateway(
-                endpoints, model=model, prices=prices, record=plan.record, replay=plan.replay
+                endpoints,
+                model=model,
+                prices=prices,
+                record=settings.record,
+                replay=settings.replay,
             ) as gateway,
-            _listening(plan) as listener,
+            _listening(settings) as listener,
         ):
-            if plan.probe:
+            if not settings.no_probe:
                 gateway.probe()
             with gateway.open_endpoint_on(
                 listener,
-                budget_usd=plan.max_cost_usd,
-                log=plan.log,
+                budget_usd=settings.max_cost,
+                log=settings.log,
                 lane="",
-                path=plan.socket or Path(),
+                path=settings.socket or Path(),
             ) as endpoint:
                 try:
-                    _announce(endpoint, _address(listener), as_json=as_json)
+                    _announce(endpoint, _address(listener), as_json=settings.as_json)
                     restore()
-                    _wait()
+                    while True:  # a kernel may give the signal to another thread: poll for it
+                        time.sleep(_POLL_INTERVAL_S)
                 finally:
                     facts = endpoint.traffic()
     except KeyboardInterrupt:
@@ -81,38 +64,29 @@ def serve_gateway(plan: GatewayPlan, *, as_json: bool) -> None:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
-def _wait() -> None:
-    """Until a signal comes. A kernel may give it to another thread, and nothing wakes this one."""
-    while True:
-        time.sleep(_POLL_INTERVAL_S)
-
-
-def _resolve_model(plan: GatewayPlan) -> tuple[ProviderAccess | None, str]:
-    if plan.replay is not None:
-        return None, read_recording(plan.replay).head.model
-    if plan.model is None:
+def _resolve_model(settings: GatewayOptions) -> tuple[ProviderAccess | None, str]:
+    if settings.replay is not None:
+        return None, read_recording(settings.replay).head.model
+    if settings.model is None:
         raise UsageError("a gateway needs --model, as in --model openai/NAME, or --replay")
-    found = resolve_model(plan.model, environ=os.environ, base_url=plan.base_url)
+    found = resolve_model(settings.model, environ=os.environ, base_url=settings.base_url)
     return found.endpoints, found.model
 
 
 @contextmanager
-def _listening(plan: GatewayPlan) -> Iterator[socket.socket]:
-    where = plan.socket or f"127.0.0.1:{plan.port}"
+def _listening(settings: GatewayOptions) -> Iterator[socket.socket]:
+    path = settings.socket
+    where = path or f"127.0.0.1:{settings.port}"
     try:
-        if plan.socket is not None:
-            listener = unix_listener(plan.socket)
-        else:
-            listener = tcp_listener(plan.port)
+        listener = tcp_listener(settings.port) if path is None else unix_listener(path)
     except OSError as fault:
         raise UsageError(f"cannot listen on {where}: {fault.strerror or fault}") from fault
     with listener:
         try:
             yield listener
         finally:
-            if plan.socket is not None:
-                with suppress(FileNotFoundError):
-                    plan.socket.unlink()
+            if path is not None:
+                path.unlink(missing_ok=True)
 
 
 def _address(listener: socket.socket) -> str:
@@ -123,10 +97,13 @@ def _address(listener: socket.socket) -> str:
 
 def _announce(endpoint: GatewayEndpoint, address: str, *, as_json: bool) -> None:
     if as_json:
-        told = {"base_url": address, "token": endpoint.token, "model": endpoint.model}
-        typer.echo(
-            json.dumps({**told, "wires": sorted(wire.value for wire in endpoint.api_formats)})
-        )
+        document = {
+            "base_url": address,
+            "token": endpoint.token,
+            "model": endpoint.model,
+            "wires": sorted(api_format.value for api_format in endpoint.api_formats),
+        }
+        typer.echo(json.dumps(document))
         return
     typer.echo(
         f"{endpoint.model} on {address}, for clients with this key: {endpoint.token}\n"
@@ -139,7 +116,7 @@ def _announce(endpoint: GatewayEndpoint, address: str, *, as_json: bool) -> None
 
 def _print_usage(facts: ModelTraffic) -> None:
     usage = facts.usage
-    cost = "cost not known" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+    cost = "cost unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
     lines = [
         f"{usage.requests} requests, {usage.input_tokens} tokens in ({usage.cached_tokens} "
         f"cached), {usage.output_tokens} out, {cost}"

@@ -6,12 +6,10 @@ Submitted code runs in a sandbox of its own.
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
-import anyio
 import typer
 
 from agentbench import __version__
@@ -20,10 +18,10 @@ from agentbench.attempt.preparation import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.cli.options import select_tasks
-from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
+from agentbench.cli.run_execution import print_warnings
+from agentbench.cli.serve.server_options import McpOptions, McpTransport, run_until_interrupted
 from agentbench.core.extras import SYMBOLIC, is_installed
 from agentbench.core.host import default_cache_dir, usable_cache_dir
-from agentbench.core.memory_tuning import restore
 from agentbench.errors import InputError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import ErrorMode, make_server
@@ -34,40 +32,26 @@ from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.symbolic.sandbox import AnalysisSandboxes
 from agentbench.tasks.problem import parse_pytest_command
-from agentbench.tasks.task import Task
 
 
 @contextmanager
 def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
-    """The project of the one task in a folder, in a sandbox, without its hidden tests.
-
-    Raises:
-        InputError: there is no such task, or there are several.
-        UnavailableError: the sandbox is not there, or the task cannot be prepared.
-        UsageError: there is no sandbox of that name, or no folder for what is kept.
-    """
+    """The project of the one task in a folder, in a sandbox, without its hidden tests."""
     cache_dir = usable_cache_dir()
     tasks = select_tasks([folder], cache_dir=cache_dir)
     if len(tasks) != 1:
         raise InputError(f"--task: expected one task, found {len(tasks)} in {folder}")
-    chosen = select_back_end(sandbox, cache_dir=cache_dir)
-    for warning in chosen.warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    with _open_prepared(tasks[0], chosen.provider, cache_dir) as project:
-        yield project
-
-
-@contextmanager
-def _open_prepared(
-    task: Task, provider: SandboxProvider, cache_dir: Path
-) -> Iterator[PytestProject]:
+    (task,) = tasks
+    back_end = select_back_end(sandbox, cache_dir=cache_dir)
+    print_warnings(back_end.warnings)
+    provider = back_end.provider
     resources = RunResources.of(provider, RunSettings(), cache_dir=cache_dir)
-    prepared = prepare_task(task, resources).prepared
+    snapshot = prepare_task(task, resources).prepared.snapshot
     with provider.open(
-        prepared.snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
-    ) as sandbox:
+        snapshot, limits=limits_of(task), network=False, mounts=reporter_mounts()
+    ) as opened:
         yield sandbox_project(
-            sandbox,
+            opened,
             parse_pytest_command(task.problem.test_command),
             env=task.environment.env,
             isolated=Promise.NO_NETWORK in provider.promises,
@@ -75,7 +59,7 @@ def _open_prepared(
 
 
 def code_runner_for(sandbox: str) -> AnalysisSandboxes:
-    """A laboratory in the back end of a name, or with `auto` in the first real sandbox here."""
+    """Sandboxes for submitted code: of a back end, or for `auto` of the first real one here."""
     return AnalysisSandboxes(lambda: _connect(sandbox), default_cache_dir())
 
 
@@ -93,69 +77,45 @@ MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
 _TOKEN_BYTES = 24
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpListenOptions:
-    """How clients reach the server, and how errors reach them."""
+def serve_mcp(settings: McpOptions) -> None:
+    """Serve a project until told to stop.
 
-    transport: str
-    host: str
-    port: int
-    error_mode: str
-
-
-def serve_folder(
-    root: Path, python: Path | None, sandbox: str, listening: McpListenOptions
-) -> None:
-    """Serve a project on this machine until told to stop.
-
-    The sandbox is for submitted code; tests run in place.
-
-    Raises:
-        UsageError: there is no such folder or interpreter, or it cannot listen there.
-        UnavailableError: this is no Linux.
+    The project is on this machine, tested in place, or that of a task as an agent gets it, without
+    its hidden tests. The sandbox is also for submitted code.
     """
-    project = local_project(root, python=python, environ=os.environ)
-    _serve(project, listening, sandbox)
+    opened: AbstractContextManager[PytestProject]
+    if settings.task is not None:
+        opened = open_task_project(settings.task, settings.sandbox.value)
+    else:
+        opened = nullcontext(
+            local_project(settings.root, python=settings.python, environ=os.environ)
+        )
+    with opened as project:
+        _serve(project, settings)
 
 
-def serve_task(folder: Path, sandbox: str, listening: McpListenOptions) -> None:
-    """Serve a task's project as an agent gets it, hidden tests not included.
-
-    Raises:
-        InputError: there is no such task.
-        UnavailableError: the sandbox is not there, or the task cannot be prepared.
-        UsageError: it cannot listen there.
-    """
-    with open_task_project(folder, sandbox) as project:
-        _serve(project, listening, sandbox)
-
-
-def _serve(project: PytestProject, listening: McpListenOptions, sandbox: str) -> None:
+def _serve(project: PytestProject, settings: McpOptions) -> None:
     symbolic = SymbolicTools(
-        laboratory=code_runner_for(sandbox),
+        laboratory=code_runner_for(settings.sandbox.value),
         mask=project.mask,
         version=__version__,
         installed=is_installed(SYMBOLIC),
     )
-    error_mode = ErrorMode(listening.error_mode)
+    error_mode = ErrorMode(settings.error_mode.value)
     server = make_server(project, error_mode, version=__version__, symbolic=symbolic)
-    if listening.transport == "http":
+    if settings.transport is McpTransport.HTTP:
         from agentbench.mcp import http_transport
 
-        address = http_transport.HttpAddress(
-            host=listening.host, port=listening.port, token=_token()
-        )
-        work = partial(http_transport.serve_http, server, address, _announce)
+        def announce(url: str) -> None:
+            typer.echo(f"serving on {url}", err=True)
+
+        address = http_transport.HttpAddress(host=settings.host, port=settings.port, token=_token())
+        work = partial(http_transport.serve_http, server, address, announce)
     else:
         from agentbench.mcp import stdio_transport
 
         work = partial(stdio_transport.serve_stdio, server)
-    restore()
-    raise_keyboard_interrupt_on_signals()
-    try:
-        anyio.run(work)
-    except KeyboardInterrupt:
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    run_until_interrupted(work)
 
 
 def _token() -> str:
@@ -165,7 +125,3 @@ def _token() -> str:
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     typer.echo(f"token: {token}", err=True)
     return token
-
-
-def _announce(url: str) -> None:
-    typer.echo(f"serving on {url}", err=True)

@@ -7,18 +7,15 @@ import secrets
 import socket
 import webbrowser
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import anyio
 import typer
 
-from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
+from agentbench.cli.serve.server_options import ViewOptions, run_until_interrupted
 from agentbench.core.host import available_cpus
-from agentbench.core.memory_tuning import restore
 from agentbench.errors import UsageError
-from agentbench.view.app import serve
+from agentbench.view.app import make_app, serve
 from agentbench.view.auth_guard import TOKEN_PARAMETER, AccessPolicy, is_loopback
 from agentbench.view.rendering import run_address
 
@@ -30,38 +27,19 @@ _TOKEN_BYTES = 24
 _BACKLOG = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewPlan:
-    """What the command line asks for."""
-
-    runs: Path
-    host: str
-    port: int
-    open_browser: bool
-
-
-def serve_view(plan: ViewPlan) -> None:
-    """Show a folder of runs until told to stop.
-
-    Raises:
-        UsageError: there is no such folder, the token cannot be used, or it cannot listen there.
-    """
-    folder, path = _runs_folder(plan.runs)
-    token = _token(plan.host)
-    with closing(_listen(plan.host, plan.port)) as listener:
+def serve_view(settings: ViewOptions) -> None:
+    """Show a folder of runs until told to stop."""
+    folder, path = _runs_folder(settings.runs)
+    token = _token(settings.host)
+    with closing(_listen(settings.host, settings.port)) as listener:
         port = listener.getsockname()[1]
-        guard = AccessPolicy(host=plan.host, port=port, token=token)
-        address = f"http://{_host_in_url(plan.host)}:{port}{path}"
+        guard = AccessPolicy(host=settings.host, port=port, token=token)
+        address = f"http://{_host_in_url(settings.host)}:{port}{path}"
         if token is not None:
             address = f"{address}?{TOKEN_PARAMETER}={token}"
-        announce = partial(_announce, address, open_browser=plan.open_browser)
-        work = partial(serve, folder, guard, listener, announce, processes=available_cpus())
-        restore()
-        raise_keyboard_interrupt_on_signals()
-        try:
-            anyio.run(work)
-        except KeyboardInterrupt:
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
+        announce = partial(_announce, address, open_browser=settings.open_browser)
+        app = make_app(folder, guard, processes=available_cpus())
+        run_until_interrupted(partial(serve, app, listener, announce))
 
 
 def _runs_folder(runs: Path) -> tuple[Path, str]:
@@ -89,17 +67,17 @@ def _token(host: str) -> str | None:
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
-        (family, *_, place), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
+        (family, *_, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as fault:
-        said = str(getattr(fault, "strerror", None) or fault).partition(" (while")[0]
+        reason = str(getattr(fault, "strerror", None) or fault).partition(" (while")[0]
         raise UsageError(
-            f"cannot listen on {host}:{port}: {said}; choose another --port or --host"
+            f"cannot listen on {host}:{port}: {reason}; choose another --port or --host"
         ) from fault
 
 
 def _host_in_url(host: str) -> str:
-    """A host as an address has it: where it is every one of this machine's, by its name."""
+    """A host as a URL has it; for all addresses of this machine, its name."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -1,18 +1,17 @@
 """`agentbench tasks`: the group of commands, and `tasks list`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.tasks.folder_formats import export_harbor, import_harbor, import_terminal_bench
+from agentbench.cli.tasks import formats
 from agentbench.cli.tasks.history import mine, new_task
 from agentbench.cli.tasks.import_release import import_release
-from agentbench.cli.tasks.import_swebench import import_swebench
 from agentbench.core.display_text import counted, printable
+from agentbench.core.host import usable_cache_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +31,10 @@ exporting = options.command_group(
 tasks.command("new")(new_task)
 tasks.command("mine")(mine)
 importing.command("release")(import_release)
-importing.command("swebench")(import_swebench)
-importing.command("harbor")(import_harbor)
-importing.command("terminal-bench")(import_terminal_bench)
-exporting.command("harbor")(export_harbor)
+importing.command("swebench")(formats.import_swebench)
+importing.command("harbor")(formats.import_harbor)
+importing.command("terminal-bench")(formats.import_terminal_bench)
+exporting.command("harbor")(formats.export_harbor)
 tasks.add_typer(importing, name="import")
 tasks.add_typer(exporting, name="export")
 
@@ -58,10 +57,7 @@ def list_tasks(
 
     Example: agentbench tasks list tasks/ --tag easy
     """
-    from agentbench.cli.options import select_tasks
-    from agentbench.core.host import usable_cache_dir
-
-    found = select_tasks(
+    found = options.select_tasks(
         paths or [Path("tasks")], cache_dir=usable_cache_dir(), glob=filter_glob, tag=tag
     )
     if as_json:
@@ -82,7 +78,7 @@ def list_tasks(
 
 
 def _print(found: "Sequence[Task]") -> None:
-    from agentbench.report.text_table import TableColumn, console_of, print_rows
+    from agentbench.report.text_table import TableColumn, print_listing
 
     rows = [
         (
@@ -93,5 +89,5 @@ def _print(found: "Sequence[Task]") -> None:
         )
         for task in found
     ]
-    columns = (TableColumn(), TableColumn(below=2), TableColumn(below=1), TableColumn(below=1))
-    print_rows(columns, rows, console_of(sys.stdout), has_header=False)
+    below = TableColumn(below=1)
+    print_listing(rows, TableColumn(), TableColumn(below=2), below, below)

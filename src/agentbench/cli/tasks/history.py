@@ -1,7 +1,9 @@
-"""`tasks new` and `tasks mine`: tasks from the commits of a repository, and their options."""
+"""`tasks new` and `tasks mine`: tasks from the commits of a repository."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,13 +12,15 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.options import HistoryValidationOptions, expand_groups
-from agentbench.cli.tasks import history
+from agentbench.cli.tasks import validation as validating
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from agentbench.importers.history.fix_task import FixSource
     from agentbench.importers.history.mining import MinedCommit
     from agentbench.validation.environment.proposals import Proposal
+    from agentbench.validation.task_validation import ValidationSettings
 
 
 class RepositoryForm(StrEnum):
@@ -32,53 +36,68 @@ class RepositoryForm(StrEnum):
         return local if self is RepositoryForm.AUTO else self is RepositoryForm.FILES
 
 
-TestGlobs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tests",
-        help="A glob of paths that are tests, such as 'checks/**'; repeat it for more. "
-        "Default: test_*.py, *_test.py, conftest.py, and files in folders of tests.",
-        show_default=False,
-    ),
-]
-Image = Annotated[
-    str | None, typer.Option("--image", help="The image to start from; default: found out.")
-]
-SetupCommand = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--setup",
-        help="A command that installs the project; repeat it for more. Default: found out.",
-        show_default=False,
-    ),
-]
-PytestCommand = Annotated[
-    str | None, typer.Option("--test-command", help="How pytest is called; default: found out.")
-]
-WholeSuite = Annotated[
-    bool,
-    typer.Option(
-        "--whole-suite/--touched-files",
-        help="Which tests have to go on passing: those of the whole suite, or only those in the "
-        "test files that the fix touches.",
-    ),
-]
-KeepOption = Annotated[
-    RepositoryForm,
-    typer.Option(
-        "--keep",
-        help="The part of the repository that a task stores: its URL, or its files. "
-        "auto: the URL, but the files of a repository on this machine.",
-    ),
-]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixOptions:
+    """How tasks are made of fixes; what is not given is found out by trying."""
+
+    tests: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tests",
+            help="A glob of paths that are tests, such as 'checks/**'; repeat it for more. "
+            "Default: test_*.py, *_test.py, conftest.py, and files in folders of tests.",
+            show_default=False,
+        ),
+    ] = None
+    image: Annotated[
+        str | None, typer.Option("--image", help="The image to start from; default: found out.")
+    ] = None
+    setup: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setup",
+            help="A command that installs the project; repeat it for more. Default: found out.",
+            show_default=False,
+        ),
+    ] = None
+    test_command: Annotated[
+        str | None, typer.Option("--test-command", help="How pytest is called; default: found out.")
+    ] = None
+    whole_suite: Annotated[
+        bool,
+        typer.Option(
+            "--whole-suite/--touched-files",
+            help="Which tests have to go on passing: those of the whole suite, or only those in "
+            "the test files that the fix touches.",
+        ),
+    ] = True
+    keep: Annotated[
+        RepositoryForm,
+        typer.Option(
+            "--keep",
+            help="The part of the repository that a task stores: its URL, or its files. "
+            "auto: the URL, but the files of a repository on this machine.",
+        ),
+    ] = RepositoryForm.AUTO
+
+    def source(self, repo: str, settings: "ValidationSettings") -> "FixSource":
+        """The repository that `--repo` names, and how the environments of its tasks are found."""
+        from agentbench.importers.history.fix_task import FixSource
+        from agentbench.tasks.mirror import Mirrors
+        from agentbench.validation.environment.trials import EnvironmentFinder
+
+        given = given_environment(self.image, self.setup, self.test_command)
+        url = repository_url(repo)
+        return FixSource(
+            url=url,
+            mirrors=Mirrors(settings.options.cache_dir / "mirrors"),
+            environments=EnvironmentFinder(settings.options, given),
+            as_files=self.keep.as_files(url),
+        )
 
 
 def repository_url(repo: str) -> str:
-    """The URL of what `--repo` names: a URL as it is, a folder as a file URL.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """The URL of what `--repo` names: a URL as it is, a folder as a file URL."""
     if "://" in repo or (":" in repo and not Path(repo).exists()):
         return repo
     folder = Path(repo)
@@ -90,11 +109,7 @@ def repository_url(repo: str) -> str:
 def given_environment(
     image: str | None, setup: Sequence[str] | None, command: str | None
 ) -> "Proposal | None":
-    """The environment that options describe; None where they leave it to be found out.
-
-    Raises:
-        UsageError: a value is none that a task.toml may hold.
-    """
+    """The environment that options describe; None where they leave it to be found out."""
     if image is None and not setup and command is None:
         return None
     from pydantic import ValidationError
@@ -125,15 +140,11 @@ def new_task(
         Path | None,
         typer.Argument(help="The task's folder; default: tasks/, by the repository and commit."),
     ] = None,
-    tests: history.TestGlobs = None,
-    image: history.Image = None,
-    setup: history.SetupCommand = None,
-    test_command: history.PytestCommand = None,
-    whole_suite: history.WholeSuite = True,
-    keep: history.KeepOption = history.RepositoryForm.AUTO,
+    *,
+    fixes: FixOptions,
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    validation: HistoryValidationOptions = HistoryValidationOptions(),  # noqa: B008 - typer gets its fields
+    validation: HistoryValidationOptions,
 ) -> None:
     """Make a task of a real fix: its tests become hidden, the rest the reference solution.
 
@@ -142,36 +153,23 @@ def new_task(
 
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
-    from agentbench.cli.tasks.validation import (
-        print_result,
-        validate_new_tasks,
-        validation_settings,
-    )
-    from agentbench.importers.history.fix_task import FixSource, TaskDestination, write_fix_task
+    from agentbench.importers.history.fix_task import TaskDestination, write_fix_task
     from agentbench.tasks.fix_commit import FixCommit, split_fix
     from agentbench.tasks.git_history import find_commit, mirror_of_head
-    from agentbench.tasks.mirror import Mirrors
-    from agentbench.validation.environment.trials import EnvironmentFinder
 
-    settings = validation_settings(validation, write_ids=True)
-    given = history.given_environment(image, setup, test_command)
-    url = history.repository_url(repo)
-    mirrors = Mirrors(settings.options.cache_dir / "mirrors")
-    head = mirror_of_head(url, mirrors)
+    settings = validating.validation_settings(validation, write_ids=True)
+    source = fixes.source(repo, settings)
+    head = mirror_of_head(source.url, source.mirrors)
     commit = find_commit(head, fix)
-    found = split_fix(head, commit, tests=tuple(tests or ()))
+    found = split_fix(head, commit, tests=tuple(fixes.tests or ()))
     if not isinstance(found, FixCommit):
         raise InputError(f"{commit.hash}: cannot become a task: {found}")
-    origin = FixSource(
-        url=url,
-        mirrors=mirrors,
-        environments=EnvironmentFinder(settings.options, given),
-        as_files=keep.as_files(url),
-    )
-    place = TaskDestination.of(folder, replace=replace)
-    written = write_fix_task(found, origin, place, whole_suite=whole_suite)
-    proven = None if no_prove else validate_new_tasks([written], settings, validation)
-    print_result((), [written], proven, as_json=validation.as_json)
+    destination = TaskDestination.of(folder, replace=replace)
+    written = write_fix_task(found, source, destination, whole_suite=fixes.whole_suite)
+    proven = None
+    if not no_prove:
+        proven = validating.validate_new_tasks([written], settings, validation)
+    validating.print_result((), [written], proven, as_json=validation.as_json)
 
 
 @expand_groups
@@ -187,13 +185,9 @@ def mine(
     limit: Annotated[
         int | None, typer.Option("--limit", help="At most so many candidates are tried.", min=1)
     ] = None,
-    tests: history.TestGlobs = None,
-    image: history.Image = None,
-    setup: history.SetupCommand = None,
-    test_command: history.PytestCommand = None,
-    whole_suite: history.WholeSuite = True,
-    keep: history.KeepOption = history.RepositoryForm.AUTO,
-    validation: HistoryValidationOptions = HistoryValidationOptions(),  # noqa: B008 - typer gets its fields
+    *,
+    fixes: FixOptions,
+    validation: HistoryValidationOptions,
 ) -> None:
     """Make tasks of a repository's own fixes: commits that change source and tests.
 
@@ -202,36 +196,24 @@ def mine(
 
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """
-    from agentbench.cli.tasks.validation import follow_validation, validation_settings
-    from agentbench.importers.history.fix_task import FixSource
-    from agentbench.importers.history.mining import MiningSettings
-    from agentbench.importers.history.mining import mine as mine_history
+    from agentbench.importers.history import mining
     from agentbench.tasks.git_history import mirror_of_head
-    from agentbench.tasks.mirror import Mirrors
-    from agentbench.validation.environment.trials import EnvironmentFinder
 
-    settings = validation_settings(validation, write_ids=True)
-    given = history.given_environment(image, setup, test_command)
-    url = history.repository_url(repo)
-    mirrors = Mirrors(settings.options.cache_dir / "mirrors")
-    mining = MiningSettings(
-        origin=FixSource(
-            url=url,
-            mirrors=mirrors,
-            environments=EnvironmentFinder(settings.options, given),
-            as_files=keep.as_files(url),
-        ),
+    settings = validating.validation_settings(validation, write_ids=True)
+    source = fixes.source(repo, settings)
+    mining_settings = mining.MiningSettings(
+        origin=source,
         out=out,
         gate=settings,
-        tests=tuple(tests or ()),
+        tests=tuple(fixes.tests or ()),
         since=since,
         until=until,
         limit=limit,
-        whole_suite=whole_suite,
+        whole_suite=fixes.whole_suite,
         say=settings.options.say,
     )
-    head = mirror_of_head(url, mirrors)
-    entries = mine_history(mining, head, follow_validation(validation))
+    head = mirror_of_head(source.url, source.mirrors)
+    entries = mining.mine(mining_settings, head, validating.follow_validation(validation))
     _print_commits(entries, out, as_json=validation.as_json)
 
 
@@ -245,11 +227,12 @@ def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool
             what = entry.task or "; ".join(entry.reasons)
             line = f"{entry.commit[:12]}  {entry.fate.value:<9}  {entry.subject}  ({what})"
             typer.echo(printable(line, limit=300))
-    tried = [entry for entry in entries if entry.candidate]
-    kept = sum(entry.fate is CandidateOutcome.KEPT for entry in entries)
-    undecided = sum(entry.fate is CandidateOutcome.UNDECIDED for entry in entries)
-    lost = f", {undecided} not decided (run it again)" if undecided else ""
+    candidates = sum(bool(entry.candidate) for entry in entries)
+    count = Counter(entry.fate for entry in entries)
+    undecided = count[CandidateOutcome.UNDECIDED]
+    again = f", {undecided} not decided (run it again)" if undecided else ""
     typer.echo(
-        f"{len(entries)} commits, {len(tried)} candidates, {kept} kept{lost}: {out / MINING_LOG}",
+        f"{len(entries)} commits, {candidates} candidates, {count[CandidateOutcome.KEPT]} kept"
+        f"{again}: {out / MINING_LOG}",
         err=True,
     )

@@ -13,12 +13,18 @@ from agentbench.cli import options
 from agentbench.cli.options import ValidationOptions, expand_groups
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line, say_nothing
+from agentbench.cli.tasks import validation as validating
+from agentbench.core import extras
 from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
+from agentbench.importers.release.requested import (
+    RequestedReleases,
+    parse_requested_releases,
+    read_requested_releases,
+)
 
 if TYPE_CHECKING:
     from agentbench.importers.release.release_import import ImportedPair
-    from agentbench.importers.release.requested import RequestedReleases
     from agentbench.tasks.dataset_rows import Rejection
 
 _RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
@@ -41,7 +47,8 @@ def import_release(
     out: options.Out = Path("tasks"),
     replace: options.Replace = False,
     no_prove: options.NoProve = False,
-    validation: ValidationOptions = ValidationOptions(),  # noqa: B008 - typer gets its fields
+    *,
+    validation: ValidationOptions,
 ) -> None:
     """Make a task of two releases of a package: OLD's sources have to pass NEW's tests.
 
@@ -50,37 +57,25 @@ def import_release(
 
     Example: agentbench tasks import release humanize 4.11.0 4.12.0
     """
-    from agentbench.cli.tasks.validation import follow_validation, validation_settings
-    from agentbench.core.extras import RELEASES, require
-
-    require("tasks import release", RELEASES)
+    extras.require("tasks import release", extras.RELEASES)
     from agentbench.importers.release.package_index import PackageIndex, read_pip_settings
     from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
 
     requested, refused = _requested_pairs(words or [], listed)
-    settings = validation_settings(validation, write_ids=True)
+    settings = validating.validation_settings(validation, write_ids=True)
     say = say_nothing if validation.quiet else say_line
     settings = replace_in(settings, options=settings.options.replace(say=say))
     with PackageIndex(read_pip_settings()) as index:
         importing = ReleaseImportSettings(
-            index=index,
-            out=out,
-            gate=None if no_prove else settings,
-            replace=replace,
-            say=say,
+            index=index, out=out, gate=None if no_prove else settings, replace=replace, say=say
         )
-        entries = import_releases(requested, importing, follow_validation(validation))
+        entries = import_releases(requested, importing, validating.follow_validation(validation))
     _print_pairs(entries, refused, as_json=validation.as_json)
 
 
 def _requested_pairs(
     words: Sequence[str], listed: Path | None
 ) -> "tuple[list[RequestedReleases], list[Rejection]]":
-    from agentbench.importers.release.requested import (
-        parse_requested_releases,
-        read_requested_releases,
-    )
-
     if bool(words) == (listed is not None):
         raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with such words on each line")
     if listed is not None:
@@ -91,41 +86,28 @@ def _requested_pairs(
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    """Print the result for each pair, and how many there are of each kind."""
+    """Print the result for each pair and their numbers, and exit with a code that fits them."""
     from agentbench.importers.history.mining import CandidateOutcome
 
     if as_json:
-        typer.echo(json.dumps(_document(entries, refused), indent=1))
+        document = {
+            "pairs": [entry.model_dump(mode="json") for entry in entries],
+            "refused": [{"where": one.where, "what": one.what} for one in refused],
+        }
+        typer.echo(json.dumps(document, indent=1))
     else:
         for entry in entries:
             what = entry.task or "; ".join(entry.reasons)
             typer.echo(printable(f"{entry.fate.value:<9}  {entry.pair}  {what}", limit=500))
-    for refusal in refused:
-        typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
+    validating.print_refusals(refused)
     count = Counter(entry.fate for entry in entries)
     parts = [f"{count[fate]} {fate.value}" for fate in CandidateOutcome if count[fate]]
-    typer.echo(
-        f"{counted(len(entries), 'pair')} of releases: {', '.join(parts) or 'none'}", err=True
-    )
-    _exit(entries, refused)
-
-
-def _exit(entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]") -> None:
-    from agentbench.importers.history.mining import CandidateOutcome
-
-    if entries and all(entry.fate is CandidateOutcome.UNDECIDED for entry in entries):
+    pairs = counted(len(entries), "pair")
+    typer.echo(f"{pairs} of releases: {', '.join(parts) or 'none'}", err=True)
+    if entries and count[CandidateOutcome.UNDECIDED] == len(entries):
         raise UnavailableError(entries[0].reasons[0])
     bad = [entry for entry in entries if entry.fate is not CandidateOutcome.KEPT]
     if refused or any(not entry.run for entry in bad):
         raise typer.Exit(ExitCode.INPUT)
     if bad:
         raise typer.Exit(ExitCode.CHECK_FAILED)
-
-
-def _document(
-    entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]"
-) -> dict[str, object]:
-    return {
-        "pairs": [entry.model_dump(mode="json") for entry in entries],
-        "refused": [{"where": one.where, "what": one.what} for one in refused],
-    }

@@ -1,17 +1,18 @@
 """Validates the tasks that a command has written, and prints the result."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from agentbench.cli import options
-from agentbench.cli.options import ValidationOptions
+from agentbench.cli.options import PreparationOptions, ValidationOptions, parse_jobs
 from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.run_execution import follow_run, say_line
+from agentbench.cli.run_execution import follow_run, print_warnings, say_line
+from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import counted, printable
+from agentbench.core.host import usable_cache_dir
 from agentbench.tasks.dataset_rows import Rejection
 
 if TYPE_CHECKING:
@@ -21,39 +22,39 @@ if TYPE_CHECKING:
 
 
 def validation_settings(
-    validation: ValidationOptions, *, write_ids: bool = False
+    validation: ValidationOptions,
+    preparation: PreparationOptions | None = None,
+    *,
+    write_ids: bool = False,
+    record: bool = True,
+    resume: bool = False,
 ) -> "ValidationSettings":
-    """The settings of the validation that a command's options describe.
-
-    Raises:
-        UsageError: one of them is wrong.
-    """
-    from agentbench.core.choices import ControlLevel
-    from agentbench.core.host import usable_cache_dir
+    """The settings of the validation that a command's options describe."""
     from agentbench.runs.options import RunOptions
     from agentbench.validation.task_validation import ValidationSettings
 
+    preparation = preparation or PreparationOptions()
     run_options = RunOptions(
         attempts=validation.repeat,
-        jobs=options.parse_jobs(validation.jobs),
+        jobs=parse_jobs(validation.jobs),
         sandbox=validation.sandbox.value,
         runs_dir=validation.runs_dir,
+        use_cache=not preparation.no_cache,
+        registry=preparation.registry,
+        timeout_scale=preparation.timeout_scale,
         integrity_controls=ControlLevel.FULL,
         cache_dir=usable_cache_dir(),
         say=say_line,
     )
-    return ValidationSettings(options=run_options, write_ids=write_ids, record=True)
+    return ValidationSettings(
+        options=run_options, write_ids=write_ids, record=record, resume=resume
+    )
 
 
 def validate_new_tasks(
     folders: Sequence[Path], settings: "ValidationSettings", validation: ValidationOptions
 ) -> "list[ValidationResult]":
-    """Validate new tasks, and show their runs as `validate` does.
-
-    Raises:
-        Exit: the command was interrupted.
-        UnavailableError: there is no sandbox.
-    """
+    """Validate new tasks, and show their runs as `validate` does."""
     from agentbench.validation.task_validation import validate_folders
 
     return validate_folders(folders, settings, follow_validation(validation))
@@ -68,9 +69,7 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
     """The same for a command that is less verbose than its options."""
 
     def follow(run: "Run") -> None:
-        """Show a run until it ends."""
-        for warning in run.warnings:
-            typer.echo(f"warning: {warning}", err=True)
+        print_warnings(run.warnings)
         follow_run(run, quiet=quiet, verbose=verbose)
         if run.resources.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)
@@ -87,9 +86,9 @@ def print_result(
 ) -> None:
     """Print what was refused, written and validated; `proven` is None without a validation.
 
-    Raises:
-        Exit: 65 if something was refused, 1 if a written task is invalid.
+    Exits with 65 if something was refused, with 1 if a written task is invalid.
     """
+    invalid = [one for one in proven or () if not one.is_valid]
     if as_json:
         typer.echo(json.dumps(_json_document(refused, written, proven), indent=1))
     elif proven is None:
@@ -97,13 +96,23 @@ def print_result(
             typer.echo(printable(str(folder), limit=500))
     else:
         _print(proven)
-    for refusal in refused:
-        typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
-    typer.echo(_summary(refused, written, proven), err=True)
+    print_refusals(refused)
+    parts = [f"{counted(len(written), 'task')} written"]
+    if proven is not None:
+        parts.append(f"{len(proven) - len(invalid)} of {len(proven)} valid")
+    if refused:
+        parts.append(f"{len({(each.where, each.instance) for each in refused})} refused")
+    typer.echo(", ".join(parts), err=True)
     if refused:
         raise typer.Exit(ExitCode.INPUT)
-    if any(not one.is_valid for one in proven or ()):
+    if invalid:
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def print_refusals(refused: Iterable[object]) -> None:
+    """Print on stderr what was refused."""
+    for refusal in refused:
+        typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
 
 
 def _print(proven: "Sequence[ValidationResult]") -> None:
@@ -141,17 +150,3 @@ def _json_document(
             for one in proven
         ]
     return document
-
-
-def _summary(
-    refused: Sequence[Rejection],
-    written: Sequence[Path],
-    proven: "Sequence[ValidationResult] | None",
-) -> str:
-    parts = [f"{counted(len(written), 'task')} written"]
-    if proven is not None:
-        parts.append(f"{sum(one.is_valid for one in proven)} of {len(proven)} valid")
-    if refused:
-        things = {(refusal.where, refusal.instance) for refusal in refused}
-        parts.append(f"{len(things)} refused")
-    return ", ".join(parts)

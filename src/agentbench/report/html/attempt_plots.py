@@ -5,19 +5,9 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentbench.report.html import picture
-from agentbench.report.html.drawing import (
-    COLOUR_NAMES,
-    COLOUR_OF_FAULT,
-    HATCHES,
-    WIDTH,
-    Colour,
-    Margins,
-    label,
-    new_drawing,
-    room_for,
-    svg,
-)
+from agentbench.report.formatting import percent
+from agentbench.report.html import drawing
+from agentbench.report.html.drawing import Colour, Picture
 from agentbench.report.reported_run import TimedRun, concurrency
 from agentbench.runs.store.summaries import AttemptSummary
 
@@ -30,7 +20,7 @@ _ROW_HEIGHT = 34
 _BAR_THICKNESS = 0.72  # of a bar, relative to its row
 _LETTER_WIDTH = 7.2  # units
 _EDGE = 6  # margin of a text
-_COLOURS = tuple(COLOUR_NAMES)
+_COLOURS = tuple(drawing.COLOUR_NAMES)
 
 OutcomeKind = tuple[Colour, str]
 
@@ -43,25 +33,23 @@ class BarSegment(NamedTuple):
     attempts: int
 
 
-def reason_plot(
-    labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummary]]
-) -> picture.Picture:
+def reason_plot(labels: Sequence[str], attempts: Sequence[Sequence[AttemptSummary]]) -> Picture:
     """A bar for each run, from its label and attempts."""
     order = _order(attempts)
     parts = [_segments(own, order) for own in attempts]
-    shown = min(len(labels), picture.MAX_RUNS)
-    return picture.Picture(
+    shown = min(len(labels), drawing.MAX_RUNS)
+    return Picture(
         name="reasons",
         title="Why attempts failed",
-        svg=_reason_drawing([picture.short(each) for each in labels[:shown]], parts[:shown]),
-        note=_note(order) + picture.omitted_runs_note(len(labels), shown),
+        svg=_reason_drawing([drawing.short(each) for each in labels[:shown]], parts[:shown]),
+        note=_note(order) + drawing.omitted_runs_note(len(labels)),
         header=("run", "outcome", "fault", "attempts", "share"),
         rows=[
             (name, part.reason or "resolved", _fault(part), str(part.attempts), _share(part, own))
             for name, own in zip(labels, parts, strict=True)
             for part in own
         ],
-        keys=picture.OUTCOME_LEGEND,
+        keys=drawing.OUTCOME_LEGEND,
     )
 
 
@@ -80,23 +68,23 @@ def _segments(attempts: Sequence[AttemptSummary], order: Sequence[OutcomeKind]) 
 
 def _note(order: Sequence[OutcomeKind]) -> str:
     """The reasons of a colour's parts, since only wide ones have labels."""
-    said = "Each attempt is in its bar once, with its primary reason."
+    note = "Each attempt is in its bar once, with its primary reason."
     faults = {
         colour.value: [reason for other, reason in order if other is colour]
         for colour in _COLOURS
         if colour is not Colour.RESOLVED
     }
     named = [f"{fault}: {', '.join(reasons)}" for fault, reasons in faults.items() if reasons]
-    return (
-        f"{said} From left to right, by fault of the {'; of the '.join(named)}." if named else said
-    )
+    if named:
+        note += f" From left to right, by fault of the {'; of the '.join(named)}."
+    return note
 
 
 def _kind(attempt: AttemptSummary) -> OutcomeKind:
     if attempt.failure_reason is None:
         return Colour.RESOLVED, ""
     fault = attempt.fault or attempt.failure_reason.fault
-    return COLOUR_OF_FAULT[fault], attempt.failure_reason.value
+    return Colour(fault.value), attempt.failure_reason.value
 
 
 def outcome_colour(attempt: AttemptSummary) -> Colour:
@@ -109,32 +97,32 @@ def _fault(part: BarSegment) -> str:
 
 
 def _share(part: BarSegment, parts: Sequence[BarSegment]) -> str:
-    return picture.percent(part.attempts / sum(each.attempts for each in parts))
+    return percent(part.attempts / sum(each.attempts for each in parts))
 
 
 def _reason_drawing(labels: Sequence[str], parts: Sequence[Sequence[BarSegment]]) -> str:
-    sides = Margins(left=room_for(labels))
-    with new_drawing(_ROW_HEIGHT * len(labels) + sides.top + sides.bottom, sides) as (figure, axes):
+    sides = drawing.Margins(left=drawing.room_for(labels))
+    height = _ROW_HEIGHT * len(labels) + sides.top + sides.bottom
+    with drawing.new_drawing(height, sides) as (figure, axes):
         for row, own in enumerate(parts):
-            _draw_stacked_bar(axes, row, own, room=WIDTH - sides.left - sides.right)
+            _draw_stacked_bar(axes, row, own, room=drawing.WIDTH - sides.left - sides.right)
         axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+        axes.set_xticks(*drawing.SHARE_TICKS)
         axes.set_xlabel("share of the run's attempts")
-        axes.set_ylim(len(labels) - 0.5, -0.5)
-        axes.set_yticks(range(len(labels)), [label(row) for row in range(len(labels))])
-        axes.tick_params(axis="y", length=0)
+        drawing.set_run_rows(axes, len(labels))
         says = "Of each run the share of attempts that were resolved, and of each reason for which"
-        return svg(figure, name="reasons", says=f"{says} others failed", texts=labels)
+        return drawing.svg(figure, name="reasons", says=f"{says} others failed", texts=labels)
 
 
 def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, room: float) -> None:
     total, left = sum(part.attempts for part in parts), 0.0
     for part in parts:
-        width, hatch = part.attempts / total, HATCHES[part.colour]
+        width, hatch = part.attempts / total, drawing.HATCHES[part.colour]
         axes.barh(
             row, width, _BAR_THICKNESS, left, color=part.colour.code, hatch=hatch, linewidth=1.2
         )
         text = _segment_text(part, width * room)
+        background = {"facecolor": part.colour.code, "edgecolor": "none", "pad": 1.5}
         if text:
             axes.text(
                 left + width / 2,
@@ -143,18 +131,12 @@ def _draw_stacked_bar(axes: "Axes", row: int, parts: Sequence[BarSegment], *, ro
                 horizontalalignment="center",
                 verticalalignment="center",
                 color=Colour.PAPER.code,
-                bbox=_text_background(part.colour) if hatch else None,
+                bbox=background if hatch else None,
             )
         left += width
 
 
-def _text_background(colour: Colour) -> dict[str, object]:
-    """The background of a text on a hatch."""
-    return {"facecolor": colour.code, "edgecolor": "none", "pad": 1.5}
-
-
 def _segment_text(part: BarSegment, width: float) -> str:
-    """A label, shortened to a width."""
     name = part.reason or "resolved"
     for text in (f"{name} {part.attempts}", str(part.attempts)):
         if len(text) * _LETTER_WIDTH + _EDGE < width:
@@ -173,24 +155,22 @@ _UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "secon
 Span = tuple[float, float]
 
 
-def time_plot(name: str, label: str, run: TimedRun) -> picture.Picture:
+def time_plot(name: str, label: str, run: TimedRun) -> Picture:
     """The time line of one run: a bar for each attempt, or counts for many attempts."""
     spans = run.spans()
     lanes = list(_lanes(spans))
-    single = len(spans) <= _MOST_BARS and max(lanes, default=0) < _MOST_LANES
-    many = f"Too many for a bar each: how many of {len(spans):,} attempts were under way."
-    return picture.Picture(
+    svg = note = ""
+    if len(spans) > _MOST_BARS or max(lanes, default=0) >= _MOST_LANES:
+        note = f"Too many for a bar each: how many of {len(spans):,} attempts were running."
+        svg = _areas_drawing(name, run)
+    elif spans:
+        svg = _bars_drawing(name, run, lanes)
+    return Picture(
         name=name,
         title=label,
-        svg=_time_drawing(name, run, lanes if single else None) if spans else "",
-        note="" if single else many,
-        header=(
-            "first start (UTC)",
-            "length",
-            "attempts",
-            "at once, at most",
-            "at once, on average",
-        ),
+        svg=svg,
+        note=note,
+        header=("first start (UTC)", "length", "attempts", "most at once", "average at once"),
         rows=[_table_row(run)] if spans else [],
     )
 
@@ -222,86 +202,60 @@ def _lanes(spans: Sequence[Span]) -> Iterator[int]:
     yield from chosen
 
 
-def _time_drawing(name: str, run: TimedRun, lanes: Sequence[int] | None) -> str:
-    return _areas_drawing(name, run) if lanes is None else _bars_drawing(name, run, lanes)
-
-
 def _bars_drawing(name: str, run: TimedRun, lanes: Sequence[int]) -> str:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     most = max(lanes) + 1
-    sides = Margins(left=24)
-    with new_drawing(max(most * _LANE_HEIGHT, 30) + sides.top + sides.bottom, sides) as (
-        figure,
-        axes,
-    ):
+    sides = drawing.Margins(left=24)
+    height = max(most * _LANE_HEIGHT, 30) + sides.top + sides.bottom
+    with drawing.new_drawing(height, sides) as (figure, axes):
         divisor = _time_axis(axes, run.seconds)
-        for colour in COLOUR_NAMES:
-            bars = [
-                _bar_path(start / divisor, end / divisor, lane)
-                for (start, end), lane, attempt in zip(
-                    run.spans(), lanes, run.attempts, strict=True
-                )
-                if outcome_colour(attempt) is colour
-            ]
-            if bars:
-                patch = PathPatch(
-                    Path.make_compound_path(*bars),
-                    facecolor=colour.code,
-                    hatch=HATCHES[colour],
-                    linewidth=0.6,
-                )
-                axes.add_patch(patch)
+        bars: dict[Colour, list[Path]] = {}
+        for (start, end), lane, attempt in zip(run.spans(), lanes, run.attempts, strict=True):
+            path = _bar_path(start / divisor, end / divisor, lane)
+            bars.setdefault(outcome_colour(attempt), []).append(path)
+        for colour in drawing.COLOUR_NAMES:
+            if colour in bars:
+                path = Path.make_compound_path(*bars[colour])
+                hatch = drawing.HATCHES[colour]
+                axes.add_patch(PathPatch(path, facecolor=colour.code, hatch=hatch, linewidth=0.6))
         axes.set_ylim(most, 0)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
-        return svg(figure, name=name, says=_description(run))
+        return drawing.svg(figure, name=name, says=_description(run))
 
 
 def _bar_path(left: float, right: float, lane: int) -> "Path":
     from matplotlib.path import Path
 
-    corners = [
-        (left, lane),
-        (right, lane),
-        (right, lane + _LANE_THICKNESS),
-        (left, lane + _LANE_THICKNESS),
-    ]
+    bottom = lane + _LANE_THICKNESS
+    corners = [(left, lane), (right, lane), (right, bottom), (left, bottom)]
     return Path([*corners, corners[0]], closed=True)
 
 
 def _areas_drawing(name: str, run: TimedRun) -> str:
     from matplotlib.ticker import MaxNLocator
 
-    spans, length = run.spans(), run.seconds
-    moments = [length * step / _STEPS for step in range(_STEPS + 1)]
-    counts = {
-        colour: _counts(
-            [
-                span
-                for span, attempt in zip(spans, run.attempts, strict=True)
-                if outcome_colour(attempt) is colour
-            ],
-            moments,
-        )
-        for colour in COLOUR_NAMES
-    }
-    with new_drawing(_AREA_HEIGHT, Margins()) as (figure, axes):
-        divisor = _time_axis(axes, length)
+    moments = [run.seconds * step / _STEPS for step in range(_STEPS + 1)]
+    spans: dict[Colour, list[Span]] = {colour: [] for colour in drawing.COLOUR_NAMES}
+    for span, attempt in zip(run.spans(), run.attempts, strict=True):
+        spans[outcome_colour(attempt)].append(span)
+    with drawing.new_drawing(_AREA_HEIGHT, drawing.Margins()) as (figure, axes):
+        divisor = _time_axis(axes, run.seconds)
         areas = axes.stackplot(
             [moment / divisor for moment in moments],
-            *counts.values(),
-            colors=[colour.code for colour in counts],
+            *(_counts(own, moments) for own in spans.values()),
+            colors=[colour.code for colour in spans],
             step="post",
         )
-        for area, colour in zip(areas, counts, strict=True):
-            area.set_hatch(HATCHES[colour])
+        for area, colour in zip(areas, spans, strict=True):
+            area.set_hatch(drawing.HATCHES[colour])
             area.set_linewidth(0)
         axes.set_ylim(0)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("attempts at once")
-        return svg(figure, name=name, says=_description(run))
+        return drawing.svg(figure, name=name, says=_description(run))
 
 
 def _counts(spans: Sequence[Span], moments: Sequence[float]) -> list[float]:

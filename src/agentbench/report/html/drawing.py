@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from agentbench.scoring.taxonomy import Fault
+from agentbench.core.display_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Colour(StrEnum):
-    """The meanings of colours, with the names of their classes."""
+    """The meanings of colours, with the names of their classes; those of faults are the fault's."""
 
     INK = "ink"  # texts
     FAINT = "faint"  # axes and their texts
@@ -44,13 +44,6 @@ class Colour(StrEnum):
 COLOUR_BY_CODE = {colour.code: colour for colour in Colour}
 """The meaning of each code."""
 
-COLOUR_OF_FAULT = {
-    Fault.AGENT: Colour.AGENT,
-    Fault.TASK: Colour.TASK,
-    Fault.INFRASTRUCTURE: Colour.INFRASTRUCTURE,
-}
-"""The colour of each fault."""
-
 HATCHES = {
     Colour.RESOLVED: "",
     Colour.AGENT: "///",
@@ -68,8 +61,62 @@ COLOUR_NAMES = {
 """The texts of legends."""
 
 
+MAX_RUNS = 40
+"""The most runs in one picture; more would be unreadable."""
+
+_MAX_LABEL = 34  # characters
+_MAX_DESCRIPTION = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegendEntry:
+    """One line of a legend."""
+
+    colour: Colour
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A figure of the page, with its numbers as a table."""
+
+    name: str
+    title: str
+    svg: str  # empty if there is nothing to draw
+    note: str  # explains how to read it
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]  # the same numbers
+    keys: Sequence[LegendEntry] = ()
+
+
+OUTCOME_LEGEND = tuple(
+    LegendEntry(colour=colour, says=says) for colour, says in COLOUR_NAMES.items()
+)
+"""The legend of outcomes."""
+
+
+def short(text: str) -> str:
+    """A run's label, shortened to fit next to its row."""
+    return printable(text, limit=_MAX_LABEL)
+
+
+def brief(text: str) -> str:
+    """A description for people who do not see a picture; its table has the details."""
+    return printable(text, limit=_MAX_DESCRIPTION)
+
+
+def omitted_runs_note(count: int) -> str:
+    """A note if a picture of some runs omits the last ones; else empty."""
+    if count <= MAX_RUNS:
+        return ""
+    return f" The picture shows the first {MAX_RUNS} of {count} runs; the table has all."
+
+
 WIDTH = 720
 """The width of every picture in its units; texts are 11 units high."""
+
+SHARE_TICKS = (0, 0.25, 0.5, 0.75, 1), ("0", "25", "50", "75", "100 %")
+"""The ticks of an axis of shares, and their labels."""
 
 _TEXT = 11
 _INCH = 72
@@ -124,6 +171,13 @@ def new_drawing(height: float, sides: Margins) -> "Iterator[tuple[Figure, Axes]]
         yield figure, figure.add_subplot()
 
 
+def set_run_rows(axes: "Axes", count: int) -> None:
+    """Give each run a row with its label, the first one at the top."""
+    axes.set_ylim(count - 0.5, -0.5)
+    axes.set_yticks(range(count), [label(row) for row in range(count)])
+    axes.tick_params(axis="y", length=0)
+
+
 def _style() -> dict[Any, object]:
     faint, ink = Colour.FAINT.code, Colour.INK.code
     return {
@@ -157,13 +211,9 @@ def _style() -> dict[Any, object]:
 
 
 def svg(figure: "Figure", *, name: str, says: str, texts: Sequence[str] = ()) -> str:
-    """A picture as the element of a page.
+    """A picture as the element of a page, with a unique name.
 
-    Args:
-        figure: The picture.
-        name: A unique name on the page.
-        says: A description for people who do not see it.
-        texts: The texts for `label(n)`.
+    `says` describes it for people who do not see it; `texts` are those of `label(n)`.
     """
     target = io.StringIO()
     figure.savefig(target, format="svg", metadata={"Date": None})

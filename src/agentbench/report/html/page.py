@@ -5,21 +5,19 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError
+from agentbench.report import formatting
 from agentbench.report.attempt_rows import AttemptRow, rows
-from agentbench.report.comparison import Comparison, compare
-from agentbench.report.formatting import Statement, statement
-from agentbench.report.html import picture
+from agentbench.report.comparison import compare
+from agentbench.report.formatting import statement
 from agentbench.report.html.attempt_plots import reason_plot, time_plot
-from agentbench.report.html.heat_map import heat_map
-from agentbench.report.html.picture import Picture
-from agentbench.report.html.rate_plots import cost_plot, rate_plot
+from agentbench.report.html.rate_plots import cost_plot, heat_map, rate_plot
 from agentbench.report.leaderboard import (
     LETTERS_NOTE,
-    Entrant,
     Leaderboard,
     label_runs,
     leaderboard,
@@ -40,26 +38,20 @@ _MAX_NAME = 80
 class AttemptLine(NamedTuple):
     """One row of the table."""
 
-    label: str  # of its run
     began: str
     row: AttemptRow
 
 
-def attempt_lines(
-    labels: Sequence[str], runs: Sequence[TimedRun], *, most: int
-) -> Iterator[AttemptLine]:
+def attempt_lines(runs: Sequence[TimedRun], *, most: int) -> Iterator[AttemptLine]:
     """A row for each attempt, run by run, up to a limit."""
-    left = most
-    for label, run in zip(labels, runs, strict=True):
-        lines = zip(run.attempts[:left], run.starts, strict=False)
-        for attempt, start in lines:
-            (row,) = rows([attempt])
-            yield AttemptLine(label, f"{start:%Y-%m-%d %H:%M:%S}", _shortened(row))
-        left -= min(left, len(run.attempts))
+    attempts = ((run.attempts, run.starts) for run in runs)
+    timed = (pair for own in attempts for pair in zip(*own, strict=True))
+    for attempt, start in islice(timed, most):
+        (row,) = rows([attempt])
+        yield AttemptLine(f"{start:%Y-%m-%d %H:%M:%S}", _shortened(row))
 
 
 def _shortened(row: AttemptRow) -> AttemptRow:
-    """A row with shortened texts, which end in an ellipsis."""
     return row._replace(
         agent=printable(row.agent, limit=_MAX_NAME),
         model=printable(row.model, limit=_MAX_NAME),
@@ -70,6 +62,15 @@ def _shortened(row: AttemptRow) -> AttemptRow:
 _MAX_LABEL = 80  # characters of a run's label
 _MAX_TIME_PLOTS = 12
 _BUFFERED_CHUNKS = 64  # chunks of the template that are joined
+_TEMPLATE_FILTERS = (
+    formatting.share,
+    formatting.interval,
+    formatting.usd,
+    formatting.whole,
+    formatting.seconds,
+    formatting.p_value,
+    formatting.percent,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +83,7 @@ class _RankedRuns:
 
 
 def html_chunks(runs: Sequence[TimedRun], *, most_rows: int = MAX_ATTEMPT_ROWS) -> Iterator[str]:
-    """The HTML document of one or more runs.
-
-    Args:
-        runs: The runs, in the order of a comparison of two.
-        most_rows: The most rows of the table of attempts.
-    """
+    """The HTML document of one or more runs; two are compared in their order."""
     environment = _environment()
     style, script = _text("page.css"), _text("page.js")
     stream = environment.get_template("page.html.jinja").stream(
@@ -110,7 +106,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {filter_.__name__: filter_ for filter_ in picture.TEMPLATE_FILTERS}
+    environment.filters |= {each.__name__: each for each in _TEMPLATE_FILTERS}
     return environment
 
 
@@ -119,92 +115,73 @@ def _text(name: str) -> str:
 
 
 def _rank(runs: Sequence[TimedRun]) -> _RankedRuns:
-    entrants = [Entrant(name=run.name, attempts=run.attempts) for run in runs]
-    board = leaderboard(entrants)
-    by_label = dict(zip(label_runs(entrants), runs, strict=True))
+    board = leaderboard(runs)
+    by_label = dict(zip(label_runs(runs), runs, strict=True))
     return _RankedRuns(
         board=board,
-        labels=[printable(standing.label, limit=_MAX_LABEL) for standing in board.standings],
-        runs=[by_label[standing.label] for standing in board.standings],
+        labels=[printable(entry.label, limit=_MAX_LABEL) for entry in board.entries],
+        runs=[by_label[entry.label] for entry in board.entries],
     )
 
 
-def _content(placed: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
-    """The values of the template."""
-    attempts = [run.attempts for run in placed.runs]
+def _content(ranked: _RankedRuns, asked: Sequence[TimedRun], most_rows: int) -> dict[str, object]:
+    attempts = [run.attempts for run in ranked.runs]
     metered = [any(attempt.is_metered for attempt in own) for own in attempts]
+    timed = list(zip(ranked.labels, ranked.runs, strict=True))
     return {
-        "board": placed.board,
-        "labels": placed.labels,
+        "board": ranked.board,
+        "labels": ranked.labels,
         "letters": LETTERS_NOTE,
-        "runs": placed.runs,
-        "rates": rate_plot(placed.board, placed.labels),
-        "reasons": reason_plot(placed.labels, attempts),
+        "runs": ranked.runs,
+        "rates": rate_plot(ranked.board, ranked.labels),
+        "reasons": reason_plot(ranked.labels, attempts),
         "metered": metered,
-        "costs": cost_plot(placed.board, placed.labels, metered),
-        "times": list(_times(placed)),
-        "passes": _passes(placed),
+        "costs": cost_plot(ranked.board, ranked.labels, metered),
+        "times": [
+            time_plot(f"times-{number}", label, run)
+            for number, (label, run) in enumerate(timed[:_MAX_TIME_PLOTS], start=1)
+        ],
+        "passes": _passes(ranked),
         "heat": heat_map(attempts),
-        "comparison": _ComparisonSection.of(asked) if len(asked) == 2 else None,
-        "lines": attempt_lines(placed.labels, placed.runs, most=most_rows),
+        "comparison": _comparison(asked) if len(asked) == 2 else None,
+        "lines": attempt_lines(ranked.runs, most=most_rows),
         "attempts": sum(map(len, attempts)),
         "most_lines": most_rows,
         "most_times": _MAX_TIME_PLOTS,
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PassTable:
+class _PassTable(NamedTuple):
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
-def _passes(placed: _RankedRuns) -> _PassTable:
+def _passes(ranked: _RankedRuns) -> _PassTable:
     """pass@k and pass^k for every k of some run."""
-    told = [
-        {rate.k: rate for rate in standing.summary.passes} for standing in placed.board.standings
-    ]
-    ks = sorted(set().union(*told))
-    header = ("agent", "", *(f"k = {k}" for k in ks))
+    rates = [{each.k: each for each in entry.summary.passes} for entry in ranked.board.entries]
+    ks = sorted(set().union(*rates))
     rows = []
-    for label, rates in zip(placed.labels, told, strict=True):
-        either = [picture.percent(rates[k].any_of_k) if k in rates else "" for k in ks]
-        every = [picture.percent(rates[k].all_of_k) if k in rates else "" for k in ks]
+    for label, own in zip(ranked.labels, rates, strict=True):
+        either = [formatting.percent(own[k].any_of_k) if k in own else "" for k in ks]
+        every = [formatting.percent(own[k].all_of_k) if k in own else "" for k in ks]
         rows += [(label, "pass@k", *either), (label, "pass^k", *every)]
+    header = ("agent", "", *(f"k = {k}" for k in ks))
     return _PassTable(header=header, rows=rows if ks[1:] else ())
 
 
-def _times(placed: _RankedRuns) -> Iterator[Picture]:
-    shown = zip(placed.labels[:_MAX_TIME_PLOTS], placed.runs, strict=False)
-    for number, (label, run) in enumerate(shown, start=1):
-        yield time_plot(f"times-{number}", label, run)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ComparisonSection:
-    """The comparison of two runs in their given order."""
-
-    labels: Sequence[str]
-    made: Comparison | None
-    refusal: str  # why there is no comparison
-    overall: Statement | None = None
-    judged: Statement | None = None
-
-    @classmethod
-    def of(cls, runs: Sequence[TimedRun]) -> "_ComparisonSection":
-        entrants = [Entrant(name=run.name, attempts=run.attempts) for run in runs]
-        labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(entrants)]
-        try:
-            made = compare(runs[0].attempts, runs[1].attempts)
-        except InputError as error:
-            return cls(labels=labels, made=None, refusal=str(error))
-        return cls(
-            labels=labels,
-            made=made,
-            refusal="",
-            overall=statement(made.overall),
-            judged=statement(made.judged) if made.judged is not None else None,
-        )
+def _comparison(runs: Sequence[TimedRun]) -> dict[str, object]:
+    """The comparison of two runs in their given order, or why there is none."""
+    labels = [printable(label, limit=_MAX_LABEL) for label in label_runs(runs)]
+    try:
+        made = compare(runs[0].attempts, runs[1].attempts)
+    except InputError as error:
+        return {"labels": labels, "made": None, "refusal": str(error)}
+    return {
+        "labels": labels,
+        "made": made,
+        "overall": statement(made.overall),
+        "judged": statement(made.judged) if made.judged is not None else None,
+    }
 
 
 def content_policy(*, style: str, script: str) -> str:

@@ -1,12 +1,18 @@
-"""Plots of resolved rates with their intervals, and of cost against resolved rate."""
+"""Plots of resolved rates, of cost against them, and the heat map of tasks and runs."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
-from agentbench.report.html import picture
-from agentbench.report.html.drawing import Colour, Margins, label, new_drawing, room_for, svg
+from agentbench.report import formatting
+from agentbench.report.html import drawing
+from agentbench.report.html.drawing import Colour, LegendEntry, Picture
 from agentbench.report.leaderboard import Leaderboard, LeaderboardEntry
 from agentbench.report.summary import Rate
+from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.tasks.problem import TaskId
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,58 +22,51 @@ _ROW_HEIGHT = 40
 _NUMBERS_WIDTH = 118  # of the numbers at the right
 
 
-def rate_plot(board: Leaderboard, labels: Sequence[str]) -> picture.Picture:
+def rate_plot(board: Leaderboard, labels: Sequence[str]) -> Picture:
     """A row for each run under its label."""
-    shown = board.standings[: picture.MAX_RUNS]
-    return picture.Picture(
+    shown = board.entries[: drawing.MAX_RUNS]
+    return Picture(
         name="rates",
         title="Resolved rate",
-        svg=_rate_drawing(shown, [picture.short(label) for label in labels[: picture.MAX_RUNS]]),
+        svg=_rate_drawing(shown, [drawing.short(label) for label in labels[: drawing.MAX_RUNS]]),
         note="Lines are 95 % intervals: how sure one can be of a rate from so many attempts."
-        + picture.omitted_runs_note(len(board.standings), len(shown)),
+        + drawing.omitted_runs_note(len(board.entries)),
         header=("run", "of all attempts", "95 %", "excluding errors", "95 %"),
         rows=[
-            (
-                label,
-                *_rate_cells(standing.summary.overall),
-                *_rate_cells(standing.summary.judged),
-            )
-            for label, standing in zip(labels, board.standings, strict=True)
+            (label, *_rate_cells(entry.summary.overall), *_rate_cells(entry.summary.judged))
+            for label, entry in zip(labels, board.entries, strict=True)
         ],
         keys=(
-            picture.LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
-            picture.LegendEntry(
-                colour=Colour.JUDGED,
-                says="hollow: excluding task and infrastructure errors",
+            LegendEntry(colour=Colour.RESOLVED, says="filled: of all attempts"),
+            LegendEntry(
+                colour=Colour.JUDGED, says="hollow: excluding task and infrastructure errors"
             ),
         ),
     )
 
 
 def _rate_cells(rate: Rate) -> tuple[str, str]:
-    return picture.share(rate), picture.interval(rate.interval)
+    return formatting.share(rate), formatting.interval(rate.interval)
 
 
-def _rate_drawing(standings: Sequence[LeaderboardEntry], labels: Sequence[str]) -> str:
-    sides = Margins(left=room_for(labels), right=_NUMBERS_WIDTH)
-    height = _ROW_HEIGHT * len(standings) + sides.top + sides.bottom
-    with new_drawing(height, sides) as (figure, axes):
-        for row, standing in enumerate(standings):
-            _draw_rate(axes, row - 0.17, standing.summary.overall, Colour.RESOLVED)
-            _draw_rate(axes, row + 0.17, standing.summary.judged, Colour.JUDGED)
+def _rate_drawing(entries: Sequence[LeaderboardEntry], labels: Sequence[str]) -> str:
+    sides = drawing.Margins(left=drawing.room_for(labels), right=_NUMBERS_WIDTH)
+    height = _ROW_HEIGHT * len(entries) + sides.top + sides.bottom
+    with drawing.new_drawing(height, sides) as (figure, axes):
+        for row, entry in enumerate(entries):
+            _draw_rate(axes, row - 0.17, entry.summary.overall, Colour.RESOLVED)
+            _draw_rate(axes, row + 0.17, entry.summary.judged, Colour.JUDGED)
         axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+        axes.set_xticks(*drawing.SHARE_TICKS)
         axes.set_xlabel("attempts resolved")
-        axes.set_ylim(len(standings) - 0.5, -0.5)
-        axes.set_yticks(range(len(standings)), [label(row) for row in range(len(standings))])
-        axes.tick_params(axis="y", length=0)
+        drawing.set_run_rows(axes, len(entries))
         axes.grid(axis="x")
         says = "; ".join(
-            f"{who}: {picture.percent(each.summary.overall.share)}"
-            for who, each in zip(labels, standings, strict=True)
+            f"{who}: {formatting.percent(each.summary.overall.share)}"
+            for who, each in zip(labels, entries, strict=True)
         )
         said = f"Resolved rate of each run with its 95 % interval. {says}"
-        return svg(figure, name="rates", says=picture.brief(said), texts=labels)
+        return drawing.svg(figure, name="rates", says=drawing.brief(said), texts=labels)
 
 
 def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
@@ -86,7 +85,7 @@ def _draw_rate(axes: "Axes", at: float, rate: Rate, colour: Colour) -> None:
         clip_on=False,
     )
     axes.annotate(
-        f"{rate.resolved}/{rate.total} = {picture.percent(rate.share)}",
+        f"{rate.resolved}/{rate.total} = {formatting.percent(rate.share)}",
         (1, at),
         xytext=(10, 0),
         textcoords="offset points",
@@ -99,23 +98,18 @@ _HEIGHT = 300
 _LOG_SCALE_FROM = 20  # times the lowest cost; from here on the axis is logarithmic
 
 
-def cost_plot(
-    board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]
-) -> picture.Picture:
+def cost_plot(board: Leaderboard, labels: Sequence[str], metered: Sequence[bool]) -> Picture:
     """A point for each run with a known cost, numbered as on the leaderboard.
 
-    Args:
-        board: The leaderboard of all runs.
-        labels: The label of each entry.
-        metered: For each entry, whether it used a model.
+    `metered` says of each entry whether it used a model.
     """
-    placed = list(enumerate(board.standings, start=1))
+    placed = list(enumerate(board.entries, start=1))
     known = [
-        (number, standing)
-        for (number, standing), used in zip(placed, metered, strict=True)
-        if used and _cost(standing) is not None
+        (number, entry)
+        for (number, entry), used in zip(placed, metered, strict=True)
+        if used and _cost(entry) is not None
     ]
-    return picture.Picture(
+    return Picture(
         name="costs",
         title="Cost against rate",
         svg=_cost_drawing(known) if known else "",
@@ -125,20 +119,20 @@ def cost_plot(
             (
                 str(number),
                 label,
-                picture.usd(_cost(standing)) if used else "no model",
-                picture.percent(standing.summary.overall.share),
-                picture.usd(standing.summary.cost_per_resolved) if used else "no model",
+                formatting.usd(_cost(entry)) if used else "no model",
+                formatting.percent(entry.summary.overall.share),
+                formatting.usd(entry.summary.per_resolved.cost_usd) if used else "no model",
             )
-            for (number, standing), label, used in zip(placed, labels, metered, strict=True)
+            for (number, entry), label, used in zip(placed, labels, metered, strict=True)
         ],
-        keys=(picture.LegendEntry(colour=Colour.RESOLVED, says="a run, and its 95 % interval"),)
+        keys=(LegendEntry(colour=Colour.RESOLVED, says="a run, and its 95 % interval"),)
         if known
         else (),
     )
 
 
-def _cost(standing: LeaderboardEntry) -> float | None:
-    summary = standing.summary
+def _cost(entry: LeaderboardEntry) -> float | None:
+    summary = entry.summary
     if summary.cost_usd is None or not summary.overall.total:
         return None
     return summary.cost_usd / summary.overall.total
@@ -158,10 +152,10 @@ def _cost_note(
 
 
 def _cost_drawing(known: Sequence[tuple[int, LeaderboardEntry]]) -> str:
-    with new_drawing(_HEIGHT, Margins()) as (figure, axes):
+    with drawing.new_drawing(_HEIGHT, drawing.Margins()) as (figure, axes):
         costs = []
-        for number, standing in known:
-            rate, cost = standing.summary.overall, _cost(standing) or 0.0
+        for number, entry in known:
+            rate, cost = entry.summary.overall, _cost(entry) or 0.0
             costs.append(cost)
             low, high = rate.interval
             axes.plot([cost, cost], [low, high], color=Colour.RESOLVED.code, linewidth=1.5)
@@ -175,11 +169,11 @@ def _cost_drawing(known: Sequence[tuple[int, LeaderboardEntry]]) -> str:
             )
         _scale_costs(axes, costs)
         axes.set_ylim(0, 1)
-        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+        axes.set_yticks(*drawing.SHARE_TICKS)
         axes.set_ylabel("attempts resolved")
         axes.grid()
         says = "Of each run the mean cost of an attempt in USD against its resolved rate"
-        return svg(figure, name="costs", says=says)
+        return drawing.svg(figure, name="costs", says=says)
 
 
 def _scale_costs(axes: "Axes", costs: Sequence[float]) -> None:
@@ -195,3 +189,91 @@ def _scale_costs(axes: "Axes", costs: Sequence[float]) -> None:
         axes.set_xlim(0 if least < most / 2 else least - margin, most + margin)
         axes.set_xlabel("USD per attempt")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.4g}"))
+
+
+_ALL_SHOWN = 60  # tasks; up to here each has its own row
+_MOST_SHOWN = 200  # rows
+_LEVELS = 4  # colours besides that of 0
+
+HeatMapCells = tuple["HeatMapCell | None", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMapCell:
+    """The attempts of one run at one task."""
+
+    resolved: int
+    total: int
+
+    @property
+    def level(self) -> int:
+        """0 (none resolved) to 4 (all resolved)."""
+        if self.resolved == self.total:
+            return _LEVELS
+        return ceil(self.resolved / self.total * (_LEVELS - 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
+    """The rows of tasks, and the tasks without a row, on which runs agree."""
+
+    rows: Sequence[tuple[TaskId, HeatMapCells]]
+    always: Sequence[TaskId]  # every attempt of every run resolved them
+    never: Sequence[TaskId]  # no attempt of any did
+    beyond: Sequence[TaskId]  # omitted for their number: those on which runs differ least
+    tasks: int
+
+    @property
+    def note(self) -> str:
+        """A note about tasks without a row."""
+        if len(self.rows) == self.tasks:
+            return "The hardest tasks come first."
+        said = f"Of {self.tasks} tasks {len(self.rows)} are shown, the hardest first: those on "
+        return said + "which attempts differ. The others are named below the table."
+
+
+def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
+    """The heat map of some runs, each given by its attempts."""
+    counts = [_counts(attempts) for attempts in runs]
+    tasks = sorted(set().union(*counts))
+    cells = {task: tuple(own.get(task) for own in counts) for task in tasks}
+    if len(tasks) <= _ALL_SHOWN:
+        return HeatMap(
+            rows=_ordered_rows(tasks, cells), always=(), never=(), beyond=(), tasks=len(tasks)
+        )
+    share = {task: _share(cells[task]) for task in tasks}
+    mixed = [task for task in tasks if 0 < share[task] < 1]
+    mixed.sort(key=lambda task: -_spread(cells[task]))
+    return HeatMap(
+        rows=_ordered_rows(mixed[:_MOST_SHOWN], cells),
+        always=[task for task in tasks if share[task] == 1],
+        never=[task for task in tasks if share[task] == 0],
+        beyond=sorted(mixed[_MOST_SHOWN:]),
+        tasks=len(tasks),
+    )
+
+
+def _counts(attempts: Sequence[AttemptSummary]) -> dict[TaskId, HeatMapCell]:
+    total = Counter(attempt.task_id for attempt in attempts)
+    resolved = Counter(attempt.task_id for attempt in attempts if attempt.resolved)
+    return {
+        task: HeatMapCell(resolved=resolved[task], total=count) for task, count in total.items()
+    }
+
+
+def _ordered_rows(
+    tasks: Sequence[TaskId], cells: dict[TaskId, HeatMapCells]
+) -> list[tuple[TaskId, HeatMapCells]]:
+    ordered = sorted(tasks, key=lambda task: (_share(cells[task]), task))
+    return [(task, cells[task]) for task in ordered]
+
+
+def _share(cells: HeatMapCells) -> float:
+    made = [cell for cell in cells if cell is not None]
+    return sum(cell.resolved for cell in made) / sum(cell.total for cell in made)
+
+
+def _spread(cells: HeatMapCells) -> float:
+    """The sort key of a task: how much runs differ, then how mixed their attempts are."""
+    shares = [cell.resolved / cell.total for cell in cells if cell is not None]
+    return max(shares) - min(shares) + 0.1 * (0.5 - abs(_share(cells) - 0.5))

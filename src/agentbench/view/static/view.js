@@ -1,6 +1,6 @@
-// What a page does beyond its links: it follows a run that goes on, filters while you type, and
-// answers to keys. Nothing here makes markup of text: fragments come escaped from the server, are
-// parsed without running anything, and are worked into the page node by node.
+// Adds to a page what links cannot do: it follows a live run, filters while you type, and handles
+// keys. It never creates markup from text: fragments come escaped from the server, are parsed
+// without running scripts, and are merged into the page node by node.
 "use strict";
 (() => {
   const PATIENCE_MS = 150; // between a key and the request
@@ -9,11 +9,11 @@
   const holder = () => document.querySelector("[data-parts]");
   const connection = document.getElementById("connection");
 
-  // --- working a newer state of the page into it, so that focus, scroll and open parts stay
+  // --- merging a newer state into the page, so that focus, scroll and open parts stay
 
   function workIn(old, fresh) {
     if (old.isEqualNode(fresh)) return;
-    if (old.nodeType === Node.ELEMENT_NODE && old.hasAttribute("data-keep")) return; // being typed in
+    if (old.nodeType === Node.ELEMENT_NODE && old.hasAttribute("data-keep")) return; // the user may be typing in it
     if (old.nodeName !== fresh.nodeName || (old.id || "") !== (fresh.id || "")) {
       old.replaceWith(fresh);
       return;
@@ -64,7 +64,7 @@
     while (place) dropPlace();
   }
 
-  // --- asking for the newer state
+  // --- requesting the newer state
 
   let asking = null;
 
@@ -100,7 +100,7 @@
     async function turn() {
       timer = 0;
       if (!isLive()) return;
-      if (document.hidden) return; // goes on when it is looked at again
+      if (document.hidden) return; // continues when the page is visible again
       try {
         if (!asking) await refresh(holder().dataset.parts);
         wait = usual();

@@ -1,0 +1,111 @@
+"""The options of the three servers, and how a server runs until it is interrupted."""
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentbench.cli import options
+from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
+from agentbench.core import gc_tuning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayOptions:
+    """The options of `agentbench gateway`."""
+
+    model: options.Model = None  # not needed for a replay
+    base_url: options.BaseUrl = None
+    port: Annotated[
+        int, typer.Option("--port", help="Of 127.0.0.1; 0: any that is free.", min=0, max=65535)
+    ] = 0
+    socket: Annotated[
+        Path | None, typer.Option("--socket", help="A unix socket instead, made at this path.")
+    ] = None
+    max_cost: Annotated[
+        float, typer.Option("--max-cost", help="Refuse requests once so many USD are spent.", min=0)
+    ] = math.inf
+    prices: options.Prices = None
+    record: options.Record = None
+    replay: options.Replay = None
+    log: Annotated[
+        Path | None, typer.Option("--log", help="Write every request and answer to this file.")
+    ] = None
+    no_probe: options.NoProbe = False
+    as_json: options.Json = False
+
+
+class McpTransport(StrEnum):
+    """What `--transport` takes."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+
+
+class McpErrorMode(StrEnum):
+    """What `--error-mode` takes."""
+
+    STRUCTURED = "structured"
+    JSONRPC = "jsonrpc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOptions:
+    """The options of `agentbench mcp`."""
+
+    root: Annotated[
+        Path, typer.Option("--root", help="A project on this machine, tested in place.")
+    ] = Path()
+    python: Annotated[
+        Path | None,
+        typer.Option("--python", help="Its interpreter or environment; default: it is looked for."),
+    ] = None
+    task: Annotated[
+        Path | None,
+        typer.Option("--task", help="A task instead: its project, in a sandbox of its own."),
+    ] = None
+    sandbox: options.Sandbox = options.SandboxName.AUTO
+    transport: Annotated[
+        McpTransport, typer.Option("--transport", help="How clients reach the server.")
+    ] = McpTransport.STDIO
+    host: Annotated[str, typer.Option("--host", help="With http: where to listen.")] = "127.0.0.1"
+    port: Annotated[
+        int, typer.Option("--port", help="With http; 0: any that is free.", min=0, max=65535)
+    ] = 8765
+    error_mode: Annotated[
+        McpErrorMode, typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors.")
+    ] = McpErrorMode.STRUCTURED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions:
+    """The options of `agentbench view`."""
+
+    runs: Annotated[
+        Path, typer.Argument(help="The folder of runs, or the folder of one of them.")
+    ] = Path("runs")
+    host: Annotated[
+        str, typer.Option("--host", help="Where to listen; others than loopback need a token.")
+    ] = "127.0.0.1"
+    port: Annotated[int, typer.Option("--port", help="0: any that is free.", min=0, max=65535)] = (
+        8766
+    )
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
+    ] = False
+
+
+def run_until_interrupted(server: Callable[[], Awaitable[None]]) -> None:
+    """Run a server until Ctrl-C or SIGTERM, then exit with code 130."""
+    import anyio
+
+    gc_tuning.restore()
+    raise_keyboard_interrupt_on_signals()
+    try:
+        anyio.run(server)
+    except KeyboardInterrupt:
+        raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -1,0 +1,260 @@
+"""Import and export of other formats of tasks: Harbor's, Terminal-Bench's, SWE-bench's."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentbench.cli import options
+from agentbench.cli.options import ValidationOptions, expand_groups, select_tasks
+from agentbench.cli.process_setup import ExitCode
+from agentbench.cli.tasks import validation as validating
+from agentbench.core import extras
+from agentbench.core.display_text import counted, printable
+from agentbench.core.host import usable_cache_dir
+
+if TYPE_CHECKING:
+    from agentbench.importers.harbor.export import ExportResult
+    from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
+    from agentbench.importers.swebench.importing import SwebenchImportResult
+    from agentbench.importers.task_folders import ImportResult
+    from agentbench.tasks.dataset_rows import Rejection
+    from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.task_validation import ValidationSettings
+
+
+@expand_groups
+def import_harbor(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Harbor's task folders, or folders of them.", metavar="DIR")
+    ],
+    out: options.Out = Path("tasks"),
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    *,
+    validation: ValidationOptions,
+) -> None:
+    """Make tasks of Harbor's folders, schema 1.0 to 1.4; their own scripts judge.
+
+    Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
+    """
+    from agentbench.importers.harbor.importing import HARBOR
+    from agentbench.importers.task_folders import import_folders
+
+    imported = import_folders(HARBOR, sources, out, replace=replace)
+    validate_and_report(imported, validation, prove=not no_prove)
+
+
+@expand_groups
+def import_terminal_bench(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(help="Terminal-Bench's task folders, or folders of them.", metavar="DIR"),
+    ],
+    out: options.Out = Path("tasks"),
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    *,
+    validation: ValidationOptions,
+) -> None:
+    """Make tasks of Terminal-Bench's folders, where they are a single container.
+
+    Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
+    """
+    extras.require("tasks import terminal-bench", extras.YAML)
+    from agentbench.importers.task_folders import import_folders
+    from agentbench.importers.terminal_bench.importing import TERMINAL_BENCH
+
+    imported = import_folders(TERMINAL_BENCH, sources, out, replace=replace)
+    validate_and_report(imported, validation, prove=not no_prove)
+
+
+def validate_and_report(
+    imported: "ImportResult", validation: ValidationOptions, *, prove: bool
+) -> None:
+    """Print the differences to the original, validate what was written, and print the result."""
+    from agentbench.importers.images import refuse_without_images
+
+    for note in () if validation.quiet else imported.notes:
+        typer.echo(f"note: {printable(note, limit=500)}", err=True)
+    proven, refused, written = None, list(imported.rejections), list(imported.written)
+    if prove and written:
+        settings = validating.validation_settings(validation)
+        refused += refuse_without_images(written, settings.options)
+        written = [folder for folder in written if folder.exists()]
+        proven = validating.validate_new_tasks(written, settings, validation)
+    validating.print_result(refused, written, proven, as_json=validation.as_json)
+
+
+_REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceOptions:
+    """Which instances become tasks, and how they are set up."""
+
+    repos: Annotated[
+        Path | None,
+        typer.Option(
+            "--repos", help="Directory of local clones (owner/name); others are cloned from GitHub."
+        ),
+    ] = None
+    recipes: Annotated[
+        list[Path] | None,
+        typer.Option("--recipes", help="A TOML file of set-ups, before those that ship."),
+    ] = None
+    image_template: Annotated[
+        str | None,
+        typer.Option(
+            "--image-template",
+            help="Instance images to use; with {instance_id}, {hub_id}, {repo} or {image}.",
+        ),
+    ] = None
+    instance: Annotated[
+        list[str] | None, typer.Option("--instance", help="Only the instance of this id.")
+    ] = None
+    detect: Annotated[
+        bool,
+        typer.Option(
+            "--detect", help="Try out how instances are set up that no recipe or image is for."
+        ),
+    ] = False
+    limit: options.Limit = None
+
+
+@expand_groups
+def import_swebench(
+    file: Annotated[Path, typer.Argument(help="A .jsonl, .json or .parquet file of instances.")],
+    out: options.Out = Path("tasks"),
+    *,
+    instances: InstanceOptions,
+    replace: options.Replace = False,
+    no_prove: options.NoProve = False,
+    validation: ValidationOptions,
+) -> None:
+    """Make tasks of SWE-bench's instances, or of SWE-rebench's, SWE-Gym's or SWE-smith's.
+
+    Example: agentbench tasks import swebench verified.jsonl --repos ~/mirrors --limit 5
+    """
+    from agentbench.importers.images import refuse_without_images
+    from agentbench.importers.swebench.importing import ImportSelection, import_file
+    from agentbench.tasks.mirror import Mirrors
+
+    settings = validating.validation_settings(validation)
+    mirrors = Mirrors(usable_cache_dir() / "mirrors")
+    detector = None
+    if instances.detect:
+        detector = _detect_by_trying(settings, mirrors, instances.repos)
+    selection = ImportSelection(
+        out=out,
+        replace=replace,
+        instances=frozenset(instances.instance) if instances.instance else None,
+        limit=instances.limit,
+        repos=_folder(instances.repos),
+        sources=_sources(instances.recipes or [], instances.image_template, detector),
+    )
+    imported = import_file(file, selection, mirrors)
+    refused = [*imported.rejections]
+    if not no_prove:
+        refused += refuse_without_images(imported.written, settings.options, remedy=_REMEDY)
+    refused += _find_test_ids(imported, settings, prove=not no_prove, quiet=validation.quiet)
+    written = [folder for folder in imported.written if folder.exists()]
+    proven = None
+    if not no_prove and written:
+        proven = validating.validate_new_tasks(written, settings, validation)
+    validating.print_result(refused, written, proven, as_json=validation.as_json)
+
+
+def _folder(repos: Path | None) -> Path | None:
+    if repos is not None and not repos.is_dir():
+        raise typer.BadParameter(f"{repos} is not a folder", param_hint="--repos")
+    return repos
+
+
+def _detect_by_trying(
+    settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None
+) -> "EnvironmentDetector":
+    from agentbench.importers.swebench.detected_environments import InstanceEnvironmentFinder
+    from agentbench.validation.environment.trials import EnvironmentFinder
+
+    return InstanceEnvironmentFinder(
+        EnvironmentFinder(settings.options), mirrors, repos=repos
+    ).detect
+
+
+def _sources(
+    recipes: list[Path], image_template: str | None, detect: "EnvironmentDetector | None"
+) -> "EnvironmentSources":
+    from agentbench.importers.swebench import environments
+
+    if image_template is not None:
+        try:
+            environments.check_image_template(image_template)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--image-template") from None
+    return environments.EnvironmentSources(
+        own=[environments.read_recipes(path) for path in recipes],
+        image_template=image_template,
+        shipped=[environments.shipped_recipes()],
+        detect=detect,
+    )
+
+
+def _find_test_ids(
+    imported: "SwebenchImportResult", settings: "ValidationSettings", *, prove: bool, quiet: bool
+) -> "list[Rejection]":
+    """Find out what names mean that are no node ids; gives the instances where none does."""
+    from agentbench.importers.swebench.located_tests import refuse_unlocated, write_located_tests
+
+    if not prove:
+        return refuse_unlocated(imported.without_node_ids)
+    unnamed = [folder for folder in imported.without_node_ids if folder.exists()]
+    if not unnamed:
+        return []
+    follow = validating.follow_runs(quiet=quiet, verbose=False)
+    return write_located_tests(unnamed, settings.options, follow)
+
+
+def export_harbor(
+    tasks: options.Tasks,
+    out: Annotated[Path, typer.Option("--out", help="The folder that Harbor's go into.")],
+    image: Annotated[
+        str, typer.Option("--image", help="The image of tasks that name none.")
+    ] = "python:3.12-slim",
+    replace: options.Replace = False,
+    filter_glob: options.Filter = None,
+    tag: options.Tag = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write tasks as Harbor's folders; tasks imported from Harbor are written unchanged.
+
+    Example: agentbench tasks export harbor tasks/ --out ~/harbor/tasks
+    """
+    from agentbench.importers.harbor.export import export_tasks
+    from agentbench.tasks.mirror import Mirrors
+
+    cache_dir = usable_cache_dir()
+    selected = select_tasks(tasks, cache_dir=cache_dir, glob=filter_glob, tag=tag)
+    mirrors = Mirrors(cache_dir / "mirrors")
+    exported = export_tasks(selected, out, mirrors, image=image, replace=replace)
+    _print_export(exported, as_json=as_json, quiet=quiet)
+
+
+def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        refused = [{"where": each.where, "what": each.what} for each in exported.refused]
+        document = {"written": [str(path) for path in exported.written], "refused": refused}
+        typer.echo(json.dumps(document, indent=1))
+    else:
+        for path in exported.written:
+            typer.echo(printable(str(path), limit=500))
+    for note in () if quiet else exported.notes:
+        typer.echo(f"note: {printable(note, limit=500)}", err=True)
+    validating.print_refusals(exported.refused)
+    message = f", {len(exported.refused)} refused" if exported.refused else ""
+    typer.echo(f"{counted(len(exported.written), 'task')} written{message}", err=True)
+    if exported.refused:
+        raise typer.Exit(ExitCode.INPUT)
