@@ -138,12 +138,7 @@ class ClientBundles:
         self._lock = threading.Lock()
 
     def ready(self, recipe: BundleRecipe, image: ImageId) -> ReadOnlyMount:
-        """The programs of a recipe for sandboxes of an image, installed if necessary.
-
-        Raises:
-            UnavailableError: they cannot be installed; says which command failed.
-            SandboxError: the sandbox to install them in is lost.
-        """
+        """The programs of a recipe for sandboxes of an image, installed if necessary."""
         folder = self._folder / _key(recipe, image, self._provider)
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._lock, creation_lock(folder):
@@ -260,7 +255,6 @@ def _finished_folder(folder: Path) -> Path:
 
 
 def _is_installed(folder: Path) -> bool:
-    """Whether a bundle exists and is undamaged."""
     try:
         facts = BundleFacts.model_validate_json((folder / _FACTS_FILE).read_bytes())
         whole = is_undamaged(folder / _TOOLS_FOLDER, facts.tree)

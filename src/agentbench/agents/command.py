@@ -43,11 +43,7 @@ def programs_of(line: str) -> tuple[str, ...]:
 def missing_programs(
     sandbox: Sandbox, programs: Sequence[str], env: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The programs that a shell in the sandbox's workspace does not find.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
+    """The programs that a shell in the sandbox's workspace does not find."""
     look = Command(
         argv=("sh", "-c", _FIND_MISSING, "sh", *programs), timeout=_FIND_TIMEOUT, env=env
     )

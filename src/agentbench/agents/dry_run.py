@@ -57,11 +57,7 @@ diff --git a/calc.py b/calc.py
 
 
 def write_dry_run_task(folder: Path) -> Path:
-    """Write the task into a folder, and return that.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write the task into a folder, and return that."""
     for name, text in _TASK_FILES.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +151,6 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_POST(self) -> None:
-        """Send the next scripted answer."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
         if path.endswith("/count_tokens"):

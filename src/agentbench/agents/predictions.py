@@ -78,12 +78,7 @@ class Predictions:
 
 
 def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
-    """Read the patches of one model: the requested one, or the only one in the file.
-
-    Raises:
-        InputError: the file cannot be read, or entries are invalid: each with line and field.
-        UsageError: the file has several models and none was named, or lacks the named one.
-    """
+    """Read the patches of one model: the requested one, or the only one in the file."""
     entries = list(_read_entries(path))
     by_model: dict[str, dict[TaskId, bytes | None]] = {}
     twice: list[str] = []
@@ -185,7 +180,6 @@ class PredictionsAgent:
 
         Raises:
             InputError: the file cannot be read or is invalid.
-            UsageError: its type is unknown, or it has several models and none was named.
         """
         return cls(read_predictions(name.file, model=name.model), name=str(name))
 

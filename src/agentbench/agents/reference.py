@@ -48,11 +48,7 @@ class OracleAgent:
         budget: Budget,
         model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
     ) -> AgentOutcome:
-        """Apply the patch with git in the sandbox, or run the script.
-
-        Raises:
-            InputError: a file of the script cannot be read.
-        """
+        """Apply the patch with git in the sandbox, or run the script."""
         script = self._scripts.get(problem.id)
         if script is not None:
             return _run_script(script, sandbox, budget)

@@ -24,17 +24,7 @@ _MAX_REASON = 400  # characters of a reason
 def refuse_without_images(
     folders: Sequence[Path], options: RunOptions, *, remedy: str = ""
 ) -> list[Rejection]:
-    """Get the image of each task; a task whose image is not available is removed and rejected.
-
-    Args:
-        folders: The folders of new tasks.
-        options: The sandbox, and the function that is told about builds.
-        remedy: What else the user can do about it.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        SandboxError: the engine is lost.
-    """
+    """Get the image of each task; a task whose image is not available is removed and rejected."""
     images = _ImageChecker(options)
     refused = []
     for folder in folders:
@@ -85,11 +75,6 @@ class _ImageChecker:
 
 
 def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], None]) -> None:
-    """Build a base image, unless it exists or the back end builds none.
-
-    Raises:
-        UnavailableError: it cannot be built.
-    """
     python = python_in(name)
     if python is None or not isinstance(provider, BuildsBaseImages):
         return
@@ -100,7 +85,6 @@ def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], No
 
 
 def _base_images(task: Task) -> list[str]:
-    """The base images of the task's image."""
     environment = task.environment
     if environment.dockerfile is not None:
         return _FROM.findall(environment.dockerfile.read_text("utf-8", "replace"))

@@ -51,11 +51,7 @@ class FolderFormat:
 def import_folders(
     form: FolderFormat, sources: Sequence[Path], out: Path, *, replace: bool = False
 ) -> ImportResult:
-    """Write a task for each folder of a format in some sources.
-
-    Raises:
-        UsageError: a source is not a folder, or contains no task.
-    """
+    """Write a task for each folder of a format in some sources."""
     imported = ImportResult()
     for folder in _folders_with(form.file, sources):
         converted = form.read(folder)
@@ -83,7 +79,6 @@ def _folders_with(name: str, sources: Sequence[Path]) -> Iterator[Path]:
 def _write(
     converted: ConvertedTask, folder: Path, out: Path, imported: ImportResult, *, replace: bool
 ) -> None:
-    """Write one task, and record the result."""
     new = converted.new
     if any(path.name == new.id for path in imported.written):
         message = f"gives the id {new.id}, which an earlier folder has given"

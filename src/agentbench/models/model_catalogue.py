@@ -87,11 +87,7 @@ def known_prices() -> Prices:
 
 
 def load_prices(path: Path) -> Prices:
-    """The shipped prices, overridden by a file in the same format.
-
-    Raises:
-        InputError: the file does not exist or is invalid.
-    """
+    """The shipped prices, overridden by a file in the same format."""
     try:
         own = _prices(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as fault:

@@ -116,14 +116,7 @@ def _is_temporary_limit(error: JsonObject) -> bool:
 def unanswered_error(
     status: int, body: object, message: str, headers: Mapping[str, str]
 ) -> UnansweredError:
-    """The failure for a provider's error, from a response or from a stream.
-
-    Args:
-        status: The HTTP status; 200 for an error in a stream.
-        body: The error's JSON, if it has any.
-        message: The message for an error without JSON.
-        headers: The response's headers, with names in lower case.
-    """
+    """The failure for a provider's error, from a response or from a stream (with status 200)."""
     failure = failure_of_body(body if isinstance(body, dict) else {"error": message}, status=status)
     final = headers.get("x-should-retry") == "false"
     return UnansweredError(

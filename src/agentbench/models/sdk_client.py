@@ -69,7 +69,6 @@ class _BoundedStream(httpx2.SyncByteStream):
             yield chunk
 
     def close(self) -> None:
-        """Close the connection."""
         self._inner.close()
 
 
@@ -87,15 +86,7 @@ _UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)  # not JSON, 
 
 @contextmanager
 def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[None]:
-    """Turn all exceptions of an SDK into UnansweredError.
-
-    Args:
-        library: `openai` or `anthropic`.
-        otherwise: The kind of a broken connection: none yet, or a cut stream.
-
-    Raises:
-        UnansweredError: the model did not answer.
-    """
+    """Turn all exceptions of an SDK into UnansweredError."""
     try:
         yield
     except library.APIStatusError as error:

@@ -51,8 +51,6 @@ def answer_message(exchange: TrajectoryExchange) -> Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FormatReader:
-    """How one API format is read."""
-
     request: Callable[[JsonObject], Iterator[Message]]
     whole: Callable[[JsonObject], Message]
     streamed: Callable[[Iterable[JsonObject]], Message]
@@ -83,11 +81,7 @@ _READERS = {
 
 
 def logged_exchanges(log: Path) -> Iterator[TrajectoryExchange]:
-    """The exchanges in the order of the log, without those that only count tokens.
-
-    Raises:
-        OSError: the log cannot be read.
-    """
+    """The exchanges in the order of the log, without those that only count tokens."""
     for logged in sorted(read_exchanges(log), key=lambda logged: logged.time):
         if not logged.counts_only:
             yield _trajectory_exchange(logged)
@@ -121,14 +115,7 @@ def build_trajectory(
     session: str,
     usage: ModelUsage,
 ) -> atif.Trajectory | None:
-    """The trajectory of an attempt; None if it is empty.
-
-    Args:
-        exchanges: The exchanges in the order of their starts.
-        agent: The agent.
-        session: The name of the attempt.
-        usage: The sums that the endpoint counted.
-    """
+    """The trajectory of an attempt; None if it is empty."""
     teller = _TrajectoryBuilder(default_model=agent.model_name)
     for exchange in exchanges:
         teller.add(exchange)
@@ -162,12 +149,10 @@ class _StepDraft:
     results: list[ToolResult] = field(default_factory=list)
 
     def waits_for(self, result: ToolResult) -> bool:
-        """Whether the step has a call with this id."""
         asked_for = sum(call.id == result.call_id for call in self.turn.calls)
         return asked_for > sum(known.call_id == result.call_id for known in self.results)
 
     def step(self, number: int) -> atif.Step:
-        """The finished step."""
         is_agent = self.source is atif.StepSource.AGENT
         calls = tuple(
             atif.ToolCall(tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments))
@@ -193,8 +178,6 @@ class _StepDraft:
 
 
 class _TrajectoryBuilder:
-    """Adds the new part of each exchange."""
-
     def __init__(self, *, default_model: str | None) -> None:
         self.drafts: list[_StepDraft] = []
         self._default_model = default_model
@@ -202,7 +185,6 @@ class _TrajectoryBuilder:
         self._since_answer: set[tuple[Role, str]] = set()
 
     def add(self, exchange: TrajectoryExchange) -> None:
-        """Add the new turns of an exchange."""
         turns = request_messages(exchange)
         goes_on = any(turn.speaker is Role.AGENT for turn in turns)
         for turn in _new_messages(turns):

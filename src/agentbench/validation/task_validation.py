@@ -111,11 +111,7 @@ def read_proof(folder: Path) -> StoredProof | None:
 
 
 def write_proof(folder: Path, proof: StoredProof) -> None:
-    """Write a proof into the task's folder.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Write a proof into the task's folder."""
     write_atomically(folder / PROOF_FILE, f"{proof.model_dump_json(indent=1)}\n".encode())
 
 
@@ -167,11 +163,6 @@ def validate_folders(
 
     A task is invalid if it cannot be loaded, if its reference solution does not resolve it, if
     doing nothing resolves it, or if it is flaky. It does not affect the others.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        UsageError: an option is wrong.
-        OSError: settings.record, and a task's folder cannot be written.
     """
     gate = _Validator(settings, follow)
     found: dict[Path, ValidationResult] = {}
@@ -188,7 +179,6 @@ class _Validator:
         self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
 
     def prove(self, folders: Sequence[Path]) -> dict[Path, ValidationResult]:
-        """Validate one batch."""
         found: dict[Path, ValidationResult] = {}
         tasks = self._load(folders, found)
         if self._settings.resume:
@@ -250,7 +240,6 @@ class _Validator:
     def _quarantined(
         self, shown: dict[Path, TaskProofRun], tasks: dict[Path, Task]
     ) -> tuple[dict[Path, TaskProofRun], dict[Path, Task]]:
-        """Quarantine flaky tests and validate their tasks again."""
         shown, tasks = dict(shown), dict(tasks)
         for _ in range(_QUARANTINE_ROUNDS):
             flaky = [folder for folder in tasks if shown[folder].proof.flaky]
@@ -327,11 +316,7 @@ def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
 
 
 def quarantine_flaky_tests(folder: Path, task: Task, rates: Mapping[NodeId, float]) -> str | None:
-    """Quarantine a task's flaky tests in its task.toml; returns why that is not possible.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Quarantine a task's flaky tests in its task.toml; returns why that is not possible."""
     key = task.answer_key
     if not key.fail_to_pass:
         return "no test is listed, so none can be quarantined: --write-ids lists them"

@@ -39,12 +39,7 @@ class TaskProofRun:
 def run_proofs(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
 ) -> dict[Path, TaskProofRun]:
-    """Run every task with both agents; the results are by folder.
-
-    Raises:
-        UnavailableError: there is no sandbox.
-        UsageError: an option is wrong.
-    """
+    """Run every task with both agents; the results are by folder."""
     if not tasks:
         return {}
     run_id = f"validate-{new_run_id(datetime.now(UTC))}"
@@ -70,12 +65,7 @@ class FinishedRun:
 
 
 def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) -> FinishedRun:
-    """Run to the end, in the folder of validation runs.
-
-    Raises:
-        UnavailableError: there is no sandbox.
-        UsageError: an option is wrong.
-    """
+    """Run to the end, in the folder of validation runs."""
     run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
     follow(run)
     return FinishedRun(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
@@ -93,12 +83,7 @@ def _proof_run(task: Task, oracle: FinishedRun, noop: FinishedRun) -> TaskProofR
 def find_deciding_tests(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
 ) -> dict[Path, str]:
-    """Write fail_to_pass and pass_to_pass into each task.toml; returns failures with reasons.
-
-    Raises:
-        UnavailableError: there is no sandbox.
-        UsageError: an option is wrong.
-    """
+    """Write fail_to_pass and pass_to_pass into each task.toml; returns failures with reasons."""
     faults = _find_and_write(tasks, options, follow)
     # The whole suite can exceed the sandbox's limits, or end pytest before a test runs.
     narrow = {folder: _narrowed(tasks[folder]) for folder in faults}

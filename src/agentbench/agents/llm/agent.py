@@ -73,12 +73,7 @@ def tokens_of_tools(tools: Sequence[ToolSpec]) -> int:
 
 
 def fit_to_window(conversation: Conversation, room: int) -> Conversation:
-    """The conversation, shortened if it does not fit; the system prompt and the task stay.
-
-    Args:
-        conversation: The whole conversation.
-        room: The limit in tokens.
-    """
+    """The conversation, shortened if it does not fit; the system prompt and the task stay."""
     if tokens_of(conversation) <= room:
         return conversation
     goal = int(room * _SHARE_AFTER_CUT)
@@ -145,11 +140,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def prompt(name: str, **values: str) -> str:
-    """The text of a prompt file, with each `{name}` replaced by its value.
-
-    Raises:
-        KeyError: a placeholder has no value.
-    """
+    """The text of a prompt file, with each `{name}` replaced by its value."""
     text = (
         files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8").strip()
     )
@@ -212,12 +203,7 @@ class LlmAgent:
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Work on the problem until the model submits or a limit ends it.
-
-        Raises:
-            LLMError: there is no model, or no supported API format.
-            SandboxError: the sandbox is lost.
-        """
+        """Work on the problem until the model submits or a limit ends it."""
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
         command = parse_pytest_command(problem.test_command)
@@ -246,7 +232,6 @@ class _AgentLoop:
         self._budget, self._tally = context.budget, AttemptCounts()
 
     def work(self) -> AgentOutcome:
-        """The loop: get an answer of the model, run its calls, repeat."""
         outcome = None
         while outcome is None:
             if self._tally.steps == self._budget.max_steps:

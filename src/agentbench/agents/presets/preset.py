@@ -143,11 +143,7 @@ def shipped_presets() -> tuple[Preset, ...]:
 
 
 def find_preset(name: str) -> Preset | None:
-    """The preset with a name, or in a `.toml` file.
-
-    Raises:
-        InputError: the file cannot be read or is not a preset; names every fault.
-    """
+    """The preset with a name, or in a `.toml` file."""
     if name.endswith(PRESET_SUFFIX):
         path = Path(name)
         try:
@@ -159,11 +155,7 @@ def find_preset(name: str) -> Preset | None:
 
 
 def parse_preset(text: str, where: str) -> Preset:
-    """Parse the text of a preset's file.
-
-    Raises:
-        InputError: it is not a preset; names every fault.
-    """
+    """Parse the text of a preset's file."""
     try:
         return Preset.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

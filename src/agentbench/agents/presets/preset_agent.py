@@ -34,14 +34,7 @@ class PresetAgent:
         name: str | None = None,
         say: MessageSink = lambda _line: None,
     ) -> None:
-        """Create the agent.
-
-        Args:
-            preset: The preset.
-            toolboxes: The folder of client bundles.
-            name: Its name in records; None: the preset's name.
-            say: Is called with a line when programs are installed.
-        """
+        """Create the agent."""
         self.name = name or preset.name
         self.preset = preset
         self._folder = toolboxes
@@ -63,7 +56,6 @@ class PresetAgent:
 
         Raises:
             UnavailableError: they cannot be installed; says which command failed.
-            SandboxError: the sandbox to install them in is lost.
         """
         fresh = ClientBundles(self._folder, provider, say=self._say)
         boxes = self._boxes.setdefault(provider.name, fresh)
@@ -72,12 +64,7 @@ class PresetAgent:
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Run the command until it ends or the budget is spent.
-
-        Raises:
-            UsageError: there is no model, or no common API format.
-            SandboxError: the sandbox is lost.
-        """
+        """Run the command until it ends or the budget is spent."""
         if model is None:
             raise UsageError(f"--agent {self.name} needs a model: --model provider/name")
         spoken = self._preferred_format(model)

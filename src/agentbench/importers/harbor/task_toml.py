@@ -30,12 +30,7 @@ class EnvSubstitution:
 
 
 def substitute_env(env: Mapping[str, str], where: str) -> EnvSubstitution:
-    """The values without variables of the host, which may be secrets.
-
-    Args:
-        env: The table in the file.
-        where: The name of its parent table, for the keys.
-    """
+    """The values without variables of the host, which may be secrets."""
     done = EnvSubstitution()
     for key, value, template in _match_templates(env):
         if template is None:

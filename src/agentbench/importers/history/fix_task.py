@@ -32,11 +32,7 @@ class TaskDestination:
 
     @classmethod
     def of(cls, folder: Path | None, *, replace: bool = False) -> "TaskDestination":
-        """The folder of the task; None: a new one in `tasks/`.
-
-        Raises:
-            UsageError: its name is not a valid task id.
-        """
+        """The folder of the task; None: a new one in `tasks/`."""
         if folder is None:
             return cls(parent=Path("tasks"), replace=replace)
         name = folder.resolve().name
@@ -59,14 +55,7 @@ class FixSource:
 def write_fix_task(
     fix: FixCommit, origin: FixSource, place: TaskDestination, *, whole_suite: bool
 ) -> Path:
-    """Find out how the tests before a fix run, and write the task's folder.
-
-    Raises:
-        InputError: no proposed environment works, or the task would be invalid.
-        UsageError: the folder already exists, or cannot be written.
-        GitCloneError: the repository does not answer.
-        UnavailableError: no sandbox is available.
-    """
+    """Find out how the tests before a fix run, and write the task's folder."""
     mirror = origin.mirrors.of(RepoSource(url=origin.url, commit=fix.base))
     with owned_folder("agentbench-base-") as scratch:
         files, fixed = scratch / "repo", scratch / "fixed"
@@ -115,16 +104,7 @@ def new_task_of(
     base: BaseState,
     whole_suite: bool = True,
 ) -> NewTask:
-    """The task for a fix.
-
-    Args:
-        fix: The fix.
-        environment: How the repository's tests run.
-        task_id: Its id.
-        url: The URL of its repository; None: the task contains the files.
-        base: The commit before it.
-        whole_suite: Whether all tests decide, not only those in files that the fix touches.
-    """
+    """The task for a fix."""
     tests = environment.tests
     if not whole_suite:
         tests = tests.model_copy(update={"paths": tuple(str(path) for path in fix.tests)})

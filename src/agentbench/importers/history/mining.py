@@ -45,12 +45,7 @@ class MinedCommit(Schema):
 
 
 class MiningLog:
-    """A file with one entry per line; the last entry of a commit counts.
-
-    Raises:
-        InputError: a line is invalid.
-        OSError: the file cannot be written.
-    """
+    """A file with one entry per line; the last entry of a commit counts."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -109,11 +104,6 @@ def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCom
 
     Valid tasks are moved into the folder after their validation, and each result is recorded there
     at once, so that an interrupted search can be continued.
-
-    Raises:
-        InputError: the history cannot be read, or an earlier record is damaged.
-        UnavailableError: no sandbox is available.
-        OSError: the folder cannot be written.
     """
     return _Miner(told, head, follow).run()
 
@@ -127,7 +117,6 @@ class _Miner:
         self._seen: list[str] = []
 
     def run(self) -> list[MinedCommit]:
-        """Try all candidates; yields the results."""
         fixes = islice(self._fixes(), self._told.limit)
         while batch := list(islice(fixes, _BATCH)):
             with owned_folder(_CANDIDATES, self._told.out) as folder:

@@ -66,7 +66,6 @@ def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
 
 
 def _heading_version(lines: list[str], at: int) -> Version | None:
-    """The version in a heading line."""
     line = lines[at].strip()
     found = _HEADING.fullmatch(line) if 0 < len(line) <= _MAX_HEADING_LENGTH else None
     if found is None or lines[at][:1].isspace():
@@ -102,14 +101,7 @@ def instruction_of(
     sections: Sequence[ChangelogSection],
     tests: Sequence[str],
 ) -> str:
-    """The instruction, which names its source.
-
-    Args:
-        package: The package's name.
-        versions: The older and the newer release.
-        sections: The changelog sections of the newer one, without the fix's code.
-        tests: The names of the tests that the newer release adds or changes.
-    """
+    """The instruction, which names its source."""
     old, new = versions
     text = _changelog_text(sections) if sections else _test_names_text(tests)
     return (
@@ -132,7 +124,6 @@ def without_code(
 
 
 def _added_to_programs(patch: bytes) -> Iterator[str]:
-    """The lines that a patch adds to Python files."""
     is_program = False
     for raw in patch.splitlines():
         line = raw.decode("utf-8", "replace")

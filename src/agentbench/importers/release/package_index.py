@@ -48,11 +48,7 @@ class PipSettings:
 
 
 def read_pip_settings() -> PipSettings:
-    """The configuration of pip for this user on this machine.
-
-    Raises:
-        UnavailableError: pip does not print it.
-    """
+    """The configuration of pip for this user on this machine."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     try:
         done = subprocess.run(
@@ -168,12 +164,7 @@ class PackageIndex:
         )
 
     def download(self, release: Release, folder: Path) -> Path:
-        """Download a release's archive into a folder without running any of it.
-
-        Raises:
-            InputError: it is too large, or its digest is wrong.
-            UnavailableError: the index does not answer.
-        """
+        """Download a release's archive into a folder without running any of it."""
         target = folder / f"{release.package}-{release.version}{release.suffix}"
         name = release.file.filename
         with _index_errors(release.package):
@@ -221,11 +212,6 @@ class _DownloadLimit:
         pass
 
     def update(self, increment: int) -> None:
-        """Count more bytes.
-
-        Raises:
-            _TooLargeError: they exceed the limit.
-        """
         self._bytes += increment
         if self._bytes > _MAX_DOWNLOAD:
             raise _TooLargeError(f"is larger than {_MAX_DOWNLOAD >> 20} MiB")

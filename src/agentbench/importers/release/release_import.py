@@ -49,11 +49,7 @@ class ImportedPair(Schema):
 
 
 def append_pair(folder: Path, entry: ImportedPair) -> None:
-    """Record the result for a pair.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Record the result for a pair."""
     with (folder / RELEASE_LOG).open("a", encoding="utf-8") as file:
         file.write(f"{entry.model_dump_json()}\n")
 
@@ -80,10 +76,6 @@ def import_releases(
     """Create a task for each pair of releases; yields the results in order.
 
     Each result is recorded in the folder at once.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        UsageError: the folder cannot be written.
     """
     if told.gate is not None:
         select_sandbox(told.gate.options)
@@ -104,7 +96,6 @@ class _ReleaseImporter:
         self.entries: dict[RequestedReleases, ImportedPair] = {}
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
-        """Create and validate the tasks of some pairs."""
         with owned_folder(_CANDIDATES, self._told.out) as place:
             made: dict[Path, tuple[RequestedReleases, PackageReleases]] = {}
             for wanted in batch:

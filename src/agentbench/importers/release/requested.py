@@ -54,9 +54,6 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     """Parse the lines of a file in the form of the command line, and collect the faults.
 
     Empty lines and comments after a `#` are ignored.
-
-    Raises:
-        InputError: the file cannot be read as UTF-8 text, or is empty.
     """
     wanted: dict[RequestedReleases, None] = {}
     refused = []

@@ -84,12 +84,9 @@ class ReversedInstance:
 def reverse_bug_patch(
     patch: bytes, mirror: Mirror, test_files: Iterable[str]
 ) -> Iterator[ReversedInstance]:
-    """Apply a bug to a commit, and yield the patch that fixes it.
+    """Apply a bug to a mirror's commit, and yield the patch that fixes it.
 
-    Args:
-        patch: The patch that creates the bug.
-        mirror: The project's mirror; its commit is the state without the bug.
-        test_files: The files whose tests show the bug; agents do not get them.
+    The agent does not get the test files, which show the bug.
 
     Raises:
         ReversalError: the patch does not apply to the commit, or a test file is missing.

@@ -32,7 +32,6 @@ class InstanceEnvironmentFinder:
 
         Raises:
             UnknownEnvironmentError: no proposal works, or none can be tried.
-            UnavailableError: no sandbox is available.
         """
         if instance.makes_the_bug or instance.base_commit is None or not instance.test_patch:
             return None

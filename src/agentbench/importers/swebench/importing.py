@@ -85,20 +85,13 @@ class SwebenchImportResult:
 
 
 class _RejectedError(Exception):
-    """One instance cannot be imported."""
-
     def __init__(self, field_name: str, what: str) -> None:
         super().__init__(what)
         self.field = field_name
 
 
 def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
-    """Write a task's folder for each supported instance of a file.
-
-    Raises:
-        InputError: the file cannot be read.
-        UsageError: a folder cannot be written, or the file is of an unknown kind.
-    """
+    """Write a task's folder for each supported instance of a file."""
     imported = SwebenchImportResult()
     makers = _InstanceImporter(choice, mirrors)
     for row in _selected_rows(read_rows(path), choice, imported):
@@ -152,19 +145,11 @@ def _selected_rows(
 
 
 class _InstanceImporter:
-    """Writes the folders of instances."""
-
     def __init__(self, choice: ImportSelection, mirrors: Mirrors) -> None:
         self._choice = choice
         self._mirrors = mirrors
 
     def make(self, instance: SwebenchInstance) -> Path:
-        """Write the folder of an instance.
-
-        Raises:
-            _RejectedError: it cannot be imported; names the field.
-            UsageError: its folder cannot be written.
-        """
         if instance.language.lower() not in _PYTHON:
             raise _RejectedError(
                 "language", f"{instance.language!r}; agentbench judges with pytest"
@@ -244,7 +229,6 @@ def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
 
 
 def _head_of(url: str) -> str:
-    """The commit of the repository's HEAD."""
     answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
     commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
     if not answer.ok or not commit:

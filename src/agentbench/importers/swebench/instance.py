@@ -80,7 +80,6 @@ def _can_be_listed(name: str) -> bool:
 
 
 def _parser_outputs(node_id: NodeId) -> set[str]:
-    """The names that parsers derive from an id."""
     forms = {node_id, _PATH_PARAMETER.sub(_shorten_path, node_id)}
     return forms | {form.split(maxsplit=1)[0] for form in forms}
 

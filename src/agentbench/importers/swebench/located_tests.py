@@ -43,12 +43,7 @@ class LocatedTests:
 def write_located_tests(
     folders: Sequence[Path], options: RunOptions, follow: FollowRun
 ) -> list[Rejection]:
-    """Record the node ids of test names in some tasks; tasks without any are removed.
-
-    Raises:
-        UnavailableError: no sandbox is available.
-        UsageError: an option is wrong.
-    """
+    """Record the node ids of test names in some tasks; tasks without any are removed."""
     mirrors = Mirrors(options.cache_dir / "mirrors")
     refused: list[Rejection] = []
     known: dict[Path, tuple[Task, SwebenchOrigin]] = {}

@@ -52,8 +52,6 @@ awk '
 
 @dataclass(slots=True, kw_only=True)
 class _FolderContents:
-    """The parts of a folder that are read so far."""
-
     form: TerminalBenchTaskFile | None = None
     container: ComposeService | None = None
     solution: bytes = b""

@@ -219,11 +219,7 @@ class StreamedMessage:
             self._stop = delta.get("stop_reason") or self._stop
 
     def answer(self) -> ModelAnswer:
-        """The complete answer.
-
-        Raises:
-            UnansweredError: the stream is incomplete.
-        """
+        """The complete answer."""
         if self._stop is None:
             message = "the stream ended before the answer did"
             kind = ModelErrorKind.CUT_STREAM
@@ -250,18 +246,15 @@ class _Block:
             self._pieces["input"].append(json.dumps(start["input"]))
 
     def take(self, delta: JsonObject) -> None:
-        """Extend the field that a delta belongs to."""
         for told, name in _DELTA_FIELDS.items():
             if told in delta:
                 self._pieces[name].append(str(delta[told]))
 
     def text(self, name: str) -> str:
-        """The current content of a field."""
         return "".join(self._pieces[name])
 
     @property
     def call(self) -> ModelToolCall:
-        """The block as a tool call."""
         return ModelToolCall(
             id=self.text("id"), name=self.text("name"), arguments=self.text("input")
         )
@@ -273,7 +266,6 @@ class _Block:
 
     @property
     def whole(self) -> JsonObject:
-        """The complete block."""
         told: JsonObject = {name: self.text(name) for name in _BLOCK_FIELDS[self.kind]}
         given = {"input": _parsed_object(self.text("input"))} if self.kind == "tool_use" else {}
         return {"type": self.kind, **told, **given}
@@ -306,11 +298,7 @@ class AnthropicMessagesClient:
     def complete(
         self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
     ) -> ModelAnswer:
-        """The model's answer, read from a stream.
-
-        Raises:
-            UnansweredError: there is no complete answer.
-        """
+        """The model's answer, read from a stream."""
         with self._errors(ModelErrorKind.CONNECTION):
             stream = self._client.messages.create(
                 model=self._model,

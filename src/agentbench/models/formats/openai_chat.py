@@ -156,13 +156,10 @@ def streamed_message(events: Iterable[JsonObject]) -> Message:
 
 
 class _GrowingToolCall:
-    """A tool call whose arguments arrive in parts."""
-
     def __init__(self) -> None:
         self._id = self._name = self._arguments = ""
 
     def add(self, part: JsonObject) -> None:
-        """Add a part of the arguments."""
         found = part.get("function")
         function: JsonObject = found if isinstance(found, dict) else {}
         self._id = self._id or text(part.get("id"))
@@ -170,7 +167,6 @@ class _GrowingToolCall:
         self._arguments += text(function.get("arguments"))
 
     def whole(self) -> ParsedToolCall:
-        """The complete call."""
         return ParsedToolCall(
             id=self._id, name=self._name, arguments=parse_arguments(self._arguments)
         )
@@ -224,11 +220,7 @@ class OpenAIChatClient:
     def complete(
         self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
     ) -> ModelAnswer:
-        """The model's answer, read from a stream.
-
-        Raises:
-            UnansweredError: there is no complete answer.
-        """
+        """The model's answer, read from a stream."""
         with self._errors(ModelErrorKind.CONNECTION):
             stream = self._client.chat.completions.create(
                 model=self._model,
@@ -325,11 +317,6 @@ class _StreamedAnswer:
                     call.extra.update(piece.model_extra or {})
 
     def whole(self) -> ModelAnswer:
-        """The complete answer.
-
-        Raises:
-            UnansweredError: the stream is incomplete.
-        """
         if self._finish is None:
             message = "the stream ended before the answer did"
             kind = ModelErrorKind.CUT_STREAM

@@ -83,11 +83,7 @@ def likely_format(path: str) -> FormatAdapter:
 
 @contextmanager
 def open_client(endpoint: ModelEndpoint) -> Iterator[ModelClient]:
-    """A client, closed at the end of the block; its library is imported only now.
-
-    Raises:
-        LLMError: there is no client for any format of the endpoint.
-    """
+    """A client, closed at the end of the block; its library is imported only now."""
     client = _client(endpoint)
     try:
         yield client
@@ -100,9 +96,6 @@ def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
 
     Servers with both (vLLM, llama.cpp, Ollama) have supported chat completions for longer. Claude's
     own service offers chat completions only for tests, so its format is messages.
-
-    Raises:
-        LLMError: neither is offered.
     """
     offered = {ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES}.intersection(
         endpoint.api_formats

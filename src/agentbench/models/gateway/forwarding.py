@@ -146,8 +146,6 @@ def _record_disconnect(exchange: ModelExchange, by: ForwardingContext) -> None:
 
 
 class _ForwardedAnswer:
-    """The state of one answer that is being forwarded."""
-
     def __init__(
         self, client: ClientRequest, exchange: ModelExchange, by: ForwardingContext
     ) -> None:
@@ -158,7 +156,6 @@ class _ForwardedAnswer:
         self.ended = False  # the whole answer was sent, except the end of the stream
 
     async def forward(self, call: ProviderRequest) -> None:
-        """Send the request, and forward the answer."""
         amended = self._exchange.format.amended(call.request)
         try:
             async with asyncio.timeout(self._by.bounds.total_s):

@@ -99,9 +99,6 @@ class Gateway:
 
         Does nothing in a replay.
 
-        Args:
-            seconds: How long to wait for the answer.
-
         Raises:
             UsageError: the key, the model's name or the base URL is wrong.
             UnavailableError: no answer came in that time.
@@ -115,13 +112,7 @@ class Gateway:
     def open_endpoint(
         self, *, budget_usd: float, log: Path, lane: str = ""
     ) -> Iterator[GatewayEndpoint]:
-        """An endpoint for one attempt, on a unix socket; its connections are cut at the end.
-
-        Args:
-            budget_usd: The cost limit of the attempt.
-            log: The file for the exchanges, one JSON line each.
-            lane: Names the attempt in a recording.
-        """
+        """An endpoint for one attempt, on a unix socket; its connections are cut at the end."""
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
         folder.chmod(0o755)
@@ -180,7 +171,6 @@ class Gateway:
         opened = AsyncExitStack()
 
         async def begin() -> None:
-            """Start to serve the socket."""
             await opened.enter_async_context(serve_on(listener, application))
 
         self._loop.run(begin())
@@ -203,7 +193,6 @@ class Gateway:
                 log.write(exchange)
 
         def finished(exchange: ModelExchange) -> None:
-            """Log a finished exchange."""
             self._writer.submit(write, exchange)
 
         try:
@@ -236,21 +225,7 @@ def run_gateway(
     replay: Path | None = None,
     bounds: AnswerLimits | None = None,
 ) -> Iterator[Gateway]:
-    """A gateway that answers while the block runs.
-
-    Args:
-        endpoints: The addresses of the model; not needed for a replay.
-        model: Its name, as its provider knows it.
-        prices: The prices of models.
-        record: A file to write all answers to.
-        replay: A file to take all answers from; nothing is sent to a provider.
-        bounds: The time limits of an answer.
-
-    Raises:
-        InputError: the recording cannot be read or continued.
-        StorageError: the recording cannot be written.
-        UsageError: there are neither endpoints nor a recording, or options contradict each other.
-    """
+    """A gateway that answers while the block runs."""
     if record is not None and replay is not None:
         raise UsageError("--record and --replay do not go together: a replay has nothing new")
     options = GatewayOptions(
@@ -313,7 +288,6 @@ def _recorded_upstream(options: GatewayOptions, upstream: LiveUpstream) -> Itera
     faults: list[OSError] = []
 
     def write(make: Callable[[], RecordedAnswer]) -> None:
-        """Write a recorded answer."""
         try:
             file.add(make())
         except OSError as fault:

@@ -95,7 +95,6 @@ class _HttpConnection(H11Protocol):
         self.logger = _LOG
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Accept the connection unless there are too many."""
         assert isinstance(transport, asyncio.Transport)  # all sockets here are stream sockets
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:

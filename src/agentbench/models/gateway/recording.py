@@ -121,11 +121,7 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording; a truncated last line is skipped.
-
-    Raises:
-        InputError: it cannot be read, or is not a recording.
-    """
+    """Read a recording; a truncated last line is skipped."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError as fault:
@@ -149,12 +145,7 @@ class RecordingFile:
     """Writes a recording. Safe to use from several attempts."""
 
     def __init__(self, path: Path, *, model: str, wires: tuple[ApiFormat, ...]) -> None:
-        """Create it, or continue one of the same model.
-
-        Raises:
-            InputError: another file has that name.
-            StorageError: it cannot be written.
-        """
+        """Create it, or continue one of the same model."""
         old = read_recording(path) if path.exists() and path.stat().st_size else None
         if old is not None and old.head.model != model:
             raise InputError(f"{path}: is a recording of {old.head.model}, not of {model}")
@@ -185,8 +176,6 @@ class RecordingFile:
 
 @dataclass(slots=True)
 class _AnswerSoFar:
-    """The received part of an answer."""
-
     status: int | None = None
     headers: Headers = ()
     chunks: list[bytes] = field(default_factory=list)
@@ -256,7 +245,6 @@ async def _recorded_chunks(
 
 
 def _encode_chunks(chunks: Sequence[bytes]) -> tuple[bool, tuple[str, ...]]:
-    """Whether the chunks need base64, and the encoded chunks."""
     try:
         return False, tuple(chunk.decode() for chunk in chunks)
     except UnicodeDecodeError:

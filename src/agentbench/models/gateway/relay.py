@@ -74,7 +74,6 @@ async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None
     reader, writer = await asyncio.open_connection(sock=stream)
 
     async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to the endpoint's socket."""
         return await asyncio.open_unix_connection(str(path))
 
     writer.write(START_MARK)
@@ -130,9 +129,6 @@ def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint)
 
     It ends like the command itself. The command's own variables take precedence; in them
     `{agentbench-door}` stands for the address without a path.
-
-    Raises:
-        KeyError: the sandbox was opened without the endpoint's mounts.
     """
     relay = sandbox.mounted(RELAY_MOUNT)
     try:
@@ -148,7 +144,6 @@ def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint)
 
 
 def _tunnel_process(sandbox: Sandbox, endpoint: ModelEndpoint) -> Sidecar:
-    """The sidecar that leads to the endpoint over the engine's connection."""
     return Sidecar(
         argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
         attend=lambda stream: open_tunnel(stream, endpoint.socket),

@@ -111,8 +111,6 @@ def _root_of(path: PurePosixPath) -> str:
 
 
 class _TestReader:
-    """Collects the results of reading files."""
-
     def __init__(self) -> None:
         self.imports: set[str] = set()
         self.arguments: set[str] = set()

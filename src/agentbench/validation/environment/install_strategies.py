@@ -65,9 +65,7 @@ class InstallStrategy:
 def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[str, ...]:
     """The installation commands for a sandbox with pip and the newest pytest.
 
-    Args:
-        what: What to install.
-        on: Only files uploaded by this day are installed, pytest among them.
+    With `on`, only files uploaded by that day are installed, pytest among them.
     """
     arguments = [*_project_arguments(what), *(part for name in what.files for part in ("-r", name))]
     words = shlex.join([*arguments, *dict.fromkeys(what.requirements)])

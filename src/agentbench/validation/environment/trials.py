@@ -57,14 +57,8 @@ def try_proposals(
 
     The result of the set-up is cached for tasks with these files, environment and set-up.
 
-    Args:
-        tree: The repository's files, at the commit in question.
-        proposals: The most specific one first.
-        options: The sandbox, the cache, and the function that is told about each trial.
-
     Raises:
         InputError: no proposal works; says how each ended.
-        UnavailableError: there is no sandbox.
     """
     provider = select_sandbox(options).provider
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
@@ -126,7 +120,6 @@ def _missing_image(
 def _try_proposal(
     tree: Path, proposal: Proposal, resources: RunResources
 ) -> tuple[PytestResult | None, str]:
-    """The result of a trial, and why the proposal does not work; empty if it does."""
     try:
         result = _run_tests(tree, proposal, resources)
     except (UnavailableError, SandboxError) as error:
@@ -135,7 +128,6 @@ def _try_proposal(
 
 
 def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
-    """Run the proposal's set-up, then all tests without a network."""
     task = task_for_trial(tree, proposal)
     prepared = prepare_task(task, resources).prepared
     request = PytestRequest(
@@ -228,7 +220,6 @@ class EnvironmentFinder:
 
         Raises:
             InputError: no proposal works; says how each ended.
-            UnavailableError: no sandbox is available.
         """
         if self._given is not None:
             return self._given
@@ -244,7 +235,6 @@ class EnvironmentFinder:
         return known.found
 
     def _try(self, known: "_TriedProposals", change: RepositoryChange) -> None:
-        """Find the first proposal with which a change's own tests run."""
         paths = tuple(str(path) for path in change.tests)
         narrowed = [
             replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
@@ -261,8 +251,6 @@ class EnvironmentFinder:
 
 @dataclass(slots=True, kw_only=True)
 class _TriedProposals:
-    """The results of trying some proposals."""
-
     proposals: tuple[Proposal, ...]
     found: Proposal | None = None
     failures: list[InputError] = field(default_factory=list)

@@ -47,8 +47,6 @@ def measure(
 
     Raises:
         RunCancelled: `settings.cancel` was set.
-        UnavailableError: there is no sandbox.
-        UsageError: an option is wrong.
     """
     provider = select_sandbox(settings.options).provider
     measured = []
@@ -108,7 +106,6 @@ def _run_mutants(
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
-        """Judge one mutant."""
         came = judge.run(_with_mutant(reference, mutant))
         return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
 

@@ -63,11 +63,7 @@ class MutantRunner:
         self._stops_early = _node_ids(reference.tests) <= deciding
 
     def run(self, change: JudgedChange) -> MutantRunResult:
-        """Judge a change; a run in which the infrastructure fails is repeated.
-
-        Raises:
-            RunCancelled: it was cancelled.
-        """
+        """Judge a change; a run in which the infrastructure fails is repeated."""
         judged = self._judged(change)
         for _ in range(_MAX_RUNS - 1):
             if judged.outcome is not MutantOutcome.NOT_JUDGED:
@@ -83,7 +79,6 @@ class MutantRunner:
         return self._of(ran)
 
     def _of(self, ran: HiddenTestRun) -> MutantRunResult:
-        """The outcome of a change, by its run."""
         lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
         ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
         if ending is Ending.LOST:
@@ -103,12 +98,7 @@ class MutantRunner:
 
 
 def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
-    """A runner for changes to a task, or why there is none: its reference solution fails.
-
-    Raises:
-        AttemptError: the sandbox could not be made or is lost.
-        UnavailableError: the verifier's own image is not available.
-    """
+    """A runner for changes to a task, or why there is none: its reference solution fails."""
     baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
     expected = judged_tests.expected_tests(context.task)
@@ -121,17 +111,7 @@ def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> Muta
 def run_change(
     context: PreparedContext, change: JudgedChange, *, limit: timedelta, stop: bool
 ) -> HiddenTestRun:
-    """Run a task's hidden tests, or its verifier, on a change in a fresh sandbox.
-
-    Args:
-        context: The prepared task.
-        change: The change to its base.
-        limit: The time limit.
-        stop: Whether to stop at the first failing test.
-
-    Raises:
-        SandboxError: the sandbox could not be made or is lost.
-    """
+    """Run a task's hidden tests, or its verifier, on a change in a fresh sandbox."""
     if context.task.answer_key.verifier is not None:
         scale = limit.total_seconds() / context.task.problem.test_timeout_s
         scaled = replace(context, settings=context.settings.replace(timeout_scale=scale))
@@ -175,11 +155,7 @@ def why_no_mutants(task: Task) -> str:
 
 
 def reference_change(context: PreparedContext) -> JudgedChange:
-    """The reference solution's change, without the paths that are never judged.
-
-    Raises:
-        InputError: the patch does not apply to the base commit.
-    """
+    """The reference solution's change, without the paths that are never judged."""
     task = context.task
     try:
         mirror = context.mirrors.of(task.source)

@@ -147,11 +147,6 @@ class _ParsedFile:
 
     @classmethod
     def of(cls, file: FixedFile) -> "_ParsedFile":
-        """Read a fixed file.
-
-        Raises:
-            InputError: this interpreter cannot compile it.
-        """
         try:
             text = file.after.decode()
         except UnicodeDecodeError as error:
@@ -164,7 +159,6 @@ class _ParsedFile:
 
     @property
     def wider(self) -> frozenset[int]:
-        """The mutants of the functions around the fix."""
         return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
 
 

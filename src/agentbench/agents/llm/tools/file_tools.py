@@ -42,11 +42,7 @@ class _InSandboxReply(Schema):
 
 
 def run_in_sandbox(context: ToolContext, task: str, arguments: ToolArguments) -> ToolReply:
-    """Run a task in the sandbox, which refuses paths that leave the workspace.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
+    """Run a task in the sandbox, which refuses paths that leave the workspace."""
     call = {
         "modules": [(f"{PACKAGE}.{name}", source_of(name)) for name in MODULES],
         "task": task,

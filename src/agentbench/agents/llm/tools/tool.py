@@ -82,7 +82,6 @@ class Tool(Generic[ToolArgumentsT]):
 
         Raises:
             InvalidArgumentsError: the arguments are invalid.
-            SandboxError: the sandbox is lost.
         """
         return self.act(context, read_arguments(self.arguments, given))
 

@@ -63,12 +63,7 @@ def tool_specs() -> tuple[ToolSpec, ...]:
 
 
 def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
-    """Run a call; a malformed one gets an error reply.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-        RunCancelled: the run was cancelled.
-    """
+    """Run a call; a malformed one gets an error reply."""
     for tool in _TOOLS:
         if tool.name == call.name:
             try:
