@@ -5,22 +5,14 @@ from 1, an observation names the call that it answers, and only an agent's step 
 and metrics.
 """
 
-from enum import StrEnum
 from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
 from agentbench.core.schema import Schema
+from agentbench.models.conversation import Role
 
 ATIF_VERSION: Final = "ATIF-v1.8"
-
-
-class StepSource(StrEnum):
-    """The author of a step."""
-
-    SYSTEM = "system"
-    USER = "user"
-    AGENT = "agent"
 
 
 class ToolCall(Schema):
@@ -58,7 +50,7 @@ class Step(Schema):
 
     step_id: int = Field(ge=1)
     timestamp: str | None = None
-    source: StepSource
+    source: Role
     model_name: str | None = None
     message: str
     reasoning_content: str | None = None

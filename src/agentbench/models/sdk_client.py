@@ -4,14 +4,17 @@ HTTP uses the endpoint's socket, with a time and a size limit for whole answers.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 import httpx2
 
-from agentbench.models.conversation import UnansweredError
+from agentbench.core.schema import JsonObject
+from agentbench.models.conversation import ModelAnswer, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.models.provider_errors import unanswered_error
 
@@ -48,28 +51,25 @@ class EndpointTransport(httpx2.BaseTransport):
         return deadline is not None and self._clock() > deadline
 
 
+@dataclass(frozen=True, slots=True)
 class _BoundedStream(httpx2.SyncByteStream):
-    def __init__(
-        self, inner: httpx2.SyncByteStream, request: httpx2.Request, is_over: Callable[[], bool]
-    ) -> None:
-        self._inner = inner
-        self._request = request
-        self._is_over = is_over
+    inner: httpx2.SyncByteStream
+    request: httpx2.Request
+    is_over: Callable[[], bool]
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for chunk in self._inner:
+        for chunk in self.inner:
             size += len(chunk)
-            if self._is_over():
-                raise httpx2.ReadTimeout("the answer did not end in time", request=self._request)
+            if self.is_over():
+                raise httpx2.ReadTimeout("the answer did not end in time", request=self.request)
             if size > MAX_ANSWER_BYTES:
-                raise httpx2.RemoteProtocolError(
-                    f"the answer has more than {MAX_ANSWER_BYTES} bytes", request=self._request
-                )
+                message = f"the answer has more than {MAX_ANSWER_BYTES} bytes"
+                raise httpx2.RemoteProtocolError(message, request=self.request)
             yield chunk
 
     def close(self) -> None:
-        self._inner.close()
+        self.inner.close()
 
 
 BASE_URL = "http://gateway"
@@ -81,12 +81,48 @@ def endpoint_http_client(endpoint: ModelEndpoint) -> httpx2.Client:
     return httpx2.Client(transport=EndpointTransport(endpoint.socket), trust_env=False)
 
 
-_UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)  # not JSON, or another structure
+class AnswerCollector(Protocol):
+    """Puts the events of a stream together."""
+
+    def add_event(self, event: JsonObject) -> None:
+        """Add the next event."""
+
+    def answer(self) -> ModelAnswer | None:
+        """The answer; None if it is incomplete."""
+
+
+class SdkEvent(Protocol):
+    """An event as both SDKs have it."""
+
+    def to_dict(self, *, warnings: bool) -> JsonObject:
+        """The fields that were sent."""
+
+
+def streamed_answer(
+    library: ModuleType,
+    send: Callable[[], AbstractContextManager[Iterable[SdkEvent]]],
+    collector: AnswerCollector,
+) -> ModelAnswer:
+    """The answer to a request of an SDK, `openai` or `anthropic`.
+
+    Raises:
+        UnansweredError: there is no complete answer.
+    """
+    with _library_errors(library, ModelErrorKind.CONNECTION):
+        stream = send()
+    with stream as events, _library_errors(library, ModelErrorKind.CUT_STREAM):
+        for event in events:
+            collector.add_event(event.to_dict(warnings=False))
+    answer = collector.answer()
+    if answer is None:
+        message = "the stream ended before the answer did"
+        raise _unanswered(ModelErrorKind.CUT_STREAM, message)
+    return answer
 
 
 @contextmanager
-def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[None]:
-    """Turn all exceptions of an SDK into UnansweredError."""
+def _library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[None]:
+    """Turn all exceptions of an SDK into UnansweredError; broken connections are `otherwise`."""
     try:
         yield
     except library.APIStatusError as error:
@@ -99,18 +135,17 @@ def library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[N
         raise _connection_error(otherwise, error) from error
     except library.APIError as error:  # from an event of a stream
         raise unanswered_error(200, error.body, error.message, {}) from error
-    except (
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:  # no JSON, or of another shape
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # No JSON, or of another shape.
         shape = f"an answer that cannot be read: {type(error).__name__}: {error}"
-        failure = ModelFailure(kind=ModelErrorKind.CUT_STREAM, status=None, message=shape)
-        raise UnansweredError(failure) from error
+        raise _unanswered(ModelErrorKind.CUT_STREAM, shape) from error
 
 
 def _connection_error(kind: ModelErrorKind, error: Exception) -> UnansweredError:
     cause = error.__cause__ or error
     message = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+    return _unanswered(kind, message)
+
+
+def _unanswered(kind: ModelErrorKind, message: str) -> UnansweredError:
     return UnansweredError(ModelFailure(kind=kind, status=None, message=message))

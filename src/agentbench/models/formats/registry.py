@@ -1,28 +1,29 @@
 """The table of API formats, the format of a path, and the client for a model."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from agentbench.errors import LLMError
 from agentbench.models.conversation import ModelClient
-from agentbench.models.formats.anthropic_messages import AnthropicMessagesFormat
+from agentbench.models.formats.anthropic_messages import (
+    AnthropicMessagesClient,
+    AnthropicMessagesFormat,
+)
 from agentbench.models.formats.gemini_generate import GeminiGenerateFormat
 from agentbench.models.formats.interface import FormatAdapter
-from agentbench.models.formats.openai_chat import OpenAIChatFormat
+from agentbench.models.formats.openai_chat import OpenAIChatClient, OpenAIChatFormat
 from agentbench.models.formats.openai_responses import OpenAIResponsesFormat
 from agentbench.models.interface import ApiFormat, ModelEndpoint
 
-FORMATS = MappingProxyType[ApiFormat, FormatAdapter](
-    {
-        ApiFormat.OPENAI_CHAT: OpenAIChatFormat(),
-        ApiFormat.OPENAI_RESPONSES: OpenAIResponsesFormat(),
-        ApiFormat.ANTHROPIC_MESSAGES: AnthropicMessagesFormat(),
-        ApiFormat.GEMINI_GENERATE: GeminiGenerateFormat(),
-    }
+_ADAPTERS: tuple[FormatAdapter, ...] = (
+    OpenAIChatFormat(),
+    OpenAIResponsesFormat(),
+    AnthropicMessagesFormat(),
+    GeminiGenerateFormat(),
 )
+FORMATS = MappingProxyType({each.api_format: each for each in _ADAPTERS})
 
 # Clients append `/v1` to addresses that have it already, and omit it from others.
 _VERSIONS = r"/(?:(?:v1|v1beta|v1alpha|openai)/)*"
@@ -81,14 +82,10 @@ def likely_format(path: str) -> FormatAdapter:
     return FORMATS[ApiFormat.OPENAI_CHAT]
 
 
-@contextmanager
-def open_client(endpoint: ModelEndpoint) -> Iterator[ModelClient]:
+def open_client(endpoint: ModelEndpoint) -> AbstractContextManager[ModelClient]:
     """A client, closed at the end of the block; its library is imported only now."""
-    client = _client(endpoint)
-    try:
-        yield client
-    finally:
-        client.close()
+    anthropic = preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES
+    return closing(AnthropicMessagesClient(endpoint) if anthropic else OpenAIChatClient(endpoint))
 
 
 def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
@@ -108,13 +105,3 @@ def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
         return next(iter(offered))
     claude = "claude" in endpoint.model.lower()
     return ApiFormat.ANTHROPIC_MESSAGES if claude else ApiFormat.OPENAI_CHAT
-
-
-def _client(endpoint: ModelEndpoint) -> ModelClient:
-    if preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES:
-        from agentbench.models.formats.anthropic_messages import AnthropicMessagesClient
-
-        return AnthropicMessagesClient(endpoint)
-    from agentbench.models.formats.openai_chat import OpenAIChatClient
-
-    return OpenAIChatClient(endpoint)
