@@ -1,5 +1,5 @@
 from agentbench.runs.options import RunOptions
-from agentbench.validation.validation_runs import run_proofs, run_to_end
+from agentbench.validation.task_proof import run_proofs, run_to_end
 from tests.fakes.staging import local_provider, small_task
 from tests.validation.test_task_validation import follow
 

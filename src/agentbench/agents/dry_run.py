@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock, Thread
 
 from agentbench.agents import dry_run_answers
-from agentbench.agents.presets.preset import ScriptedReply
+from agentbench.agents.preset import ScriptedReply
 from agentbench.models.interface import ApiFormat
 
 _TASK_FILES = {

@@ -87,10 +87,10 @@ def create_agent(
         from agentbench.agents.predictions import PredictionsAgent
 
         return PredictionsAgent.of(predicted)
-    from agentbench.agents.presets.preset import find_preset  # not needed for built-in agents
+    from agentbench.agents.preset import find_preset  # not needed for built-in agents
 
     if (preset := find_preset(name)) is not None:
-        from agentbench.agents.presets.preset_agent import PresetAgent
+        from agentbench.agents.preset import PresetAgent
 
         if toolboxes is None:
             raise ValueError("toolboxes: a preset needs a folder to keep its programs in")
@@ -111,7 +111,7 @@ def available_agents() -> Mapping[str, str]:
     """All available agents, with a line about each."""
     from importlib.metadata import entry_points
 
-    from agentbench.agents.presets.preset import shipped_presets
+    from agentbench.agents.preset import shipped_presets
 
     own = {point.name: f"from {point.value}" for point in entry_points(group=_ENTRY_POINT_GROUP)}
     presets = {preset.name: preset.about for preset in shipped_presets()}

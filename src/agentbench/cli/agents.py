@@ -26,7 +26,7 @@ def list_agents() -> None:
 
     Example: agentbench agents list
     """
-    from agentbench.agents.presets.preset import shipped_presets
+    from agentbench.agents.preset import shipped_presets
     from agentbench.agents.registry import available_agents
     from agentbench.report.text_table import TableColumn, console_of, print_rows
 
@@ -53,7 +53,7 @@ def try_agent(
 
     Example: agentbench agents test claude-code
     """
-    from agentbench.agents.presets.preset import find_preset, shipped_presets
+    from agentbench.agents.preset import find_preset, shipped_presets
     from agentbench.cli.dry_run import dry_run
     from agentbench.errors import UsageError
     from agentbench.runs.environment import usable_cache_dir

@@ -34,9 +34,9 @@ from agentbench.tasks.swebench import ORIGIN_FILE as ORIGIN
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.validation.mutation_score.results import MutationScore
-from agentbench.validation.task_proof import TaskProof
-from agentbench.validation.validation_runs import (
+from agentbench.validation.task_proof import (
     FollowRun,
+    TaskProof,
     TaskProofRun,
     find_deciding_tests,
     run_proofs,

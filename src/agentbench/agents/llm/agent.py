@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm import endings
 from agentbench.agents.llm.endings import AttemptCounts, NoAnswerError, complete_with_retries
-from agentbench.agents.llm.tools.tool import ToolContext, ToolEffect
-from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL, tool_specs, use_tool
+from agentbench.agents.llm.tool import ToolContext, ToolEffect
+from agentbench.agents.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
 from agentbench.core.extras import DISTRIBUTION
 from agentbench.errors import LLMError
 from agentbench.models.conversation import (

@@ -6,8 +6,8 @@ from datetime import timedelta
 from itertools import count
 
 from agentbench.agents.interface import AgentOutcome, Budget
-from agentbench.agents.llm.tools.tool import ToolEffect, escape_control
-from agentbench.agents.llm.tools.tool_runtime import EFFECT_OF_TOOL
+from agentbench.agents.llm.tool import ToolEffect, escape_control
+from agentbench.agents.llm.tools import EFFECT_OF_TOOL
 from agentbench.models.conversation import ModelAnswer, ModelToolCall, ToolReply, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.pytest_results.tool_calls.arguments import escaped_name

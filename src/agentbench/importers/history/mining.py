@@ -19,7 +19,7 @@ from agentbench.tasks.fix_commit import FixCommit, split_fix
 from agentbench.tasks.git_history import Commit, list_commits
 from agentbench.tasks.mirror import Mirror
 from agentbench.validation import task_validation
-from agentbench.validation.validation_runs import FollowRun
+from agentbench.validation.task_proof import FollowRun
 
 MINING_LOG = "mined.jsonl"
 

@@ -18,12 +18,12 @@ from agentbench.importers.release.package_index import PackageIndex, PackageRele
 from agentbench.importers.release.release_task import task_id_of, write_release_task
 from agentbench.importers.release.requested import RequestedReleases
 from agentbench.runs.components import select_sandbox
+from agentbench.validation.task_proof import FollowRun
 from agentbench.validation.task_validation import (
     ValidationResult,
     ValidationSettings,
     validate_folders,
 )
-from agentbench.validation.validation_runs import FollowRun
 
 RELEASE_LOG: Final = "releases.jsonl"
 

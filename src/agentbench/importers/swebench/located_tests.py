@@ -24,8 +24,13 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
-from agentbench.validation.task_proof import DecidingTests, deciding_tests, without_ids
-from agentbench.validation.validation_runs import FollowRun, run_to_end
+from agentbench.validation.task_proof import (
+    DecidingTests,
+    FollowRun,
+    deciding_tests,
+    run_to_end,
+    without_ids,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

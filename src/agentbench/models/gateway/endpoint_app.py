@@ -8,16 +8,18 @@ from datetime import UTC, datetime
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import text
 from agentbench.models.formats.registry import ApiRoute, likely_format, route_of
-from agentbench.models.gateway.client_request import (
+from agentbench.models.gateway.exchange_log import ModelExchange
+from agentbench.models.gateway.forwarding import RETRY_HEADER, ForwardingContext, forward
+from agentbench.models.gateway.http_server import (
     ClientDisconnectedError,
     ClientRequest,
+    Receive,
     RequestTooLargeError,
+    Scope,
+    Send,
     UnknownEncodingError,
     parse_and_rewrite,
 )
-from agentbench.models.gateway.exchange_log import ModelExchange
-from agentbench.models.gateway.forwarding import RETRY_HEADER, ForwardingContext, forward
-from agentbench.models.gateway.http_server import Receive, Scope, Send
 from agentbench.models.gateway.network_access import network_access_in
 from agentbench.models.gateway.upstream import ProviderRequest
 from agentbench.models.interface import ModelErrorKind, ModelFailure

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from agentbench.core.display_text import Redactor
 from agentbench.core.untrusted_json import json_object
-from agentbench.models.gateway.client_request import ClientRequest
 from agentbench.models.gateway.exchange_log import ModelExchange
+from agentbench.models.gateway.http_server import ClientRequest
 from agentbench.models.gateway.ledger import Ledger
 from agentbench.models.gateway.upstream import (
     AnswerLimits,

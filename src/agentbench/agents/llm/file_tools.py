@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from pydantic import Field, ValidationError
 
-from agentbench.agents.llm.tools.tool import Tool, ToolContext, ToolEffect, ToolText, escape_control
+from agentbench.agents.llm.tool import Tool, ToolContext, ToolEffect, ToolText, escape_control
 from agentbench.core.schema import Schema
 from agentbench.models.conversation import ToolReply
 from agentbench.pytest_results.tool_calls.arguments import ToolArguments
@@ -20,7 +20,7 @@ CALL_TIMEOUT = timedelta(seconds=60)
 MAX_REPLY_LENGTH = 40_000
 """The most characters of a reply."""
 
-PACKAGE = "agentbench.agents.llm.tools.in_sandbox"
+PACKAGE = "agentbench.agents.llm.in_sandbox"
 """The package that runs in the sandbox."""
 
 MODULES = ("paths", "reading", "editing")

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from agentbench.agents.llm.tools.in_sandbox.paths import (
+from agentbench.agents.llm.in_sandbox.paths import (
     RefusedError,
     printable,
     read_text_file,
     write_file,
 )
-from agentbench.agents.llm.tools.in_sandbox.reading import list_files, read_file, search
+from agentbench.agents.llm.in_sandbox.reading import list_files, read_file, search
 
 _MAX_LINE_NUMBERS = 10  # line numbers
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from agentbench.agents.llm.tools.in_sandbox.paths import (
+from agentbench.agents.llm.in_sandbox.paths import (
     RefusedError,
     parts_below,
     printable,
