@@ -10,7 +10,8 @@ from threading import Lock, Thread
 
 from agentbench.agents import dry_run_answers
 from agentbench.agents.preset import ScriptedReply
-from agentbench.models.interface import ApiFormat
+from agentbench.models.formats.registry import route_of
+from agentbench.models.interface import ApiFormat, ModelErrorKind
 
 _TASK_FILES = {
     "task.toml": """\
@@ -65,11 +66,6 @@ def write_dry_run_task(folder: Path) -> Path:
     return folder
 
 
-_PATHS = {
-    "/chat/completions": ApiFormat.OPENAI_CHAT,
-    "/responses": ApiFormat.OPENAI_RESPONSES,
-    "/messages": ApiFormat.ANTHROPIC_MESSAGES,
-}
 _SHORT_ANSWER = ScriptedReply(say="ok")
 
 
@@ -111,18 +107,14 @@ class ScriptedModel:
                 number=self.answered,
                 model=model,
                 tool=line.tool,
-                arguments=_fill_workspace(line.arguments, self.workspace),
+                arguments={
+                    name: value.replace("{workspace}", self.workspace)
+                    if isinstance(value, str)
+                    else value
+                    for name, value in line.arguments.items()
+                },
                 say=line.say or "",
             )
-
-
-def _fill_workspace(
-    arguments: dry_run_answers.JsonMapping, workspace: str
-) -> dry_run_answers.JsonMapping:
-    return {
-        name: value.replace("{workspace}", workspace) if isinstance(value, str) else value
-        for name, value in arguments.items()
-    }
 
 
 @contextmanager
@@ -153,16 +145,16 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
-        if path.endswith("/count_tokens"):
-            self._send(200, {"input_tokens": dry_run_answers.INPUT_TOKENS})
-            return
-        wire = _format_of(path)
-        if wire is None:
+        route = route_of(path)
+        if route is None:
             self._send(404, {"error": {"message": f"no such path: {path}"}})
+        elif route.counts_only:
+            self._send(200, {"input_tokens": dry_run_answers.INPUT_TOKENS})
         elif self._prompter.refuses:
-            self._send(401, dry_run_answers.invalid_key_error(wire))
+            message = "this rehearsal refuses every key"
+            self._send(401, route.format.error_body(ModelErrorKind.AUTH, 401, message))
         else:
-            self._say(wire, path, body)
+            self._say(route.api_format, path, body)
 
     def _say(self, api_format: ApiFormat, path: str, body: dry_run_answers.JsonMapping) -> None:
         model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
@@ -183,9 +175,3 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-
-def _format_of(path: str) -> ApiFormat | None:
-    if path.endswith(("generateContent", "GenerateContent")):
-        return ApiFormat.GEMINI_GENERATE
-    return next((wire for end, wire in _PATHS.items() if path.endswith(end)), None)

@@ -34,11 +34,8 @@ def answer_body(api_format: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
     """The body of an answer that is not streamed."""
     match api_format:
         case ApiFormat.OPENAI_CHAT:
-            choice = {
-                "index": 0,
-                "message": _chat(answer),
-                "finish_reason": _chat_finish_reason(answer),
-            }
+            message, reason = _chat(answer), _chat_finish_reason(answer)
+            choice = {"index": 0, "message": message, "finish_reason": reason}
             return {**_chat_head(answer, ""), "choices": [choice], "usage": _CHAT_USAGE}
         case ApiFormat.OPENAI_RESPONSES:
             return _response(answer)
@@ -65,21 +62,6 @@ def answer_stream(api_format: ApiFormat, answer: ScriptedAnswer) -> bytes:
             assert_never(api_format)
 
 
-def invalid_key_error(api_format: ApiFormat) -> JsonMapping:
-    """The error body for a wrong key, with status 401."""
-    message = "this rehearsal refuses every key"
-    match api_format:
-        case ApiFormat.OPENAI_CHAT | ApiFormat.OPENAI_RESPONSES:
-            kind = {"type": "invalid_request_error", "code": "invalid_api_key"}
-            return {"error": {"message": message, **kind}}
-        case ApiFormat.ANTHROPIC_MESSAGES:
-            return {"type": "error", "error": {"type": "authentication_error", "message": message}}
-        case ApiFormat.GEMINI_GENERATE:
-            return {"error": {"code": 401, "message": message, "status": "UNAUTHENTICATED"}}
-        case _:
-            assert_never(api_format)
-
-
 def _data(body: JsonMapping) -> bytes:
     return f"data: {json.dumps(body)}\n\n".encode()
 
@@ -96,13 +78,8 @@ _CHAT_USAGE = {
 
 
 def _chat_head(answer: ScriptedAnswer, suffix: str) -> dict[str, object]:
-    kind = f"chat.completion{suffix}"
-    return {
-        "id": f"chatcmpl-{answer.number}",
-        "object": kind,
-        "created": 1,
-        "model": answer.model,
-    }
+    head = {"id": f"chatcmpl-{answer.number}", "object": f"chat.completion{suffix}"}
+    return {**head, "created": 1, "model": answer.model}
 
 
 def _chat(answer: ScriptedAnswer) -> dict[str, object]:
@@ -123,11 +100,8 @@ def _chat_chunks(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
     calls = delta.get("tool_calls")
     if isinstance(calls, list):
         delta["tool_calls"] = [{"index": 0, **call} for call in calls]
-    yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield {
-        **head,
-        "choices": [{"index": 0, "delta": {}, "finish_reason": _chat_finish_reason(answer)}],
-    }
+    for part, reason in ((delta, None), ({}, _chat_finish_reason(answer))):
+        yield {**head, "choices": [{"index": 0, "delta": part, "finish_reason": reason}]}
     yield {**head, "choices": [], "usage": _CHAT_USAGE}
 
 

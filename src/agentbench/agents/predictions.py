@@ -32,9 +32,9 @@ class PredictionName:
     @classmethod
     def parse(cls, text: str) -> "PredictionName | None":
         """Parse an agent's name; None: another agent."""
-        if not text.startswith(PREDICTIONS_PREFIX):
-            return None
         rest = text.removeprefix(PREDICTIONS_PREFIX)
+        if rest == text:
+            return None
         file, mark, model = rest.partition("#")
         if not mark or Path(rest).exists():
             return cls(file=Path(rest))
@@ -97,21 +97,15 @@ def read_predictions(path: Path, *, model: str | None = None) -> Predictions:
 
 def _selected_model(path: Path, models: Iterable[str], asked: str | None) -> str:
     known = list(models)
+    listed = ", ".join(map(repr, known[:_MAX_MODELS])) + ", …" * (len(known) > _MAX_MODELS)
     if asked is not None and asked not in known:
-        raise UsageError(
-            f"{path}: has no predictions of {asked!r}; there are: {_list_models(known)}"
-        )
+        raise UsageError(f"{path}: has no predictions of {asked!r}; there are: {listed}")
     if asked is None and len(known) > 1:
         raise UsageError(
             f"{path}: has predictions of {len(known)} models; name one as predictions:{path}#MODEL:"
-            f" {_list_models(known)}"
+            f" {listed}"
         )
     return asked if asked is not None else next(iter(known), _NO_MODEL)
-
-
-def _list_models(models: list[str]) -> str:
-    more = ", …" if len(models) > _MAX_MODELS else ""
-    return ", ".join(map(repr, models[:_MAX_MODELS])) + more
 
 
 def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
@@ -205,22 +199,18 @@ class PredictionsAgent:
         )
         if result.ok:
             return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
-        return AgentOutcome(ending=_ending(result), detail=_complaint(result), command=result)
-
-
-def _ending(result: CommandResult) -> AgentEnding:
-    timed_out = result.ending is Ending.TIMED_OUT
-    return AgentEnding.TIME_LIMIT if timed_out else AgentEnding.TOOL_ERROR
+        timed_out = result.ending is Ending.TIMED_OUT
+        ending = AgentEnding.TIME_LIMIT if timed_out else AgentEnding.TOOL_ERROR
+        return AgentOutcome(ending=ending, detail=_complaint(result), command=result)
 
 
 def _complaint(result: CommandResult) -> str:
-    if result.exit_code != _DOES_NOT_APPLY:
-        return f"the model's patch could not be applied: {_first_error_line(result, 'error')}"
-    return f"the model's patch does not apply: {_first_error_line(result, 'error: ')}"
-
-
-def _first_error_line(result: CommandResult, beginning: str) -> str:
-    """The first error message, from the strictest way."""
+    """Why a patch is not there, with the first error message, from the strictest way."""
+    refused = result.exit_code == _DOES_NOT_APPLY
+    what, beginning = (
+        ("does not apply", "error: ") if refused else ("could not be applied", "error")
+    )
     lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
     told = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
-    return next(told, lines[-1] if lines else f"ended in {result.ending.value}")
+    first = next(told, lines[-1] if lines else f"ended in {result.ending.value}")
+    return f"the model's patch {what}: {first}"

@@ -11,7 +11,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from agentbench.agents.client_bundles import TOOLS_MOUNT, BundleRecipe, ClientBundles, MessageSink
+from agentbench.agents.client_bundles import (
+    TOOLS_MOUNT,
+    BundleRecipe,
+    ClientBundles,
+    InstallTable,
+    MessageSink,
+)
 from agentbench.agents.command import outcome_of, run_with_model
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.core.files import FileContent
@@ -26,17 +32,6 @@ from agentbench.tasks.problem import Problem
 _TAIL_LINES = 12  # of each stream, which say why a client stopped
 
 PresetName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
-
-
-class InstallTable(Schema):
-    """How its programs are installed into a folder that is mounted elsewhere later."""
-
-    npm: tuple[str, ...] = ()
-    python: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    requires_python: str | None = None
-    keeps_node: bool = False
-    commands: tuple[str, ...] = ()
 
 
 class PresetApiFormat(Schema):
@@ -71,8 +66,14 @@ class StopRule(Schema):
         """Whether a command ended in this way."""
         if self.exit_code is not None and result.exit_code != self.exit_code:
             return False
-        says = self.says
-        return says is None or any(says in line for line in _last_lines(result))
+        if self.says is None:
+            return True
+        streams = (result.stdout, result.stderr)
+        return any(
+            self.says in line
+            for text in streams
+            for line in text.strip().splitlines()[-_TAIL_LINES:]
+        )
 
 
 class ScriptedReply(Schema):
@@ -134,11 +135,6 @@ class Preset(Schema):
         return next((stop.ending for stop in self.stops if stop.fits(result)), None)
 
 
-def _last_lines(result: CommandResult) -> list[str]:
-    streams = (result.stdout, result.stderr)
-    return [line for text in streams for line in text.strip().splitlines()[-_TAIL_LINES:]]
-
-
 PRESET_SUFFIX = ".toml"
 
 
@@ -190,7 +186,6 @@ class PresetAgent:
         name: str | None = None,
         say: MessageSink = lambda _line: None,
     ) -> None:
-        """Create the agent."""
         self.name = name or preset.name
         self.preset = preset
         self._folder = toolboxes
@@ -224,6 +219,7 @@ class PresetAgent:
         if model is None:
             raise UsageError(f"--agent {self.name} needs a model: --model provider/name")
         spoken = self._preferred_format(model)
+        env = {**self.preset.env, **spoken.env}
         values = {
             "tools": str(sandbox.mounted(TOOLS_MOUNT)),
             "home": str(sandbox.results / _HOME),
@@ -233,10 +229,14 @@ class PresetAgent:
             "model": spoken.model.replace("{model}", model.model),
         }
         sandbox.write_tree(sandbox.results, self._files(problem, values))
+        quoted = {name: shlex.quote(value) for name, value in values.items()}
         command = Command(
-            argv=("sh", "-c", fill_placeholders(self.preset.command, _shell_quoted(values))),
+            argv=("sh", "-c", fill_placeholders(self.preset.command, quoted)),
             timeout=budget.remaining(),
-            env=self._environment(sandbox, spoken, values),
+            env={
+                "AGENTBENCH_INSTRUCTION": f"{sandbox.results}/{_INSTRUCTION}",
+                **{name: fill_placeholders(value, values) for name, value in env.items()},
+            },
             stdin=problem.instruction.encode(),
         )
         return self._outcome(run_with_model(command, sandbox, model), budget, model)
@@ -244,9 +244,7 @@ class PresetAgent:
     def _preferred_format(self, model: ModelEndpoint) -> PresetApiFormat:
         spoken = self.preset.spoken(model.api_formats)
         if spoken is None:
-            own, there = (
-                ", ".join(sorted(wires)) for wires in (self.api_formats, model.api_formats)
-            )
+            own, there = ", ".join(sorted(self.api_formats)), ", ".join(sorted(model.api_formats))
             raise UsageError(
                 f"--agent {self.name} speaks {own}; {model.model} is reached by {there or 'none'}"
             )
@@ -259,21 +257,8 @@ class PresetAgent:
         }
         for path, text in self.preset.files.items():
             texts[PurePosixPath(_HOME, path)] = fill_placeholders(text, values)
-        return tar_of_files(
-            {
-                path: FileContent(content=text.encode(), executable=False)
-                for path, text in texts.items()
-            }
-        )
-
-    def _environment(
-        self, sandbox: Sandbox, spoken: PresetApiFormat, values: Mapping[str, str]
-    ) -> dict[str, str]:
-        own = {**self.preset.env, **spoken.env}
-        return {
-            "AGENTBENCH_INSTRUCTION": f"{sandbox.results}/{_INSTRUCTION}",
-            **{name: fill_placeholders(value, values) for name, value in own.items()},
-        }
+        content = (FileContent(content=text.encode(), executable=False) for text in texts.values())
+        return tar_of_files(dict(zip(texts, content, strict=True)))
 
     def _outcome(self, result: CommandResult, budget: Budget, model: ModelEndpoint) -> AgentOutcome:
         steps = model.traffic().usage.requests
@@ -285,10 +270,6 @@ class PresetAgent:
             return replace(outcome, ending=ending, detail="")
         detail = outcome.detail or f"{self.name} stopped by itself"
         return replace(outcome, ending=ending, detail=detail)
-
-
-def _shell_quoted(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: shlex.quote(value) for name, value in values.items()}
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:

@@ -54,16 +54,10 @@ class OracleAgent:
             return _run_script(script, sandbox, budget)
         patch = self._patches.get(problem.id, b"")
         if not patch.strip():
-            return AgentOutcome(
-                ending=AgentEnding.TOOL_ERROR, detail="the task has no solution.patch"
-            )
-        result = sandbox.run(
-            Command(
-                argv=("git", "apply", "--whitespace=nowarn", "-"),
-                stdin=patch,
-                timeout=budget.remaining(),
-            )
-        )
+            missing = "the task has no solution.patch"
+            return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=missing)
+        argv = ("git", "apply", "--whitespace=nowarn", "-")
+        result = sandbox.run(Command(argv=argv, stdin=patch, timeout=budget.remaining()))
         if not result.ok:
             said = result.stderr.strip() or f"git apply ended in {result.ending.value}"
             detail = f"solution.patch does not apply: {said}"

@@ -114,7 +114,7 @@ def _clean_all(*, dry_run: bool) -> None:
         for state in states:
             cache.forget_preparation(f"{state.provider}/{state.key}")
         for toolbox in toolboxes:
-            remove_bundle(toolbox)
+            remove_bundle(toolbox.folder)
     in_use = len(found) - len(dead) + len(every_toolbox) - len(toolboxes)
     message = f", {in_use} in use by living runs kept" if in_use else ""
     word = "would be freed" if dry_run else "freed"

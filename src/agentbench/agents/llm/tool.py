@@ -29,7 +29,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def escape_control(text: str) -> str:
     r"""The text with control characters shown like `\x1b`; lone surrogates become U+FFFD."""
-    return _CONTROL.sub(_escaped, text)
+
+    def escaped(found: re.Match[str]) -> str:
+        code = ord(found.group())
+        return f"\\x{code:02x}" if code < 0x100 else "\ufffd"
+
+    return _CONTROL.sub(escaped, text)
 
 
 def terminal_text(text: str) -> str:
@@ -39,11 +44,6 @@ def terminal_text(text: str) -> str:
     """
     text = _ESCAPES.sub("", text)
     return escape_control(text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    return f"\\x{code:02x}" if code < 0x100 else "\ufffd"
 
 
 ToolArgumentsT = TypeVar("ToolArgumentsT", bound=ToolArguments)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
 from threading import Event
@@ -65,13 +65,8 @@ def _run_command(context: ToolContext, arguments: RunArguments) -> ToolReply:
     output = cut_middle(
         terminal_text(result.stdout + result.stderr).rstrip("\n"), MAX_OUTPUT_LENGTH
     )
-    return ToolReply(
-        text=f"[{_ending_text(result)}]\n{output}" if output else _without_output(result)
-    )
-
-
-def _without_output(result: CommandResult) -> str:
-    return f"[{_ending_text(result)}, no output]"
+    ending = _ending_text(result)
+    return ToolReply(text=f"[{ending}]\n{output}" if output else f"[{ending}, no output]")
 
 
 def _ending_text(result: CommandResult) -> str:
@@ -117,8 +112,13 @@ def _apply_patch(context: ToolContext, arguments: PatchArguments) -> ToolReply:
     """Apply the whole patch or nothing; wrong line counts in hunks are tolerated."""
     text = arguments.patch if arguments.patch.endswith("\n") else f"{arguments.patch}\n"
     tried: list[CommandResult] = []
-    for options in _apply_options(text):
-        tried.append(_git_apply(context, text, options))
+    argv = ("git", "apply", "--whitespace=nowarn", "--apply", "--numstat")
+    strip = () if _PREFIXED.search(text) else ("-p0",)
+    for recount in ((), ("--recount",)):
+        command = Command(
+            argv=(*argv, *strip, *recount, "-"), timeout=_PATCH_TIMEOUT, stdin=text.encode()
+        )
+        tried.append(context.sandbox.run(command))
         if tried[-1].ok:
             return ToolReply(text=f"applied; lines added and removed: {_changed_files(tried[-1])}")
     # The second way is only for patches that the first cannot parse: it reads hunks differently.
@@ -128,17 +128,6 @@ def _apply_patch(context: ToolContext, arguments: PatchArguments) -> ToolReply:
         text=f"nothing was changed: {cut_middle(escape_control(said), _MAX_MESSAGE_LENGTH)}",
         failed=True,
     )
-
-
-def _apply_options(patch: str) -> Iterator[tuple[str, ...]]:
-    strip = () if _PREFIXED.search(patch) else ("-p0",)
-    yield strip
-    yield (*strip, "--recount")
-
-
-def _git_apply(context: ToolContext, patch: str, options: tuple[str, ...]) -> CommandResult:
-    argv = ("git", "apply", "--whitespace=nowarn", "--apply", "--numstat", *options, "-")
-    return context.sandbox.run(Command(argv=argv, timeout=_PATCH_TIMEOUT, stdin=patch.encode()))
 
 
 def _changed_files(result: CommandResult) -> str:
