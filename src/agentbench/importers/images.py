@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agentbench.attempt.task_image import resolve_image, with_image
+from agentbench.core.display_text import one_line
 from agentbench.errors import GitCloneError, InputError, UnavailableError
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
@@ -58,7 +59,7 @@ class _ImageChecker:
         except (InputError, GitCloneError):
             return None  # validation names its faults
         except UnavailableError as error:
-            return _one_line(error)
+            return one_line(str(error), limit=_MAX_REASON)
         key = _image_key(task)
         if key not in self._known:
             self._known[key] = self._looked_for(task)
@@ -70,7 +71,7 @@ class _ImageChecker:
                 _build_missing(name, self._provider, self._say)
             resolve_image(task, self._provider)
         except UnavailableError as error:
-            return _one_line(error)
+            return one_line(str(error), limit=_MAX_REASON)
         return None
 
 
@@ -99,8 +100,3 @@ def _image_key(task: Task) -> str:
     alone = others == [environment.dockerfile.name]
     text = environment.dockerfile.read_text("utf-8", "replace") if alone else str(task.folder)
     return f"{text} {task.workdir}"
-
-
-def _one_line(error: Exception) -> str:
-    line = " ".join(str(error).split())
-    return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]} …"

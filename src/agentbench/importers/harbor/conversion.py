@@ -99,10 +99,11 @@ def convert_task_file(
     Raises:
         UnsupportedTaskError: a value is beyond the limits here.
     """
+    description = form.task.description.strip() if form.task is not None else ""
     values: dict[str, object] = {
         "schema_version": 1,
         "id": task_id,
-        "title": _title(form, task_id),
+        "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
         "tags": tuple(dict.fromkeys(_tags(form))),
         "repo": {"workdir": str(workdir)},
         "environment": _environment(form.environment),
@@ -118,25 +119,13 @@ def convert_task_file(
         raise UnsupportedTaskError(what=what, field=field) from None
 
 
-def _title(form: HarborTaskFile, task_id: TaskId) -> str:
-    described = form.task.description.strip() if form.task is not None else ""
-    return described.splitlines()[0][:_MAX_TITLE_LENGTH] if described else task_id
-
-
 def _tags(form: HarborTaskFile) -> Iterator[str]:
-    yield "harbor"
-    if form.task is not None:
-        yield from filter(None, form.task.keywords)
+    keywords = form.task.keywords if form.task is not None else ()
     tags = form.metadata.get("tags")
-    yield from (tag for tag in (tags if isinstance(tags, list) else []) if _is_filled_text(tag))
-    for key in _METADATA_TAGS:
-        said = form.metadata.get(key)
-        if isinstance(said, str) and said:
-            yield said
-
-
-def _is_filled_text(tag: object) -> bool:
-    return isinstance(tag, str) and bool(tag)
+    listed = tags if isinstance(tags, list) else []
+    for tag in ("harbor", *keywords, *listed, *map(form.metadata.get, _METADATA_TAGS)):
+        if isinstance(tag, str) and tag:
+            yield tag
 
 
 def _environment(form: HarborEnvironmentTable) -> dict[str, object]:
@@ -189,19 +178,16 @@ def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[s
         UnsupportedTaskError: there are none, or they are outside of the work.
     """
     if not form.artifacts:
-        message = (
-            f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
-        )
-        raise UnsupportedTaskError(what=message, field="artifacts")
+        what = f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
+        raise UnsupportedTaskError(what=what, field="artifacts")
     for number, artifact in enumerate(form.artifacts):
         table = {"source": artifact} if isinstance(artifact, str) else artifact
         path = workdir / str(table.get("source", ""))
         field = f"artifacts.{number}"
         if not path.is_relative_to(workdir) or ".." in path.parts:
-            message = f"{str(path)[:80]!r} is not below {workdir}, and nothing else is taken over"
-            raise UnsupportedTaskError(what=message, field=field)
+            what = f"{str(path)[:80]!r} is not below {workdir}, and nothing else is taken over"
+            raise UnsupportedTaskError(what=what, field=field)
         if table.get("exclude") or table.get("service", "main") != "main":
-            raise UnsupportedTaskError(
-                what="takes a part of it, or of another container", field=field
-            )
+            what = "takes a part of it, or of another container"
+            raise UnsupportedTaskError(what=what, field=field)
         yield str(path.relative_to(workdir))

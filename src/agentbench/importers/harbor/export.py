@@ -15,7 +15,7 @@ import tomlkit
 from agentbench.attempt.stages.judged_tests import judged_targets
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, UsageError
-from agentbench.importers.harbor import export
+from agentbench.importers import task_folders
 from agentbench.importers.harbor.importing import ORIGINALS_FOLDER, SHARED_FOLDERS
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
@@ -65,11 +65,6 @@ def test_sh(command: PytestCommand, targets: Sequence[str], removed: Iterable[st
     )
 
 
-def solve_sh() -> str:
-    """The script that applies the reference solution."""
-    return _SOLVE_SCRIPT.format(place=WORKDIR)
-
-
 def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
     """The Dockerfile; it copies the repository or a git bundle, or clones it."""
     lines = [base.rstrip("\n"), "USER root", f"RUN {_TOOLS}", f"WORKDIR {WORKDIR}"]
@@ -117,11 +112,6 @@ def expected_json(task: Task) -> str:
     key = task.answer_key
     kept = () if key.pass_to_pass == "baseline" else key.pass_to_pass
     return json.dumps({"fail_to_pass": key.fail_to_pass, "pass_to_pass": kept}, indent=1) + "\n"
-
-
-def under(folder: str, path: PurePosixPath) -> str:
-    """A path in one of Harbor's folders."""
-    return f"{folder}/{path.as_posix()}"
 
 
 def _run(command: str) -> str:
@@ -203,35 +193,25 @@ def _write_new(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
         )
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source)).files
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
-    hidden = {export.under("tests/hidden", path): file for path, file in overlay.items() if file}
+    hidden = {"tests/hidden" / path: file for path, file in overlay.items() if file}
     command = parse_pytest_command(task.problem.test_command)
     judge = files("agentbench.importers.harbor.mounted") / _PLUGIN_FILE
     _write_environment(task, made / "environment", image)
     (made / "tests/hidden").mkdir(parents=True)
     texts = {
-        "task.toml": export.task_toml(task),
-        "tests/test.sh": export.test_sh(command, judged_targets(task), removed),
-        "tests/expected.json": export.expected_json(task),
-        f"tests/judge/{_PLUGIN_FILE}": judge.read_text("utf-8"),
-        "solution/solve.sh": export.solve_sh(),
+        "instruction.md": task.problem.instruction.encode(),
+        "task.toml": task_toml(task).encode(),
+        "tests/test.sh": test_sh(command, judged_targets(task), removed).encode(),
+        "tests/expected.json": expected_json(task).encode(),
+        f"tests/judge/{_PLUGIN_FILE}": judge.read_bytes(),
+        "solution/solve.sh": _SOLVE_SCRIPT.format(place=WORKDIR).encode(),
+        "solution/solution.patch": task.answer_key.solution_patch,
     }
-    made.joinpath("instruction.md").write_text(task.problem.instruction, "utf-8")
-    _write_files(made, hidden)
-    _write_files(made, {name: _text(name, text) for name, text in texts.items()})
-    solution = FileContent(content=task.answer_key.solution_patch, executable=False)
-    _write_files(made, {"solution/solution.patch": solution})
-
-
-def _text(name: str, text: str) -> FileContent:
-    return FileContent(content=text.encode(), executable=name.endswith(".sh"))
-
-
-def _write_files(made: Path, written: Mapping[str, FileContent]) -> None:
-    for name, file in written.items():
-        path = made / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
-        path.chmod(0o755 if file.executable else 0o644)
+    own = {
+        PurePosixPath(name): FileContent(content=content, executable=name.endswith(".sh"))
+        for name, content in texts.items()
+    }
+    task_folders.write_files(made, hidden | own)
 
 
 def _write_environment(task: Task, folder: Path, image: str) -> None:
@@ -246,7 +226,7 @@ def _write_environment(task: Task, folder: Path, image: str) -> None:
     source = task.source
     bundle = Path(source.url).name if source.url and source.url.endswith(".bundle") else None
     if source.files is not None:
-        shutil.copytree(source.files, folder / export.REPOSITORY_FOLDER, symlinks=True)
+        shutil.copytree(source.files, folder / REPOSITORY_FOLDER, symlinks=True)
     elif bundle is not None:
         shutil.copyfile(str(source.url), folder / bundle)
-    (folder / "Dockerfile").write_text(export.dockerfile(task, base, bundle=bundle), "utf-8")
+    (folder / "Dockerfile").write_text(dockerfile(task, base, bundle=bundle), "utf-8")

@@ -37,16 +37,15 @@ def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
     faults = list(task_folders.tree_faults(folder))
     text = task_folders.read_text(folder / "task.toml")
     instruction = task_folders.read_text(folder / "instruction.md")
-    form = (
-        parse_harbor_task_file(text, where=str(folder / "task.toml"))
-        if isinstance(text, str)
-        else [text]
-    )
+    where = str(folder / "task.toml")
+    form = parse_harbor_task_file(text, where=where) if isinstance(text, str) else [text]
     faults += form if isinstance(form, list) else _rejections(form, folder)
     if isinstance(instruction, Rejection):
         faults.append(instruction)
+    if isinstance(form, HarborTaskFile) and form.steps:  # then the instruction is elsewhere
+        return [fault for fault in faults if fault.field == "steps"]
     if faults or isinstance(form, list) or isinstance(instruction, Rejection):
-        return _relevant_rejections(faults, form)
+        return faults
     try:
         return _convert(folder, form, instruction)
     except conversion.UnsupportedTaskError as error:
@@ -61,15 +60,6 @@ def without_canary(instruction: str) -> str:
     while lines and _CANARY.fullmatch(lines[0]):
         lines.pop(0)
     return "\n".join(lines).lstrip("\n")
-
-
-def _relevant_rejections(
-    faults: list[Rejection], form: HarborTaskFile | list[Rejection]
-) -> list[Rejection]:
-    """The reasons without a missing instruction, if the task has several steps."""
-    if isinstance(form, HarborTaskFile) and form.steps:
-        return [fault for fault in faults if fault.field == "steps"]
-    return faults
 
 
 def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:

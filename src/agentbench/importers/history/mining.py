@@ -32,6 +32,13 @@ class CandidateOutcome(StrEnum):
     UNDECIDED = "undecided"  # the infrastructure failed; the next run tries it again
 
 
+def candidate_outcome(proven: task_validation.ValidationResult) -> CandidateOutcome:
+    """The result for a candidate by the validation of its task."""
+    if proven.is_valid:
+        return CandidateOutcome.KEPT
+    return CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
+
+
 class MinedCommit(Schema):
     """One commit, and why it is a task or not."""
 
@@ -117,18 +124,20 @@ class _Miner:
         self._seen: list[str] = []
 
     def run(self) -> list[MinedCommit]:
-        fixes = islice(self._fixes(), self._told.limit)
+        told = self._told
+        fixes = islice(self._fixes(), told.limit)
         while batch := list(islice(fixes, _BATCH)):
-            with owned_folder(_CANDIDATES, self._told.out) as folder:
-                made = {}
+            with owned_folder(_CANDIDATES, told.out) as folder:
+                made, place = {}, TaskDestination(parent=folder)
                 for fix in batch:
                     try:
-                        made[self._made(fix, folder)] = fix
+                        made[
+                            write_fix_task(fix, told.origin, place, whole_suite=told.whole_suite)
+                        ] = fix
                     except InputError as error:
                         self._note(fix.commit, CandidateOutcome.REJECTED, error.faults)
-                for proven in task_validation.validate_folders(
-                    tuple(made), self._told.gate, self._follow
-                ):
+                found = task_validation.validate_folders(tuple(made), told.gate, self._follow)
+                for proven in found:
                     self._settle(made[proven.folder], proven)
         return [self._ledger.entries[commit] for commit in self._seen]
 
@@ -144,19 +153,12 @@ class _Miner:
             else:
                 self._note(commit, CandidateOutcome.REJECTED, [found], candidate=False)
 
-    def _made(self, fix: FixCommit, path: Path) -> Path:
-        told = self._told
-        return write_fix_task(
-            fix, told.origin, TaskDestination(parent=path), whole_suite=told.whole_suite
-        )
-
     def _settle(self, fix: FixCommit, proven: task_validation.ValidationResult) -> None:
-        if proven.is_valid:
-            path = self._told.out / proven.task_id
-            proven.folder.rename(path)
-            self._note(fix.commit, CandidateOutcome.KEPT, (), task=proven.task_id)
+        fate = candidate_outcome(proven)
+        if fate is CandidateOutcome.KEPT:
+            proven.folder.rename(self._told.out / proven.task_id)
+            self._note(fix.commit, fate, (), task=proven.task_id)
         else:
-            fate = CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
             self._note(fix.commit, fate, proven.reasons)
 
     def _note(

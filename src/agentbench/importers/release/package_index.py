@@ -4,7 +4,6 @@ It is read through the simple API and not by `pip download`, which builds a sour
 metadata and so runs a stranger's code on this machine. The addresses are those that pip uses.
 """
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import requests
@@ -52,12 +50,7 @@ def read_pip_settings() -> PipSettings:
     command = [sys.executable, "-m", "pip", "config", "list"]
     try:
         done = subprocess.run(
-            command,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=_PIP_TIMEOUT_S,
-            env=os.environ,
+            command, check=True, capture_output=True, text=True, timeout=_PIP_TIMEOUT_S
         )
     except (subprocess.SubprocessError, OSError) as fault:
         said = (getattr(fault, "stderr", "") or str(fault)).strip()
@@ -135,12 +128,7 @@ class PackageIndex:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._session.close()
 
     def pair(self, wanted: RequestedReleases) -> PackageReleases:
@@ -203,12 +191,7 @@ class _DownloadLimit:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def update(self, increment: int) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UnavailableError, UsageError
-from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.history.mining import CandidateOutcome, candidate_outcome
 from agentbench.importers.release.package_index import PackageIndex, PackageReleases
 from agentbench.importers.release.release_task import task_id_of, write_release_task
 from agentbench.importers.release.requested import RequestedReleases
@@ -111,7 +111,7 @@ class _ReleaseImporter:
     def _make(
         self,
         wanted: RequestedReleases,
-        path: Path,
+        place: Path,
         made: dict[Path, tuple[RequestedReleases, PackageReleases]],
     ) -> None:
         told, pair = self._told, None
@@ -119,15 +119,11 @@ class _ReleaseImporter:
             pair = told.index.pair(wanted)
             self._refuse_present(pair)
             options = told.gate.options if told.gate is not None else None
-            made[write_release_task(pair, told.index, path, options)] = (wanted, pair)
+            made[write_release_task(pair, told.index, place, options)] = (wanted, pair)
         except InputError as error:
-            self._note(
-                wanted, _imported_pair(wanted, pair, CandidateOutcome.REJECTED, error.faults)
-            )
+            self._note(wanted, pair, CandidateOutcome.REJECTED, error.faults)
         except UnavailableError as error:
-            self._note(
-                wanted, _imported_pair(wanted, pair, CandidateOutcome.UNDECIDED, (str(error),))
-            )
+            self._note(wanted, pair, CandidateOutcome.UNDECIDED, (str(error),))
 
     def _refuse_present(self, pair: PackageReleases) -> None:
         path = self._told.out / task_id_of(pair)
@@ -140,10 +136,8 @@ class _ReleaseImporter:
         if proven.is_valid:
             fixed = proven.proof.to_control if proven.proof is not None else 0
             self._keep(wanted, pair, proven.folder, fail_to_pass=fixed)
-            return
-        fate = CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
-        entry = _imported_pair(wanted, pair, fate, proven.reasons)
-        self._note(wanted, entry.model_copy(update={"run": True}))
+        else:
+            self._note(wanted, pair, candidate_outcome(proven), proven.reasons, run=True)
 
     def _keep(
         self, wanted: RequestedReleases, pair: PackageReleases, folder: Path, *, fail_to_pass: int
@@ -152,29 +146,27 @@ class _ReleaseImporter:
         if os.path.lexists(path):
             shutil.rmtree(path)
         folder.rename(path)
-        entry = _imported_pair(wanted, pair, CandidateOutcome.KEPT, ())
-        found = {"task": str(path), "fail_to_pass": fail_to_pass, "run": True}
-        self._note(wanted, entry.model_copy(update=found))
+        facts = {"task": str(path), "fail_to_pass": fail_to_pass, "run": True}
+        self._note(wanted, pair, CandidateOutcome.KEPT, (), **facts)
 
-    def _note(self, wanted: RequestedReleases, entry: ImportedPair) -> None:
+    def _note(
+        self,
+        wanted: RequestedReleases,
+        pair: PackageReleases | None,
+        fate: CandidateOutcome,
+        reasons: Sequence[str],
+        **facts: object,
+    ) -> None:
+        old = pair.old.version if pair is not None else wanted.old
+        new = pair.new.version if pair is not None else wanted.new
+        entry = ImportedPair(
+            package=wanted.package,
+            old=str(old) if old is not None else None,
+            new=str(new) if new is not None else None,
+            fate=fate,
+            reasons=tuple(reasons),
+        ).model_copy(update=facts)
         self.entries[wanted] = entry
         append_pair(self._told.out, entry)
         message = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
         self._told.say(f"{entry.pair}: {entry.fate.value}{message}")
-
-
-def _imported_pair(
-    wanted: RequestedReleases,
-    pair: PackageReleases | None,
-    fate: CandidateOutcome,
-    reasons: Sequence[str],
-) -> ImportedPair:
-    old = pair.old.version if pair is not None else wanted.old
-    new = pair.new.version if pair is not None else wanted.new
-    return ImportedPair(
-        package=wanted.package,
-        old=str(old) if old is not None else None,
-        new=str(new) if new is not None else None,
-        fate=fate,
-        reasons=tuple(reasons),
-    )

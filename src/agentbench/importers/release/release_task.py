@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-
 from agentbench.core.files import owned_folder
 from agentbench.errors import InputError
 from agentbench.importers.release import instruction, sdist
@@ -19,7 +16,13 @@ from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.host_git import git
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.project.declaration import read_project_file, strings_in, table_in, text_in
+from agentbench.tasks.project.declaration import (
+    distribution_of,
+    read_project_file,
+    strings_in,
+    table_in,
+    text_in,
+)
 from agentbench.tasks.project.pyproject import parse_toml
 from agentbench.tasks.project.setup_files import parse_python
 from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
@@ -86,7 +89,7 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
     )
     sections = instruction.sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
-        sdist.restore_file(old, new, name)  # the instruction quotes it
+        sdist.restore_file(old / name, new / name)  # the instruction quotes it
     fix = fix_between(old, new, scratch)
     return UnpackedReleases(
         old=old, new=new, fix=fix, sections=instruction.without_code(sections, fix)
@@ -225,7 +228,7 @@ _ARGUMENTS = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 def why_compiler_needed(tree: Path) -> str | None:
     """Why a project needs a compiler; None: it is pure Python."""
     system = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "build-system")
-    needed = {_requirement_name(text) for text in strings_in(system.get("requires"))} & _COMPILING
+    needed = {distribution_of(text) for text in strings_in(system.get("requires"))} & _COMPILING
     if needed:
         return f"it has a binary extension: its build needs {', '.join(sorted(map(str, needed)))}"
     if text_in(system, "build-backend").startswith(_BACK_ENDS):
@@ -234,10 +237,3 @@ def why_compiler_needed(tree: Path) -> str | None:
         if isinstance(node, ast.keyword) and node.arg in _ARGUMENTS:
             return f"it has a binary extension: setup.py gives {node.arg}"
     return None
-
-
-def _requirement_name(requirement: str) -> str | None:
-    try:
-        return canonicalize_name(Requirement(requirement).name)
-    except InvalidRequirement:
-        return None

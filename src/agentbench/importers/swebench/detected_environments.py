@@ -1,14 +1,14 @@
 """Finds the environment of an instance without a recipe and an image by trying."""
 
-from collections.abc import Mapping
 from datetime import date
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from agentbench.core.files import FileContent, owned_folder
+from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.environments import InstanceEnvironment, UnknownEnvironmentError
 from agentbench.importers.swebench.importing import clone_url
 from agentbench.importers.swebench.instance import SwebenchInstance
+from agentbench.importers.task_folders import write_files
 from agentbench.tasks import git_trees
 from agentbench.tasks.fix_commit import has_tests
 from agentbench.tasks.git_history import find_commit
@@ -53,26 +53,14 @@ class InstanceEnvironmentFinder:
             before, after = scratch / "repo", scratch / "fixed"
             for folder in (before, after):
                 git_trees.write_commit_files(mirror, mirror.commit, folder)
-            files = {**solution, **hidden}
-            for path, file in files.items():
-                place = after / path
-                if file is None:
-                    place.unlink(missing_ok=True)
-                    continue
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(file.content)
-                place.chmod(0o755 if file.executable else 0o644)
-            found = self._environments.of(
-                RepositoryChange(before=before, after=after, tests=_test_files_of(hidden), on=on)
+            write_files(after, {**solution, **hidden})
+            tests = tuple(
+                path
+                for path, file in hidden.items()
+                if file is not None and path.suffix == ".py" and has_tests(file.content)
             )
+            change = RepositoryChange(before=before, after=after, tests=tests, on=on)
+            found = self._environments.of(change)
         return InstanceEnvironment(
             environment=found.environment, setup=found.setup, command=found.tests.command
         )
-
-
-def _test_files_of(hidden: Mapping[PurePosixPath, FileContent | None]) -> tuple[PurePosixPath, ...]:
-    return tuple(
-        path
-        for path, file in hidden.items()
-        if file is not None and path.suffix == ".py" and has_tests(file.content)
-    )

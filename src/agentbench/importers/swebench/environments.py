@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -73,19 +73,14 @@ def read_recipes(path: Path) -> InstallRecipes:
 
 def find_recipe(tables: Sequence[InstallRecipes], repo: str, version: str) -> InstallRecipe | None:
     """The first recipe for a version of a project."""
-    every = (recipe for table in tables for recipe in table.recipe)
-    return next(_matching_recipes(every, repo, version), None)
-
-
-def _matching_recipes(
-    recipes: Iterable[InstallRecipe], repo: str, version: str
-) -> Iterator[InstallRecipe]:
-    return (
+    matching = (
         recipe
-        for recipe in recipes
+        for table in tables
+        for recipe in table.recipe
         if recipe.repo.lower() == repo.lower()
         and (not recipe.versions or version in recipe.versions)
     )
+    return next(matching, None)
 
 
 def _parse_recipes(text: str, where: str) -> InstallRecipes:
@@ -288,9 +283,8 @@ def _recipe_of(repo: str, told: InstallConfig) -> InstallRecipe:
 
 
 def _image_name(instance: SwebenchInstance, template: str) -> str:
-    name = _fill_template(
-        template, _template_names(instance.instance_id, instance.repo, instance.own_image)
-    )
+    names = _template_names(instance.instance_id, instance.repo, instance.own_image)
+    name = _fill_template(template, names)
     if not _IMAGE.fullmatch(name):
         raise UnknownEnvironmentError(f"--image-template gives {name!r}, which names no image")
     return name

@@ -28,6 +28,7 @@ from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.swebench import patch_bytes, task_id_of
 from agentbench.tasks.task import RepoSource
+from agentbench.tasks.task_file import RepoTable
 from agentbench.tasks.writing import write_task
 
 _HOST = "https://github.com"
@@ -35,22 +36,17 @@ _HOST = "https://github.com"
 
 def clone_url(repo: str, repos: Path | None) -> str:
     """The URL of a repository `owner/name`: a local clone, or else GitHub's."""
-    local = _local_clone(repo, repos) if repos is not None else None
-    return local.as_uri() if local is not None else f"{_HOST}/{repo}.git"
+    flat = repo.replace("/", "__")
+    names = (repo, f"{repo}.git", flat, f"{flat}.git")
+    for folder in (repos / name for name in names) if repos is not None else ():
+        if folder.is_dir():
+            return folder.resolve().as_uri()
+    return f"{_HOST}/{repo}.git"
 
 
 def is_local(url: str) -> bool:
     """Whether a repository can be read without a network."""
     return url.startswith("file://")
-
-
-def _local_clone(repo: str, repos: Path) -> Path | None:
-    flat = repo.replace("/", "__")
-    for name in (repo, f"{repo}.git", flat, f"{flat}.git"):
-        folder = repos / name
-        if folder.is_dir():
-            return folder.resolve()
-    return None
 
 
 _PYTHON = frozenset({"", "python"})
@@ -107,19 +103,16 @@ def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> Sweben
         try:
             folder = makers.make(parsed)
         except _RejectedError as error:
-            imported.rejections.append(
-                Rejection(
-                    where=row.where, instance=parsed.instance_id, field=error.field, what=str(error)
-                )
-            )
+            facts = {"instance": parsed.instance_id, "field": error.field, "what": str(error)}
+            imported.rejections.append(Rejection(where=row.where, **facts))
             continue
         imported.written.append(folder)
         if not are_node_ids((*parsed.fail_to_pass, *parsed.pass_to_pass)):
             imported.without_node_ids.append(folder)
-    for name in sorted(set(choice.instances or ()) - imported.seen):
-        imported.rejections.append(
-            Rejection(where=str(path), instance=name, what="the file has no such instance")
-        )
+    imported.rejections += [
+        Rejection(where=str(path), instance=name, what="the file has no such instance")
+        for name in sorted(set(choice.instances or ()) - imported.seen)
+    ]
     return imported
 
 
@@ -190,10 +183,13 @@ class _InstanceImporter:
                     raise _RejectedError(
                         name, f"does not apply to the base commit: {error}"
                     ) from None
-        new = conversion.convert_instance(
-            instance, url, surroundings, [p for p in test_files if p.suffix == ".py"]
+        content = conversion.TaskContent(
+            repo=RepoTable(url=url, commit=instance.base_commit),
+            test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
+            tests_patch=patch_bytes(instance.test_patch),
+            solution_patch=patch_bytes(instance.patch),
         )
-        return write_task(new, self._choice.out, replace=self._choice.replace)
+        return self._write(instance, surroundings, content)
 
     def _import_reversed(
         self, instance: SwebenchInstance, surroundings: InstanceEnvironment
@@ -201,15 +197,23 @@ class _InstanceImporter:
         _checked_files("patch", instance.patch)
         url = clone_url(instance.repo, self._choice.repos)
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
-        showing = sorted({name.partition("::")[0] for name in instance.fail_to_pass})
+        showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         try:
             with conversion.reverse_bug_patch(
                 patch_bytes(instance.patch), mirror, showing
-            ) as turned:
-                new = conversion.convert_reversed_instance(instance, turned, surroundings, showing)
-                return write_task(new, self._choice.out, replace=self._choice.replace)
+            ) as content:
+                return self._write(instance, surroundings, content)
         except conversion.ReversalError as error:
             raise _RejectedError("patch", f"does not apply to the base commit: {error}") from None
+
+    def _write(
+        self,
+        instance: SwebenchInstance,
+        surroundings: InstanceEnvironment,
+        content: conversion.TaskContent,
+    ) -> Path:
+        new = conversion.convert_instance(instance, surroundings, content)
+        return write_task(new, self._choice.out, replace=self._choice.replace)
 
     def _mirror(self, url: str, commit: str) -> Mirror:
         try:

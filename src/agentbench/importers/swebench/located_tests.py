@@ -65,18 +65,19 @@ def write_located_tests(
         run_id=f"names-{new_run_id(datetime.now(UTC))}",
         integrity_controls=ControlLevel.OFF,
     )
-    made = run_to_end(
-        [_with_test_files(task, origin) for task, origin in known.values()], told, follow
-    )
+    tasks = [_with_test_files(task, origin) for task, origin in known.values()]
+    made = run_to_end(tasks, told, follow)
     for folder, (task, origin) in known.items():
         own = made.of(task)
         located = locate_tests(origin, deciding_tests(own))
         if located.lost:
-            refused.append(
-                _remove_and_refuse(folder, origin.instance_id, _why_not_located(located, own))
-            )
+            why = _why_not_located(located, own)
+            refused.append(_remove_and_refuse(folder, origin.instance_id, why))
         else:
-            _write(folder, origin, located)
+            fixed, kept = located.fail_to_pass, located.pass_to_pass
+            write_test_lists(folder / TASK_FILE, fail_to_pass=fixed, pass_to_pass=kept)
+            named = origin.model_copy(update={"node_ids": located.node_ids})
+            (folder / ORIGIN_FILE).write_bytes(origin_json(named))
     return refused
 
 
@@ -129,14 +130,6 @@ def _why_not_located(located: LocatedTests, records: Sequence[AttemptRecord]) ->
     details = sorted({record.detail for record in records if record.detail})
     message = f" ({'; '.join(details)})" if details else ""
     return f"no test that the patch mends bears the name {names}{message}"
-
-
-def _write(folder: Path, origin: SwebenchOrigin, located: LocatedTests) -> None:
-    write_test_lists(
-        folder / TASK_FILE, fail_to_pass=located.fail_to_pass, pass_to_pass=located.pass_to_pass
-    )
-    named = origin.model_copy(update={"node_ids": located.node_ids})
-    (folder / ORIGIN_FILE).write_bytes(origin_json(named))
 
 
 def _remove_and_refuse(folder: Path, instance: str, what: str) -> Rejection:

@@ -73,23 +73,23 @@ def read_terminal_bench_task(folder: Path) -> ConvertedTask | list[Rejection]:
 
 
 def _read_task_yaml(folder: Path, found: _FolderContents) -> None:
-    where = folder / "task.yaml"
-    text = task_folders.read_text(where)
-    form = (
-        parse_terminal_bench_task_file(text, where=str(where)) if isinstance(text, str) else [text]
-    )
+    text = task_folders.read_text(folder / "task.yaml")
+    where = str(folder / "task.yaml")
+    form = parse_terminal_bench_task_file(text, where=where) if isinstance(text, str) else [text]
     if isinstance(form, list):
         found.faults += form
         return
     found.form = form
+    unsupported = {}
     if form.parser_name != "pytest":
-        message = f"is {form.parser_name[:40]!r}; of its parsers pytest's alone is known here"
-        found.faults.append(Rejection(where=str(where), field="parser_name", what=message))
+        name = form.parser_name[:40]
+        unsupported["parser_name"] = f"is {name!r}; of its parsers pytest's alone is known here"
     if form.run_tests_in_same_shell:
-        message = "asks for the agent's own shell; the tests run in a container of their own"
-        found.faults.append(
-            Rejection(where=str(where), field="run_tests_in_same_shell", what=message)
-        )
+        what = "asks for the agent's own shell; the tests run in a container of their own"
+        unsupported["run_tests_in_same_shell"] = what
+    found.faults += [
+        Rejection(where=where, field=field, what=what) for field, what in unsupported.items()
+    ]
 
 
 def _read_container(folder: Path, found: _FolderContents) -> None:
@@ -128,8 +128,9 @@ def _read_solution(folder: Path, found: _FolderContents) -> None:
     try:
         found.solution = _script_of(_STEPS.validate_python(document)).encode()
     except ValidationError as error:
-        said, _, what = describe_validation_error(error.errors()[0], SolutionStep).partition(": ")
-        found.faults.append(Rejection(where=str(steps), field=said, what=what))
+        found.faults += task_folders.validation_rejections(error, SolutionStep, where=str(steps))[
+            :1
+        ]
     except UnsupportedComposeError as error:
         found.faults.append(Rejection(where=str(steps), what=str(error)))
 
@@ -227,9 +228,8 @@ def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
     if container.dockerfile is None:
         return _DEFAULT_WORKDIR
     text = task_folders.read_text(folder / container.dockerfile)
-    return (
-        task_folders.dockerfile_workdir(text) if isinstance(text, str) else None
-    ) or _DEFAULT_WORKDIR
+    found = task_folders.dockerfile_workdir(text) if isinstance(text, str) else None
+    return found or _DEFAULT_WORKDIR
 
 
 def _notes(workdir: PurePosixPath, form: TerminalBenchTaskFile) -> Iterator[str]:

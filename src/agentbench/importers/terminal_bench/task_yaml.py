@@ -11,7 +11,8 @@ from typing import Annotated
 import yaml
 from pydantic import ConfigDict, Field, ValidationError
 
-from agentbench.core.schema import Schema, describe_validation_error
+from agentbench.core.schema import Schema
+from agentbench.importers.task_folders import validation_rejections
 from agentbench.tasks.dataset_rows import Rejection
 
 _MAX_SECONDS = 7 * 24 * 3600
@@ -64,11 +65,7 @@ def parse_terminal_bench_task_file(
     try:
         return TerminalBenchTaskFile.model_validate(found)
     except ValidationError as error:
-        said = [
-            describe_validation_error(each, TerminalBenchTaskFile).partition(": ")
-            for each in error.errors()
-        ]
-        return [Rejection(where=where, field=field, what=what) for field, _, what in said]
+        return validation_rejections(error, TerminalBenchTaskFile, where=where)
 
 
 _OWN_VARIABLE = re.compile(r"\$\{?T_BENCH_\w+\}?")
