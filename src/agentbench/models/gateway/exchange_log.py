@@ -152,14 +152,7 @@ class ExchangeLog:
             status=exchange.status,
             seconds=_rounded(exchange.seconds),
             first_byte_s=_rounded(exchange.first_byte_s),
-            tokens=LoggedTokens(
-                input=tokens.input,
-                output=tokens.output,
-                cached=tokens.cached,
-                cache_written=tokens.cache_written,
-            )
-            if tokens
-            else None,
+            tokens=LoggedTokens.model_validate(tokens, from_attributes=True) if tokens else None,
             cost_usd=exchange.cost_usd,
             error=failure.kind if failure else None,
             message=failure.message if failure else exchange.note,

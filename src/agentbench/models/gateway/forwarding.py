@@ -170,7 +170,7 @@ class _ForwardedAnswer:
         except TimeoutError:
             seconds = self._by.bounds.total_s
             message = f"the provider did not come to an end within {seconds:.0f} s"
-            await self._break_off(_failure(ModelErrorKind.TIMEOUT, message))
+            await self._break_off(UpstreamError(ModelErrorKind.TIMEOUT, message).failure)
 
     async def _send(self, call: ProviderRequest, *, amended: bool) -> bool:
         """Whether the answer can be forwarded; not if the provider rejects our amendment."""
@@ -206,9 +206,8 @@ class _ForwardedAnswer:
         said = json_object(data.decode("utf-8", "replace"))
         if said is None:
             message = "the provider's answer is not JSON"
-            self._fail(
-                ModelFailure(kind=ModelErrorKind.SERVER_ERROR, status=status, message=message)
-            )
+            kind = ModelErrorKind.SERVER_ERROR
+            self._fail(ModelFailure(kind=kind, status=status, message=message))
             return
         tokens = self._exchange.format.tokens(said)
         if tokens is not None:
@@ -305,7 +304,3 @@ class _ForwardedAnswer:
 
 def _refusal(status: int) -> ModelFailure:
     return ModelFailure(kind=ModelErrorKind.REFUSAL, status=status, message=_REFUSED)
-
-
-def _failure(kind: ModelErrorKind, message: str) -> ModelFailure:
-    return ModelFailure(kind=kind, status=None, message=message)

@@ -5,8 +5,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from socket import socket
@@ -58,41 +58,33 @@ class GatewayEndpoint:
         return self.ledger.facts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayOptions:
-    """The options of a gateway."""
-
-    model: str
-    prices: Prices
-    endpoints: ProviderAccess | None = None  # None: for a replay
-    record: Path | None = None  # a file to write all answers to
-    replay: Path | None = None  # a file to take all answers from
-    bounds: AnswerLimits = field(default_factory=AnswerLimits)
-
-
 class Gateway:
     """Opens model endpoints. Safe to use from several threads. `open_gateway` creates it."""
 
-    def __init__(self, options: GatewayOptions, upstream: Upstream, loop: LoopThread) -> None:
-        self._options = options
+    def __init__(
+        self,
+        upstream: Upstream,
+        loop: LoopThread,
+        *,
+        model: str,
+        prices: Prices,
+        access: ProviderAccess | None,
+        bounds: AnswerLimits,
+    ) -> None:
+        """Use an upstream; without access to a provider, answers are a recording's."""
+        self.model = model
+        self.api_formats = upstream.api_formats
         self._upstream = upstream
         self._loop = loop
+        self._prices = prices
+        self._access = access
+        self._bounds = bounds
         self._keep = ExitStack()
         self._folder = self._keep.enter_context(_short_folder())
         self._numbers = count(1)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="agentbench-llm-log")
-        self._secrets: frozenset[str] = options.endpoints.keys if options.endpoints else frozenset()
+        self._secrets: frozenset[str] = access.keys if access else frozenset()
         self._keys = Redactor(self._secrets)
-
-    @property
-    def model(self) -> str:
-        """The model's name, as its provider knows it."""
-        return self._options.model
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The API formats of its endpoints, the model's main one first."""
-        return self._upstream.api_formats
 
     def probe(self, *, seconds: float = PROBE_SECONDS) -> None:
         """Send one small request, to detect a wrong key or name before a run.
@@ -103,10 +95,8 @@ class Gateway:
             UsageError: the key, the model's name or the base URL is wrong.
             UnavailableError: no answer came in that time.
         """
-        if self._options.replay is None and self._options.endpoints is not None:
-            self._loop.run(
-                probe_model(self._options.endpoints, self._options.model, seconds=seconds)
-            )
+        if self._access is not None:
+            self._loop.run(probe_model(self._access, self.model, seconds=seconds))
 
     @contextmanager
     def open_endpoint(
@@ -133,13 +123,13 @@ class Gateway:
         ledger = Ledger(
             model=self.model,
             budget_usd=budget_usd,
-            cost_of=self._options.prices.cost_usd,
-            free=self._options.replay is not None,
+            cost_of=self._prices.cost_usd,
+            free=self._access is None,
         )
         token = f"agentbench-{secrets.token_urlsafe(_TOKEN_BYTES)}"
         endpoint = GatewayEndpoint(
             model=self.model,
-            api_formats=self._upstream.api_formats,
+            api_formats=self.api_formats,
             token=token,
             socket=path,
             ledger=ledger,
@@ -152,7 +142,7 @@ class Gateway:
                 lane=lane,
                 by=ForwardingContext(
                     upstream=self._upstream,
-                    bounds=self._options.bounds,
+                    bounds=self._bounds,
                     ledger=ledger,
                     keys=self._keys,
                 ),
@@ -182,7 +172,7 @@ class Gateway:
     @contextmanager
     def _logging(self, path: Path | None, token: str) -> Iterator[Callable[[ModelExchange], None]]:
         if path is None:
-            yield _discard_exchange
+            yield lambda _exchange: None
             return
         log = ExchangeLog(path, Redactor({*self._secrets, token}))
 
@@ -211,10 +201,6 @@ def _short_folder() -> Iterator[Path]:
         yield folder
 
 
-def _discard_exchange(_exchange: ModelExchange) -> None:
-    pass
-
-
 @contextmanager
 def run_gateway(
     endpoints: ProviderAccess | None,
@@ -228,63 +214,31 @@ def run_gateway(
     """A gateway that answers while the block runs."""
     if record is not None and replay is not None:
         raise UsageError("--record and --replay do not go together: a replay has nothing new")
-    options = GatewayOptions(
-        model=model,
-        prices=prices,
-        endpoints=endpoints,
-        record=record,
-        replay=replay,
-        bounds=bounds or AnswerLimits(),
-    )
-    recording = read_recording(options.replay) if options.replay is not None else None
-    if recording is None and options.endpoints is None:
+    if endpoints is None and replay is None:
         raise UsageError("a gateway needs endpoints, or a recording to replay")
-    loop = LoopThread()
-    try:
+    access, bounds = None if replay else endpoints, bounds or AnswerLimits()
+    recording = read_recording(replay) if replay is not None else None
+    with closing(LoopThread()) as loop, ExitStack() as stack:
+        upstream: Upstream
         if recording is not None:
-            with _open_gateway(options, ReplayedUpstream(recording), loop) as gateway:
-                yield gateway
+            upstream = ReplayedUpstream(recording)
         else:
-            with (
-                _live_upstream(options, loop) as upstream,
-                _recorded_upstream(options, upstream) as kept,
-                _open_gateway(options, kept, loop) as gateway,
-            ):
-                yield gateway
-    finally:
-        loop.stop()
+            assert access is not None
+            client = provider_http_client(bounds)
+            stack.callback(lambda: loop.run(client.aclose()))
+            upstream = LiveUpstream(access, client)
+            if record is not None:
+                kept = _recorded_upstream(upstream, record, model=model, keys=access.keys)
+                upstream = stack.enter_context(kept)
+        gateway = Gateway(upstream, loop, model=model, prices=prices, access=access, bounds=bounds)
+        yield stack.enter_context(closing(gateway))
 
 
 @contextmanager
-def _open_gateway(
-    options: GatewayOptions, upstream: Upstream, loop: LoopThread
-) -> Iterator[Gateway]:
-    gateway = Gateway(options, upstream, loop)
-    try:
-        yield gateway
-    finally:
-        gateway.close()
-
-
-@contextmanager
-def _live_upstream(options: GatewayOptions, loop: LoopThread) -> Iterator[LiveUpstream]:
-    assert options.endpoints is not None
-    client = provider_http_client(options.bounds)
-    try:
-        yield LiveUpstream(options.endpoints, client)
-    finally:
-        loop.run(client.aclose())
-
-
-@contextmanager
-def _recorded_upstream(options: GatewayOptions, upstream: LiveUpstream) -> Iterator[Upstream]:
-    path = options.record
-    if path is None:
-        yield upstream
-        return
-    assert options.endpoints is not None
-    file = RecordingFile(path, model=options.model, wires=upstream.api_formats)
-    keys = Redactor(options.endpoints.keys)
+def _recorded_upstream(
+    upstream: LiveUpstream, path: Path, *, model: str, keys: frozenset[str]
+) -> Iterator[Upstream]:
+    file = RecordingFile(path, model=model, wires=upstream.api_formats)
     faults: list[OSError] = []
 
     def write(make: Callable[[], RecordedAnswer]) -> None:
@@ -295,7 +249,9 @@ def _recorded_upstream(options: GatewayOptions, upstream: LiveUpstream) -> Itera
 
     with ThreadPoolExecutor(1, thread_name_prefix="agentbench-recording") as writer:
         try:
-            yield RecordingUpstream(upstream, keys, lambda make: writer.submit(write, make))
+            yield RecordingUpstream(
+                upstream, Redactor(keys), lambda make: writer.submit(write, make)
+            )
         finally:
             writer.submit(file.close).result()
     if faults:

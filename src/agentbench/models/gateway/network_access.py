@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from agentbench.core.schema import JsonObject
-from agentbench.core.untrusted_json import text
+from agentbench.core.untrusted_json import objects, text
 from agentbench.models.interface import ApiFormat
 
 _MAX_QUOTED = 80  # characters
@@ -51,7 +51,7 @@ def network_access_in(
         for name, value in _fields(carrier):
             if name in _SEARCH_FIELDS and value:
                 return f"the field {name!r}, which has the provider search or call tools"
-            for tool in _objects(value) if name == "tools" else ():
+            for tool in objects(value) if name == "tools" else ():
                 for kind in _provider_side_tools(api_format, tool):
                     return f"the tool {text(kind, _MAX_QUOTED)!r}, which the provider runs"
     for address in _addresses(request):
@@ -65,9 +65,9 @@ def _tool_holders(request: JsonObject) -> Iterator[JsonObject]:
     for name, value in _fields(request):
         if name == "extrabody" and isinstance(value, dict):
             yield value
-            yield from _objects(list(value.values()))
+            yield from objects(list(value.values()))
         elif name == "input":
-            yield from _objects(value)
+            yield from objects(value)
 
 
 def _provider_side_tools(api_format: ApiFormat, tool: JsonObject) -> Iterator[str]:
@@ -80,20 +80,16 @@ def _provider_side_tools(api_format: ApiFormat, tool: JsonObject) -> Iterator[st
                 if name not in _GEMINI_CLIENT_SIDE:
                     yield name
             elif name == "tools":
-                waiting += _objects(value)
+                waiting += objects(value)
             elif name == "type" and not _is_client_side(value, tool):
                 yield str(value)
 
 
 def _is_client_side(kind: object, tool: JsonObject) -> bool:
-    if not isinstance(kind, str):
-        return False
-    return bool(_CLIENT_SIDE_TOOLS.fullmatch(kind)) or (kind == "shell" and _is_local(tool))
-
-
-def _is_local(shell: JsonObject) -> bool:
-    place = shell.get("environment")
-    return isinstance(place, dict) and place.get("type") == "local"
+    if kind == "shell":
+        place = tool.get("environment")
+        return isinstance(place, dict) and place.get("type") == "local"
+    return isinstance(kind, str) and _CLIENT_SIDE_TOOLS.fullmatch(kind) is not None
 
 
 def _addresses(request: JsonObject) -> Iterator[str]:
@@ -120,7 +116,3 @@ def _fields(said: JsonObject) -> Iterator[tuple[str, object]]:
     """Fields by name as the most lenient servers read them: any case, with or without `_`."""
     for name, value in said.items():
         yield name.replace("_", "").lower(), value
-
-
-def _objects(listed: object) -> list[JsonObject]:
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []

@@ -124,10 +124,9 @@ def read_recording(path: Path) -> Recording:
     """Read a recording; a truncated last line is skipped."""
     try:
         lines = path.read_bytes().splitlines()
+        head = RecordingHead.model_validate_json(lines[0] if lines else b"")
     except OSError as fault:
         raise InputError(f"{path}: cannot be read: {fault.strerror}") from fault
-    try:
-        head = RecordingHead.model_validate_json(lines[0] if lines else b"")
     except ValidationError as fault:
         raise InputError(f"{path}: is not a recording made with --record") from fault
     answers = []
@@ -156,22 +155,19 @@ class RecordingFile:
             raise StorageError(f"{path}: cannot be written: {fault.strerror}") from fault
         if old is None:
             now = datetime.now(UTC)
-            self._put(RecordingHead(model=model, wires=wires, started=now))
+            self.add(RecordingHead(model=model, wires=wires, started=now))
 
-    def add(self, answer: RecordedAnswer) -> None:
-        """Write an answer.
+    def add(self, line: RecordingHead | RecordedAnswer) -> None:
+        """Write a line.
 
         Raises:
             OSError: the disk is full, or gone.
         """
-        self._put(answer)
+        self._file.write(line.model_dump_json().encode() + b"\n")
 
     def close(self) -> None:
         """End the file."""
         self._file.close()
-
-    def _put(self, line: Schema) -> None:
-        self._file.write(line.model_dump_json().encode() + b"\n")
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ _ResultT = TypeVar("_ResultT")
 
 
 class LoopThread:
-    """An event loop in a thread; ends with `stop`."""
+    """An event loop in a thread, until it is closed."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -33,7 +33,7 @@ class LoopThread:
         """Run a coroutine in the loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Stop the loop; running tasks are cancelled."""
         self.run(_cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -59,15 +59,12 @@ def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
     The agent controls the other end of the stream. Whatever it sends, the worst result is that the
     agent has no model.
     """
-    loop = LoopThread()
-    try:
+    with closing(LoopThread()) as loop:
         work = loop.run(_start_tunnel(stream, path))
         try:
             yield
         finally:
             loop.run(_stop_tunnel(work))
-    finally:
-        loop.stop()
 
 
 async def _start_tunnel(stream: socket.socket, path: Path) -> "asyncio.Task[None]":
@@ -134,19 +131,16 @@ def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint)
     try:
         socket, beside = sandbox.mounted(ENDPOINT_MOUNT) / endpoint.socket.name, None
     except KeyError:  # its engine cannot mount our sockets
-        socket, beside = _TUNNEL_SOCKET, _tunnel_process(sandbox, endpoint)
+        socket = _TUNNEL_SOCKET
+        beside = Sidecar(
+            argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
+            attend=lambda stream: open_tunnel(stream, endpoint.socket),
+        )
     return replace(
         command,
         argv=(*_program_argv(relay, socket), "--", *command.argv),
         env={**model_environment(endpoint), **command.env},
         sidecar=beside,
-    )
-
-
-def _tunnel_process(sandbox: Sandbox, endpoint: ModelEndpoint) -> Sidecar:
-    return Sidecar(
-        argv=_program_argv(sandbox.mounted(TUNNEL_MOUNT), _TUNNEL_SOCKET),
-        attend=lambda stream: open_tunnel(stream, endpoint.socket),
     )
 
 
@@ -158,11 +152,7 @@ def model_environment(endpoint: ModelEndpoint) -> Mapping[str, str]:
     """The variables that model clients read, with the values behind the relay."""
     return {
         "AGENTBENCH_MODEL": endpoint.model,
-        "OPENAI_BASE_URL": f"{ADDRESS_PLACEHOLDER}/v1",
-        "OPENAI_API_BASE": f"{ADDRESS_PLACEHOLDER}/v1",
-        "OPENAI_API_KEY": endpoint.token,
-        "ANTHROPIC_BASE_URL": ADDRESS_PLACEHOLDER,
-        "ANTHROPIC_API_KEY": endpoint.token,
-        "GOOGLE_GEMINI_BASE_URL": ADDRESS_PLACEHOLDER,
-        "GEMINI_API_KEY": endpoint.token,
+        **dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), f"{ADDRESS_PLACEHOLDER}/v1"),
+        **dict.fromkeys(("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"), ADDRESS_PLACEHOLDER),
+        **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), endpoint.token),
     }
