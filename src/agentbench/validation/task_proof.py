@@ -165,20 +165,21 @@ def _tests_to_fix(task: Task, record: AttemptRecord) -> Iterable[NodeId]:
     """The tests to fix: the listed ones, or those that the reference solution fixed."""
     if task.answer_key.fail_to_pass:
         return task.answer_key.fail_to_pass
-    before = _outcomes(record, StageName.BASELINE_RUN)
-    after = _outcomes(record, StageName.FINAL_TEST)
-    passed = CaseOutcome.PASSED
-    return [n for n, now in after.items() if now is passed and before.get(n) is not passed]
+    return [node_id for node_id, passed_before in _passing(record).items() if not passed_before]
 
 
 def _regression_tests(task: Task, record: AttemptRecord) -> int:
     key = task.answer_key
     if key.fail_to_pass and key.pass_to_pass != "baseline":
         return len(key.pass_to_pass)
+    return sum(_passing(record).values())
+
+
+def _passing(record: AttemptRecord) -> dict[NodeId, bool]:
+    """The tests that pass in the end, and whether they passed before."""
     before = _outcomes(record, StageName.BASELINE_RUN)
-    after = _outcomes(record, StageName.FINAL_TEST)
-    passed = CaseOutcome.PASSED
-    return sum(now is passed and before.get(n) is passed for n, now in after.items())
+    after, passed = _outcomes(record, StageName.FINAL_TEST), CaseOutcome.PASSED
+    return {n: before.get(n) is passed for n, now in after.items() if now is passed}
 
 
 def _controlled_tests(record: AttemptRecord) -> Iterable[NodeId]:
@@ -247,10 +248,9 @@ def run_proofs(
     if not tasks:
         return {}
     run_id = f"validate-{new_run_id(datetime.now(UTC))}"
+    every = tuple(tasks.values())
     oracle, noop = (
-        run_to_end(
-            tuple(tasks.values()), options.replace(agent=agent, run_id=f"{run_id}-{agent}"), follow
-        )
+        run_to_end(every, options.replace(agent=agent, run_id=f"{run_id}-{agent}"), follow)
         for agent in ("oracle", "noop")
     )
     return {folder: _proof_run(task, oracle, noop) for folder, task in tasks.items()}
@@ -317,15 +317,12 @@ def _find_and_write(
             faults[folder] = f"the reference solution makes no failing test pass{message}"
             continue
         kept = None if task.answer_key.pass_to_pass == "baseline" else ids.pass_to_pass
-        write_test_lists(
-            folder / TASK_FILE,
-            fail_to_pass=ids.fail_to_pass,
-            pass_to_pass=kept,
-            quarantined=ids.flake_rates,
-        )
-        written = f"{len(ids.fail_to_pass)} fail_to_pass"
+        fixed, rates = ids.fail_to_pass, ids.flake_rates
+        path = folder / TASK_FILE
+        write_test_lists(path, fail_to_pass=fixed, pass_to_pass=kept, quarantined=rates)
+        written = f"{len(fixed)} fail_to_pass"
         written += f" and {len(kept)} pass_to_pass ids" if kept is not None else " ids"
-        options.say(f"{folder / TASK_FILE}: {written} written")
+        options.say(f"{path}: {written} written")
     return faults
 
 
@@ -340,11 +337,8 @@ def _narrowed(task: Task) -> Task | None:
     """The task with only the test files that its hidden tests change; None: it has no others."""
     changed = [file for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
     files = tuple(file.path for file in changed if is_collected_by_default(file.path))
-    return (
-        _with_problem(task, test_paths=files)
-        if files and files != task.problem.test_paths
-        else None
-    )
+    changes_others = files and files != task.problem.test_paths
+    return _with_problem(task, test_paths=files) if changes_others else None
 
 
 def _with_problem(task: Task, **changes: object) -> Task:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -166,8 +165,9 @@ def validate_folders(
     """
     gate = _Validator(settings, follow)
     found: dict[Path, ValidationResult] = {}
-    for batch in _batches(folders, _BATCH if settings.record else len(folders)):
-        found |= gate.prove(batch)
+    size = _BATCH if settings.record else max(len(folders), 1)
+    for start in range(0, len(folders), size):
+        found |= gate.prove(folders[start : start + size])
     return [found[folder] for folder in folders]
 
 
@@ -243,15 +243,13 @@ class _Validator:
         shown, tasks = dict(shown), dict(tasks)
         for _ in range(_QUARANTINE_ROUNDS):
             flaky = [folder for folder in tasks if shown[folder].proof.flaky]
-            changed = [
-                folder
-                for folder in flaky
-                if quarantine_flaky_tests(folder, tasks[folder], shown[folder].proof.flake_rates)
-                is None
-            ]
-            if not changed:
+            again = {}
+            for folder in flaky:
+                rates = shown[folder].proof.flake_rates
+                if quarantine_flaky_tests(folder, tasks[folder], rates) is None:
+                    again[folder] = load_task(folder, mirrors=self._mirrors)
+            if not again:
                 break
-            again = {folder: load_task(folder, mirrors=self._mirrors) for folder in changed}
             tasks |= again
             shown |= run_proofs(again, self._options, self._follow)
         return shown, tasks
@@ -259,11 +257,8 @@ class _Validator:
     def _result(self, folder: Path, task: Task, shown: TaskProofRun) -> ValidationResult:
         leaks = find_leaks(task, self._mirrors)
         flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.proof.flake_rates.items())
-        reasons = (
-            *shown.proof.faults,
-            *flaky,
-            *_lack_of_regression_tests(folder, task, shown.proof),
-        )
+        lacking = _lack_of_regression_tests(folder, task, shown.proof)
+        reasons = (*shown.proof.faults, *flaky, *lacking)
         kept = None
         if self._settings.record and not shown.undecided:
             kept = stored_proof_of(task, shown, reasons, leaks, self._options.attempts)
@@ -294,12 +289,6 @@ def _lack_of_regression_tests(folder: Path, task: Task, proof: TaskProof) -> Ite
 
 def _invalid(folder: Path, task_id: TaskId, faults: Sequence[str]) -> ValidationResult:
     return ValidationResult(folder=folder, task_id=task_id, reasons=tuple(faults))
-
-
-def _batches(folders: Sequence[Path], size: int) -> Iterator[list[Path]]:
-    rest = iter(folders)
-    while batch := list(islice(rest, max(size, 1))):
-        yield batch
 
 
 _PROVEN_BY_RUNNING = "weak-control"  # only running tests shows how well they are controlled

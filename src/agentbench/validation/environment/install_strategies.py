@@ -145,8 +145,10 @@ def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[st
 
     With `on`, only files uploaded by that day are installed, pytest among them.
     """
-    arguments = [*_project_arguments(what), *(part for name in what.files for part in ("-r", name))]
-    words = shlex.join([*arguments, *dict.fromkeys(what.requirements)])
+    extras = ",".join(dict.fromkeys(what.extras))
+    project = ("-e", f".[{extras}]" if extras else ".") if what.project else ()
+    files = (part for name in what.files for part in ("-r", name))
+    words = shlex.join([*project, *files, *dict.fromkeys(what.requirements)])
     if on is None:
         return (f"{_PIP} {words}",) if words else ()
     until = f"--uploaded-prior-to={on + timedelta(days=1)}T00:00:00Z"
@@ -175,13 +177,6 @@ def version_variables(tree: Path) -> dict[str, str]:
         if re.search(pattern, described)
         for variable in variables
     }
-
-
-def _project_arguments(what: InstallStrategy) -> tuple[str, ...]:
-    if not what.project:
-        return ()
-    extras = ",".join(dict.fromkeys(what.extras))
-    return ("-e", f".[{extras}]" if extras else ".")
 
 
 _BROUGHT_BY_PYTEST = frozenset({"pytest", "_pytest", "pluggy", "py"})  # modules that pytest brings

@@ -6,6 +6,7 @@ Options that would disturb a judged run are left out.
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -55,13 +56,10 @@ def choose_python(tree: Path, declared: ProjectDeclaration, on: date | None) -> 
     )
     if said:
         return PythonChoice(version=said.group(1), why=".python-version")
-    found = []
+    specifiers = []
     for text in declared.requires_python:
-        try:
-            found.append(SpecifierSet(text))
-        except InvalidSpecifier:
-            continue
-    specifiers = found
+        with suppress(InvalidSpecifier):
+            specifiers.append(SpecifierSet(text))
     classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
     if classified is not None:
         return PythonChoice(version=classified, why="the newest that its classifiers name")
@@ -126,16 +124,16 @@ def read_pytest_settings(tree: Path) -> PytestSettings:
     """The settings of the first configuration file, in pytest's order."""
     for name in ("pytest.toml", ".pytest.toml"):
         if found := table_in(parse_toml(read_project_file(tree, name)), "pytest"):
-            return _of_table(name, found)
-    for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
-        if found := _section(tree, name, section):
-            return _of_ini(name, found)
+            return _settings(name, found)
+    for name in ("pytest.ini", ".pytest.ini"):
+        if found := _section(tree, name, "pytest"):
+            return _settings(name, found)
     tool = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "tool")
     if found := table_in(tool, "pytest", "ini_options") or table_in(tool, "pytest"):
-        return _of_table("pyproject.toml", found)
+        return _settings("pyproject.toml", found)
     for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
         if found := _section(tree, name, section):
-            return _of_ini(name, found)
+            return _settings(name, found)
     return PytestSettings()
 
 
@@ -169,12 +167,15 @@ def _wanted_options(words: list[str]) -> Iterator[str]:
         yield word
 
 
-def _section(tree: Path, name: str, section: str) -> Mapping[str, str]:
+def _section(tree: Path, name: str, section: str) -> TomlTable:
     parser = parse_ini(read_project_file(tree, name))
-    return dict(parser.items(section)) if parser.has_section(section) else {}
+    found = dict(parser.items(section)) if parser.has_section(section) else {}
+    if "addopts" in found:
+        found["addopts"] = " ".join(ini_lines(found["addopts"]))
+    return found
 
 
-def _of_table(name: str, found: TomlTable) -> PytestSettings:
+def _settings(name: str, found: TomlTable) -> PytestSettings:
     options = found.get("addopts")
     return PytestSettings(
         where=name,
@@ -182,16 +183,6 @@ def _of_table(name: str, found: TomlTable) -> PytestSettings:
         added_options=options if isinstance(options, str) else shlex.join(strings_in(options)),
         names=frozenset(found),
         plugins=_split(found.get("required_plugins")),
-    )
-
-
-def _of_ini(name: str, found: Mapping[str, str]) -> PytestSettings:
-    return PytestSettings(
-        where=name,
-        test_paths=_split(found.get("testpaths", "")),
-        added_options=" ".join(ini_lines(found.get("addopts", ""))),
-        names=frozenset(found),
-        plugins=_split(found.get("required_plugins", "")),
     )
 
 

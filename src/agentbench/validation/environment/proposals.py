@@ -56,6 +56,7 @@ def propose(
     ways = install_strategies(tree, declared, settings, found)
     tests, why_tests = _tests(tree, settings, found)
     env, why_env = _environment(tree)
+    wanted = project_settings.choose_python(tree, declared, on)
     proposals = [
         Proposal(
             environment=EnvironmentTable(
@@ -63,11 +64,9 @@ def propose(
             ),
             setup=SetupTable(commands=setup_commands(way, on=day)),
             tests=tests,
-            reasons=(_python_reason(python), *_install_reasons(way, day), *why_tests, *why_env),
+            reasons=(*_install_reasons(python, day, way), *why_tests, *why_env),
         )
-        for python, day, way in _combinations(
-            project_settings.choose_python(tree, declared, on), on, ways
-        )
+        for python, day, way in _combinations(wanted, on, ways)
     ]
     return tuple(proposals[:_MAX_PROPOSALS])
 
@@ -81,13 +80,10 @@ def _combinations(
         yield from ((python, None, way) for way in ways)
 
 
-def _python_reason(python: project_settings.PythonChoice | None) -> str:
-    if python is None:
-        return "the default image"
-    return f"Python {python.version}: {python.why}"
-
-
-def _install_reasons(way: InstallStrategy, day: date | None) -> Iterator[str]:
+def _install_reasons(
+    python: project_settings.PythonChoice | None, day: date | None, way: InstallStrategy
+) -> Iterator[str]:
+    yield "the default image" if python is None else f"Python {python.version}: {python.why}"
     yield "the newest libraries" if day is None else f"libraries as of {day}"
     if way.project:
         yield "the project itself, editable"
@@ -98,11 +94,8 @@ def _tests(
     tree: Path, settings: project_settings.PytestSettings, found: FoundTests
 ) -> tuple[PytestTable, tuple[str, ...]]:
     command = project_settings.judged_command(settings)
-    reasons = (
-        []
-        if command == project_settings.PLAIN_COMMAND
-        else [f"addopts of {settings.where}, less some"]
-    )
+    changed = command != project_settings.PLAIN_COMMAND
+    reasons = [f"addopts of {settings.where}, less some"] if changed else []
     configured = tuple(
         p for p in map(_path_in_tree, settings.test_paths) if p and (tree / p).exists()
     )

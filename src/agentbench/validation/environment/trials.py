@@ -73,13 +73,20 @@ def try_proposals(
             options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
             result, ending = _try_proposal(tree, proposal, resources)
             if result is not None and not ending:
-                return _working_proposal(proposal, result, refused)
+                return WorkingProposal(
+                    proposal=proposal,
+                    passed=result.summary.passed,
+                    ran=_ran(result),
+                    seconds=result.summary.duration,
+                    refused=tuple(refused),
+                )
             options.say(f"  {ending}")
             refused.append(FailedProposal(proposal=proposal, ending=ending))
     finally:
         resources.background.finish()
     tried = [each for each in refused if each.proposal.environment.image not in absent]
-    faults = [f"{each.ending} (tried: {_shown(each.proposal)})" for each in tried]
+    commands = ("; ".join(each.proposal.setup.commands) or "no set-up" for each in tried)
+    faults = [f"{one.ending} (tried: {said})" for one, said in zip(tried, commands, strict=True)]
     raise InputError(*faults, *absent.values())
 
 
@@ -162,35 +169,13 @@ def _ran(result: PytestResult) -> int:
     return summary.total - summary.skipped - summary.xfailed
 
 
-def _working_proposal(
-    proposal: Proposal, result: PytestResult, refused: Sequence[FailedProposal]
-) -> WorkingProposal:
-    passed = result.summary.passed
-    return WorkingProposal(
-        proposal=proposal,
-        passed=passed,
-        ran=_ran(result),
-        seconds=result.summary.duration,
-        refused=tuple(refused),
-    )
-
-
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return (
-        line
-        if len(line) <= _MAX_CHARACTERS
-        else f"{line[: _MAX_CHARACTERS // 2]} … {line[-_MAX_CHARACTERS // 2 :]}"
-    )
+    line, half = " ".join(text.split()), _MAX_CHARACTERS // 2
+    return line if len(line) <= _MAX_CHARACTERS else f"{line[:half]} … {line[-half:]}"
 
 
-def _shown(proposal: Proposal) -> str:
-    return "; ".join(proposal.setup.commands) or "no set-up"
-
-
-_MAX_TRIALS = (
-    3  # failed changes before giving up; a single change may need more than the sandbox has
-)
+# Failed changes before giving up; a single change may need more than the sandbox has.
+_MAX_TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,9 +165,8 @@ def _prepared_context(
 _MAX_RUNS = 3  # of one mutant, if the infrastructure fails
 _TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
 _TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
-_LIMIT_ENDINGS = frozenset(
-    {Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK}
-)  # which the reference kept to
+# The reference solution kept to these limits.
+_LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ statements, arguments and handlers.
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -257,10 +257,7 @@ def undo_parts(before: str, source: SourceText) -> Iterator[Rewrite]:
         starts.append(starts[-1] + len(line))
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     for tag, first, last, start, end in matcher.get_opcodes():
-        if tag != "equal" and not _only_imports([*old[first:last], *new[start:end]]):
+        changed = [*old[first:last], *new[start:end]]
+        if tag != "equal" and not all(map(_IMPORT.match, changed)):
             span = SourceSpan(starts[start], starts[end])
             yield Rewrite(span=span, text="".join(old[first:last]), what=_PART_UNDONE)
-
-
-def _only_imports(lines: Sequence[str]) -> bool:
-    return all(_IMPORT.match(line) for line in lines)
