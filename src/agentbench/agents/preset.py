@@ -11,13 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from agentbench.agents.client_bundles import (
-    TOOLS_MOUNT,
-    BundleRecipe,
-    ClientBundles,
-    InstallTable,
-    MessageSink,
-)
+from agentbench.agents import client_bundles
 from agentbench.agents.command import outcome_of, run_with_model
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.core.files import FileContent
@@ -108,7 +102,7 @@ class Preset(Schema):
     homepage: str
     version: str  # the version that this preset was tested with
     wires: Annotated[tuple[PresetApiFormat, ...], Field(min_length=1)]  # the preferred one first
-    install: InstallTable
+    install: client_bundles.InstallTable
     command: str  # for `sh -c`; the instruction is on stdin and in $AGENTBENCH_INSTRUCTION
     version_command: str
     env: dict[str, str] = Field(default_factory=dict)
@@ -117,9 +111,9 @@ class Preset(Schema):
     rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
     @property
-    def recipe(self) -> BundleRecipe:
+    def recipe(self) -> client_bundles.BundleRecipe:
         """How to install its programs."""
-        return BundleRecipe(name=self.name, **self.install.model_dump())
+        return client_bundles.BundleRecipe(name=self.name, **self.install.model_dump())
 
     def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
         """The API format to use with a model: the model's main one if the client supports it.
@@ -184,13 +178,13 @@ class PresetAgent:
         *,
         toolboxes: Path,
         name: str | None = None,
-        say: MessageSink = lambda _line: None,
+        say: client_bundles.MessageSink = lambda _line: None,
     ) -> None:
         self.name = name or preset.name
         self.preset = preset
         self._folder = toolboxes
         self._say = say
-        self._boxes: dict[str, ClientBundles] = {}  # by the name of the back end
+        self._boxes: dict[str, client_bundles.ClientBundles] = {}  # by the name of the back end
 
     @property
     def version(self) -> str:
@@ -208,7 +202,7 @@ class PresetAgent:
         Raises:
             UnavailableError: they cannot be installed; says which command failed.
         """
-        fresh = ClientBundles(self._folder, provider, say=self._say)
+        fresh = client_bundles.ClientBundles(self._folder, provider, say=self._say)
         boxes = self._boxes.setdefault(provider.name, fresh)
         return (boxes.ready(self.preset.recipe, image),)
 
@@ -221,7 +215,7 @@ class PresetAgent:
         spoken = self._preferred_format(model)
         env = {**self.preset.env, **spoken.env}
         values = {
-            "tools": str(sandbox.mounted(TOOLS_MOUNT)),
+            "tools": str(sandbox.mounted(client_bundles.TOOLS_MOUNT)),
             "home": str(sandbox.results / _HOME),
             "workspace": str(sandbox.workspace),
             "instruction": problem.instruction,

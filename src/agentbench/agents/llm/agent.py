@@ -16,16 +16,7 @@ from agentbench.agents.llm.tool import ToolContext, ToolEffect
 from agentbench.agents.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
 from agentbench.core.extras import DISTRIBUTION
 from agentbench.errors import LLMError
-from agentbench.models.conversation import (
-    Conversation,
-    ConversationTurn,
-    ModelAnswer,
-    ModelClient,
-    ModelToolCall,
-    StopReason,
-    ToolReply,
-    ToolSpec,
-)
+from agentbench.models import conversation as talk
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind
 from agentbench.models.model_catalogue import context_window
@@ -46,11 +37,11 @@ _OUTPUT_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters o
 class ConversationMemory:
     """A conversation that is kept within a number of tokens."""
 
-    def __init__(self, conversation: Conversation, room: int) -> None:
+    def __init__(self, conversation: talk.Conversation, room: int) -> None:
         self._room = room
         self.conversation = fit_to_window(conversation, room)
 
-    def add(self, turn: ConversationTurn) -> None:
+    def add(self, turn: talk.ConversationTurn) -> None:
         """Add a turn; older ones may be dropped."""
         turns = (*self.conversation.turns, turn)
         self.conversation = fit_to_window(replace(self.conversation, turns=turns), self._room)
@@ -61,18 +52,18 @@ class ConversationMemory:
         self.conversation = fit_to_window(self.conversation, self._room)
 
 
-def tokens_of(conversation: Conversation) -> int:
+def tokens_of(conversation: talk.Conversation) -> int:
     """A high estimate of a conversation's tokens."""
     fixed = _tokens(conversation.system) + _tokens(conversation.opening)
     return fixed + sum(map(_tokens_of_turn, conversation.turns))
 
 
-def tokens_of_tools(tools: Sequence[ToolSpec]) -> int:
+def tokens_of_tools(tools: Sequence[talk.ToolSpec]) -> int:
     """An estimate of the tokens of tool descriptions."""
     return sum(_tokens(tool.name + tool.description + json.dumps(tool.schema)) for tool in tools)
 
 
-def fit_to_window(conversation: Conversation, room: int) -> Conversation:
+def fit_to_window(conversation: talk.Conversation, room: int) -> talk.Conversation:
     """The conversation, shortened if it does not fit; the system prompt and the task stay."""
     if tokens_of(conversation) <= room:
         return conversation
@@ -89,15 +80,15 @@ def fit_to_window(conversation: Conversation, room: int) -> Conversation:
     return shorter
 
 
-def _without_thoughts(conversation: Conversation) -> Conversation:
+def _without_thoughts(conversation: talk.Conversation) -> talk.Conversation:
     """Without reasoning, which providers reject after a change before it."""
     turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
     return replace(conversation, turns=tuple(turns))
 
 
-def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
+def _without_old_output(conversation: talk.Conversation, goal: int) -> talk.Conversation:
     excess = tokens_of(conversation) - goal
-    turns: list[ConversationTurn] = []
+    turns: list[talk.ConversationTurn] = []
     for turn in conversation.turns[:-1]:
         short = turn
         if excess > 0:
@@ -107,26 +98,26 @@ def _without_old_output(conversation: Conversation, goal: int) -> Conversation:
     return replace(conversation, turns=(*turns, *conversation.turns[-1:]))
 
 
-def _without_old_turns(conversation: Conversation, goal: int) -> Conversation:
+def _without_old_turns(conversation: talk.Conversation, goal: int) -> talk.Conversation:
     while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
         rest, forgotten = conversation.turns[1:], conversation.left_out_turns + 1
         conversation = replace(conversation, turns=rest, left_out_turns=forgotten)
     return conversation
 
 
-def _without_text(reply: ToolReply) -> ToolReply:
+def _without_text(reply: talk.ToolReply) -> talk.ToolReply:
     if len(reply.text) <= _MIN_DROPPED_LENGTH:
         return reply
     text = f"[{len(reply.text)} characters were left out here to save room; call again if needed]"
     return replace(reply, text=text)
 
 
-def _tokens_of_turn(turn: ConversationTurn) -> int:
+def _tokens_of_turn(turn: talk.ConversationTurn) -> int:
     replies = sum(_tokens(reply.text) for reply in turn.replies)
     return _tokens_of_answer(turn.answer) + replies + _tokens(turn.note)
 
 
-def _tokens_of_answer(answer: ModelAnswer) -> int:
+def _tokens_of_answer(answer: talk.ModelAnswer) -> int:
     thoughts = _tokens(json.dumps([answer.extra, answer.verbatim]))
     calls = sum(_tokens(call.name + call.arguments) for call in answer.tool_calls)
     return _tokens(answer.text) + calls + thoughts
@@ -149,7 +140,7 @@ def prompt(name: str, **values: str) -> str:
 
 def opening_conversation(
     problem: Problem, workspace: PurePosixPath, budget: Budget
-) -> Conversation:
+) -> talk.Conversation:
     """The conversation before its first answer."""
     task = prompt(
         "task",
@@ -159,12 +150,12 @@ def opening_conversation(
         max_steps=str(budget.max_steps),
         minutes=f"{max(1, round(budget.timeout.total_seconds() / 60))}",
     )
-    return Conversation(system=prompt("system"), task=task)
+    return talk.Conversation(system=prompt("system"), task=task)
 
 
-def note_about(answer: ModelAnswer) -> str:
+def note_about(answer: talk.ModelAnswer) -> str:
     """A note about an answer itself; usually empty."""
-    if answer.stop is StopReason.CUT_OFF:
+    if answer.stop is talk.StopReason.CUT_OFF:
         return prompt("cut_off")
     return "" if answer.tool_calls else prompt("reminder")
 
@@ -224,7 +215,7 @@ class _AgentLoop:
         settings: LlmAgent,
         context: ToolContext,
         model: ModelEndpoint,
-        client: ModelClient,
+        client: talk.ModelClient,
         memory: ConversationMemory,
     ) -> None:
         self._settings, self._desk, self._model = settings, context, model
@@ -245,7 +236,7 @@ class _AgentLoop:
                 return endings.unanswered(self._tally, self._budget, self._model, error)
         return outcome
 
-    def _complete(self) -> ModelAnswer:
+    def _complete(self) -> talk.ModelAnswer:
         """The next answer; a conversation that is too long for the model is shortened once."""
         try:
             return self._complete_with_retries()
@@ -255,7 +246,7 @@ class _AgentLoop:
         self._memory.shrink()
         return self._complete_with_retries()
 
-    def _complete_with_retries(self) -> ModelAnswer:
+    def _complete_with_retries(self) -> talk.ModelAnswer:
         said, settings = self._memory.conversation, self._settings
         return complete_with_retries(
             lambda timeout: self._client.complete(said, tool_specs(), timeout=timeout),
@@ -264,11 +255,11 @@ class _AgentLoop:
             sleep=settings.sleep,
         )
 
-    def _run_calls(self, answer: ModelAnswer) -> AgentOutcome | None:
+    def _run_calls(self, answer: talk.ModelAnswer) -> AgentOutcome | None:
         """Run the calls of an answer in order; an outcome if one of them ends the attempt."""
-        if answer.stop is StopReason.REFUSED:
+        if answer.stop is talk.StopReason.REFUSED:
             return endings.refused(self._tally, answer)
-        replies: list[ToolReply] = []
+        replies: list[talk.ToolReply] = []
         for call in answer.tool_calls:
             replies.append(self._use(call, replies))
             if not self._budget.remaining():
@@ -277,7 +268,7 @@ class _AgentLoop:
                 return self._tally.outcome(AgentEnding.SUBMITTED)
         self._tally.count_step(replies)
         self._memory.add(
-            ConversationTurn(answer=answer, replies=tuple(replies), note=note_about(answer))
+            talk.ConversationTurn(answer=answer, replies=tuple(replies), note=note_about(answer))
         )
         if self._tally.silent_steps >= self._settings.silent_steps:
             return endings.fell_silent(self._tally)
@@ -285,12 +276,12 @@ class _AgentLoop:
             return endings.failed(self._tally, answer.tool_calls[-1], replies[-1])
         return None
 
-    def _use(self, call: ModelToolCall, before: list[ToolReply]) -> ToolReply:
+    def _use(self, call: talk.ModelToolCall, before: list[talk.ToolReply]) -> talk.ToolReply:
         reply = use_tool(self._desk, call)
         if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
             earlier.failed for earlier in before
         ):
             text = "not submitted, since a call before this one failed: look at that first"
-            reply = ToolReply(text=text, failed=True)
+            reply = talk.ToolReply(text=text, failed=True)
         self._tally.count(call, reply)
         return reply

@@ -24,13 +24,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.swebench import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
-from agentbench.validation.task_proof import (
-    DecidingTests,
-    FollowRun,
-    deciding_tests,
-    run_to_end,
-    without_ids,
-)
+from agentbench.validation import task_proof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +40,7 @@ class LocatedTests:
 
 
 def write_located_tests(
-    folders: Sequence[Path], options: RunOptions, follow: FollowRun
+    folders: Sequence[Path], options: RunOptions, follow: task_proof.FollowRun
 ) -> list[Rejection]:
     """Record the node ids of test names in some tasks; tasks without any are removed."""
     mirrors = Mirrors(options.cache_dir / "mirrors")
@@ -66,10 +60,10 @@ def write_located_tests(
         integrity_controls=ControlLevel.OFF,
     )
     tasks = [_with_test_files(task, origin) for task, origin in known.values()]
-    made = run_to_end(tasks, told, follow)
+    made = task_proof.run_to_end(tasks, told, follow)
     for folder, (task, origin) in known.items():
         own = made.of(task)
-        located = locate_tests(origin, deciding_tests(own))
+        located = locate_tests(origin, task_proof.deciding_tests(own))
         if located.lost:
             why = _why_not_located(located, own)
             refused.append(_remove_and_refuse(folder, origin.instance_id, why))
@@ -87,7 +81,7 @@ def refuse_unlocated(folders: Iterable[Path]) -> list[Rejection]:
     return [_remove_and_refuse(folder, _origin_of(folder).instance_id, what) for folder in folders]
 
 
-def locate_tests(origin: SwebenchOrigin, found: DecidingTests) -> LocatedTests:
+def locate_tests(origin: SwebenchOrigin, found: task_proof.DecidingTests) -> LocatedTests:
     """The node ids of an instance's test names, by the outcomes of its tests."""
     node_ids: dict[str, tuple[NodeId, ...]] = {}
     lost = []
@@ -122,7 +116,7 @@ def _origin_of(folder: Path) -> SwebenchOrigin:
 def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
     """The task with all tests in its test patch's files as deciding tests."""
     problem = task.problem.model_copy(update={"test_paths": origin.test_files})
-    return without_ids(task).model_copy(update={"problem": problem})
+    return task_proof.without_ids(task).model_copy(update={"problem": problem})
 
 
 def _why_not_located(located: LocatedTests, records: Sequence[AttemptRecord]) -> str:

@@ -5,13 +5,7 @@ from collections.abc import Iterable, Iterator
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import objects, text
 from agentbench.models.conversation import Message, ParsedToolCall, Role, ToolResult
-from agentbench.models.formats.interface import (
-    FormatAdapter,
-    content_text,
-    nested_object,
-    parse_arguments,
-    tool_result_text,
-)
+from agentbench.models.formats import interface
 from agentbench.models.formats.openai_chat import ROLES, openai_error, openai_tokens
 from agentbench.models.interface import ApiFormat, ModelErrorKind, TokenCounts
 
@@ -19,7 +13,7 @@ _LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response
 _ITEM_DONE = "response.output_item.done"
 
 
-class OpenAIResponsesFormat(FormatAdapter):
+class OpenAIResponsesFormat(interface.FormatAdapter):
     """The last event of a stream has the whole answer with its tokens."""
 
     api_format = ApiFormat.OPENAI_RESPONSES
@@ -27,7 +21,7 @@ class OpenAIResponsesFormat(FormatAdapter):
 
     def tokens(self, said: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usage` of an answer, or of the answer in an event."""
-        usage = nested_object(_answer(said), "usage")
+        usage = interface.nested_object(_answer(said), "usage")
         if not usage:
             return before
         return openai_tokens(usage, given="input", made="output")
@@ -39,7 +33,7 @@ class OpenAIResponsesFormat(FormatAdapter):
     def refuses(self, said: JsonObject) -> bool:
         """Whether a filter stopped the answer, or a part of it is a refusal."""
         answer = _answer(said)
-        if nested_object(answer, "incomplete_details").get("reason") == "content_filter":
+        if interface.nested_object(answer, "incomplete_details").get("reason") == "content_filter":
             return True
         return any(
             part.get("type") == "refusal"
@@ -50,8 +44,8 @@ class OpenAIResponsesFormat(FormatAdapter):
     def error(self, event: JsonObject) -> JsonObject | None:
         """An `error` event, or the error of a failed answer."""
         if event.get("type") == "error":
-            return {"error": nested_object(event, "error") or event}
-        failed = nested_object(event, "response", "error")
+            return {"error": interface.nested_object(event, "error") or event}
+        failed = interface.nested_object(event, "response", "error")
         return {"error": failed} if failed else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
@@ -85,19 +79,19 @@ class OpenAIResponsesFormat(FormatAdapter):
 
 
 def _answer(said: JsonObject) -> JsonObject:
-    return nested_object(said, "response") or said
+    return interface.nested_object(said, "response") or said
 
 
 def _message(item: JsonObject) -> Message | None:
     kind = text(item.get("type")) or "message"
     if kind == "message":
         speaker = ROLES.get(text(item.get("role")), Role.USER)
-        return Message(speaker=speaker, text=content_text(item.get("content")))
+        return Message(speaker=speaker, text=interface.content_text(item.get("content")))
     if kind == "reasoning":
-        return Message(speaker=Role.AGENT, reasoning=content_text(item.get("summary")))
+        return Message(speaker=Role.AGENT, reasoning=interface.content_text(item.get("summary")))
     if kind.endswith("_call_output"):
         answer = ToolResult(
-            call_id=text(item.get("call_id")), text=tool_result_text(item.get("output"))
+            call_id=text(item.get("call_id")), text=interface.tool_result_text(item.get("output"))
         )
         return Message(speaker=Role.USER, results=(answer,))
     if kind.endswith("_call"):
@@ -110,5 +104,5 @@ def _tool_call(item: JsonObject, kind: str) -> ParsedToolCall:
     return ParsedToolCall(
         id=text(item.get("call_id")) or text(item.get("id")),
         name=text(item.get("name")) or kind.removesuffix("_call"),
-        arguments=parse_arguments(given),
+        arguments=interface.parse_arguments(given),
     )
