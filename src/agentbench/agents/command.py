@@ -103,11 +103,7 @@ class CommandAgent:
         return programs_of(self._command)
 
     def solve(
-        self,
-        problem: Problem,
-        sandbox: Sandbox,
-        budget: Budget,
-        model: ModelEndpoint | None,
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Run the command until it ends or the budget is spent."""
         instruction = problem.instruction.encode()

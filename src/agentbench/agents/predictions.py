@@ -178,13 +178,10 @@ class PredictionsAgent:
         return cls(read_predictions(name.file, model=name.model), name=str(name))
 
     def solve(
-        self,
-        problem: Problem,
-        sandbox: Sandbox,
-        budget: Budget,
-        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Apply the task's patch in the sandbox, if it has one."""
+        del model
         if problem.id not in self._predictions.patches:
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=NO_PREDICTION)
         patch = self._predictions.patches[problem.id]

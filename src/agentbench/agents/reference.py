@@ -18,13 +18,10 @@ class NoopAgent:
     name = "noop"
 
     def solve(
-        self,
-        problem: Problem,  # noqa: ARG002 - the protocol's
-        sandbox: Sandbox,  # noqa: ARG002 - the protocol's
-        budget: Budget,  # noqa: ARG002 - the protocol's
-        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Do nothing."""
+        del problem, sandbox, budget, model
         return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")
 
 
@@ -42,13 +39,10 @@ class OracleAgent:
         self._scripts = scripts
 
     def solve(
-        self,
-        problem: Problem,
-        sandbox: Sandbox,
-        budget: Budget,
-        model: ModelEndpoint | None,  # noqa: ARG002 - the protocol's
+        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Apply the patch with git in the sandbox, or run the script."""
+        del model
         script = self._scripts.get(problem.id)
         if script is not None:
             return _run_script(script, sandbox, budget)

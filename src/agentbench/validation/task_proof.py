@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -68,6 +68,9 @@ class TaskProof:
     weakly_controlled: tuple[WeakControl, ...] = ()
     regression_tests: int = 0
     """The number of tests that must pass before and after the reference solution."""
+    undecided: bool = False
+    """Whether an attempt failed because of the infrastructure, so that the result is unknown."""
+    sandbox: str = ""
 
     @property
     def valid(self) -> bool:
@@ -109,6 +112,7 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         to_control=len(fixed),
         weakly_controlled=tuple(one for at, one in enumerate(weak) if one not in weak[:at]),
         regression_tests=max((_regression_tests(task, record) for record in oracle), default=0),
+        undecided=any(record.fault is Fault.INFRASTRUCTURE for record in records),
     )
 
 
@@ -231,19 +235,9 @@ FollowRun = Callable[[Run], None]
 """Runs the attempts and shows them; raises if it is interrupted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskProofRun:
-    """The results of running a task, and the sandbox that it ran in."""
-
-    proof: TaskProof
-    sandbox: str
-    undecided: bool
-    """Whether an attempt failed because of the infrastructure, so that the result is unknown."""
-
-
 def run_proofs(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
-) -> dict[Path, TaskProofRun]:
+) -> dict[Path, TaskProof]:
     """Run every task with both agents; the results are by folder."""
     if not tasks:
         return {}
@@ -253,7 +247,10 @@ def run_proofs(
         run_to_end(every, options.replace(agent=agent, run_id=f"{run_id}-{agent}"), follow)
         for agent in ("oracle", "noop")
     )
-    return {folder: _proof_run(task, oracle, noop) for folder, task in tasks.items()}
+    return {
+        folder: replace(prove(task, oracle.of(task), noop.of(task)), sandbox=oracle.sandbox)
+        for folder, task in tasks.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,15 +270,6 @@ def run_to_end(tasks: Sequence[Task], options: RunOptions, follow: FollowRun) ->
     run = start_run(tasks, options.replace(runs_dir=options.runs_dir / VALIDATION))
     follow(run)
     return FinishedRun(records=tuple(run.store.latest().records), sandbox=run.configuration.sandbox)
-
-
-def _proof_run(task: Task, oracle: FinishedRun, noop: FinishedRun) -> TaskProofRun:
-    records = [*oracle.of(task), *noop.of(task)]
-    return TaskProofRun(
-        proof=prove(task, oracle.of(task), noop.of(task)),
-        sandbox=oracle.sandbox,
-        undecided=any(record.fault is Fault.INFRASTRUCTURE for record in records),
-    )
 
 
 def find_deciding_tests(

@@ -36,7 +36,6 @@ from agentbench.validation.mutation_score.results import MutationScore
 from agentbench.validation.task_proof import (
     FollowRun,
     TaskProof,
-    TaskProofRun,
     find_deciding_tests,
     run_proofs,
 )
@@ -74,18 +73,17 @@ class StoredProof(Schema):
 
 def stored_proof_of(
     task: Task,
-    shown: TaskProofRun,
+    proof: TaskProof,
     reasons: Sequence[str],
     leaks: Sequence[Finding],
     repeat: int,
 ) -> StoredProof:
     """The proof for a validation result."""
-    proof = shown.proof
     return StoredProof(
         agentbench_version=__version__,
         task_digest=task.digest,
         proven_at=datetime.now(UTC).replace(microsecond=0),
-        sandbox=shown.sandbox,
+        sandbox=proof.sandbox,
         repeat=repeat,
         good=not reasons,
         reasons=tuple(reasons),
@@ -238,14 +236,14 @@ class _Validator:
         return {folder: self._result(folder, task, shown[folder]) for folder, task in tasks.items()}
 
     def _quarantined(
-        self, shown: dict[Path, TaskProofRun], tasks: dict[Path, Task]
-    ) -> tuple[dict[Path, TaskProofRun], dict[Path, Task]]:
+        self, shown: dict[Path, TaskProof], tasks: dict[Path, Task]
+    ) -> tuple[dict[Path, TaskProof], dict[Path, Task]]:
         shown, tasks = dict(shown), dict(tasks)
         for _ in range(_QUARANTINE_ROUNDS):
-            flaky = [folder for folder in tasks if shown[folder].proof.flaky]
+            flaky = [folder for folder in tasks if shown[folder].flaky]
             again = {}
             for folder in flaky:
-                rates = shown[folder].proof.flake_rates
+                rates = shown[folder].flake_rates
                 if quarantine_flaky_tests(folder, tasks[folder], rates) is None:
                     again[folder] = load_task(folder, mirrors=self._mirrors)
             if not again:
@@ -254,11 +252,11 @@ class _Validator:
             shown |= run_proofs(again, self._options, self._follow)
         return shown, tasks
 
-    def _result(self, folder: Path, task: Task, shown: TaskProofRun) -> ValidationResult:
+    def _result(self, folder: Path, task: Task, shown: TaskProof) -> ValidationResult:
         leaks = find_leaks(task, self._mirrors)
-        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.proof.flake_rates.items())
-        lacking = _lack_of_regression_tests(folder, task, shown.proof)
-        reasons = (*shown.proof.faults, *flaky, *lacking)
+        flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in shown.flake_rates.items())
+        lacking = _lack_of_regression_tests(folder, task, shown)
+        reasons = (*shown.faults, *flaky, *lacking)
         kept = None
         if self._settings.record and not shown.undecided:
             kept = stored_proof_of(task, shown, reasons, leaks, self._options.attempts)
@@ -267,7 +265,7 @@ class _Validator:
             folder=folder,
             task_id=task.id,
             reasons=reasons,
-            proof=shown.proof,
+            proof=shown,
             leaks=leaks,
             stored_proof=kept,
             undecided=shown.undecided,

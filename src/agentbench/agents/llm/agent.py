@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from importlib.resources import files
 from pathlib import PurePosixPath
+from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm import endings
@@ -132,10 +133,8 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 def prompt(name: str, **values: str) -> str:
     """The text of a prompt file, with each `{name}` replaced by its value."""
-    text = (
-        files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8").strip()
-    )
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+    text = files("agentbench.agents.llm").joinpath("prompts", f"{name}.md").read_text("utf-8")
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], text.strip())
 
 
 def opening_conversation(
@@ -176,20 +175,13 @@ class LlmAgent:
     silent_steps: int = 2
     sleep: Callable[[float], None] = time.sleep
 
-    @property
-    def name(self) -> str:
-        """Its name in records and reports."""
-        return "llm"
+    name: ClassVar[str] = "llm"
+    needs_model: ClassVar[bool] = True
 
     @property
     def version(self) -> str:
         """The version of agentbench."""
         return metadata.version(DISTRIBUTION)
-
-    @property
-    def needs_model(self) -> bool:
-        """It needs a model."""
-        return True
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
@@ -202,9 +194,8 @@ class LlmAgent:
         context = ToolContext(sandbox=sandbox, budget=budget, project=project)
         room = context_window(model.model).room - tokens_of_tools(tool_specs())
         with open_client(model) as client:
-            memory = ConversationMemory(
-                opening_conversation(problem, sandbox.workspace, budget), room
-            )
+            opening = opening_conversation(problem, sandbox.workspace, budget)
+            memory = ConversationMemory(opening, room)
             outcome = _AgentLoop(self, context, model, client, memory).work()
         return replace(outcome, usage=model.traffic().usage)
 

@@ -102,7 +102,7 @@ def _folder(repos: Path | None) -> Path | None:
 def _detect_by_trying(
     settings: "ValidationSettings", mirrors: "Mirrors", repos: Path | None
 ) -> "EnvironmentDetector":
-    from agentbench.importers.swebench.detected_environments import InstanceEnvironmentFinder
+    from agentbench.importers.swebench.importing import InstanceEnvironmentFinder
     from agentbench.validation.environment.trials import EnvironmentFinder
 
     return InstanceEnvironmentFinder(

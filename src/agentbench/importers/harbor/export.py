@@ -195,7 +195,7 @@ def _write_new(task: Task, made: Path, mirrors: Mirrors, image: str) -> None:
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
     hidden = {"tests/hidden" / path: file for path, file in overlay.items() if file}
     command = parse_pytest_command(task.problem.test_command)
-    judge = files("agentbench.importers.harbor.mounted") / _PLUGIN_FILE
+    judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
     _write_environment(task, made / "environment", image)
     (made / "tests/hidden").mkdir(parents=True)
     texts = {

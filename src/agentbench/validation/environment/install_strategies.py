@@ -59,57 +59,51 @@ DISTRIBUTION_OF_MODULE: Mapping[str, str] = MappingProxyType(
 )
 """Distributions by the name of the module that they provide."""
 
-PLUGINS_BY_FIXTURE: Mapping[str, str] = MappingProxyType(
-    {
-        "aiohttp_client": "pytest-aiohttp",
-        "benchmark": "pytest-benchmark",
-        "data_regression": "pytest-regressions",
-        "datadir": "pytest-datadir",
-        "event_loop": "pytest-asyncio",
-        "faker": "faker",
-        "file_regression": "pytest-regressions",
-        "freezer": "pytest-freezer",
-        "fs": "pyfakefs",
-        "httpbin": "pytest-httpbin",
-        "httpserver": "pytest-httpserver",
-        "httpx_mock": "pytest-httpx",
-        "image_regression": "pytest-regressions",
-        "mocker": "pytest-mock",
-        "requests_mock": "requests-mock",
-        "snapshot": "syrupy",
-        "subtests": "pytest-subtests",
-        "time_machine": "time-machine",
-    }
-)
-PLUGINS_BY_MARK: Mapping[str, str] = MappingProxyType(
-    {
-        "anyio": "anyio",
-        "asyncio": "pytest-asyncio",
-        "benchmark": "pytest-benchmark",
-        "dependency": "pytest-dependency",
-        "django_db": "pytest-django",
-        "flaky": "flaky",
-        "forked": "pytest-forked",
-        "freeze_time": "pytest-freezer",
-        "order": "pytest-order",
-        "repeat": "pytest-repeat",
-        "timeout": "pytest-timeout",
-        "trio": "pytest-trio",
-        "twisted": "pytest-twisted",
-    }
-)
-PLUGINS_BY_SETTING: Mapping[str, str] = MappingProxyType(
-    {
-        "anyio_mode": "anyio",
-        "asyncio_default_fixture_loop_scope": "pytest-asyncio",
-        "asyncio_mode": "pytest-asyncio",
-        "django_find_project": "pytest-django",
-        "env": "pytest-env",
-        "timeout": "pytest-timeout",
-        "timeout_method": "pytest-timeout",
-        "trio_mode": "pytest-trio",
-    }
-)
+PLUGINS_BY_FIXTURE = {
+    "aiohttp_client": "pytest-aiohttp",
+    "benchmark": "pytest-benchmark",
+    "data_regression": "pytest-regressions",
+    "datadir": "pytest-datadir",
+    "event_loop": "pytest-asyncio",
+    "faker": "faker",
+    "file_regression": "pytest-regressions",
+    "freezer": "pytest-freezer",
+    "fs": "pyfakefs",
+    "httpbin": "pytest-httpbin",
+    "httpserver": "pytest-httpserver",
+    "httpx_mock": "pytest-httpx",
+    "image_regression": "pytest-regressions",
+    "mocker": "pytest-mock",
+    "requests_mock": "requests-mock",
+    "snapshot": "syrupy",
+    "subtests": "pytest-subtests",
+    "time_machine": "time-machine",
+}
+PLUGINS_BY_MARK = {
+    "anyio": "anyio",
+    "asyncio": "pytest-asyncio",
+    "benchmark": "pytest-benchmark",
+    "dependency": "pytest-dependency",
+    "django_db": "pytest-django",
+    "flaky": "flaky",
+    "forked": "pytest-forked",
+    "freeze_time": "pytest-freezer",
+    "order": "pytest-order",
+    "repeat": "pytest-repeat",
+    "timeout": "pytest-timeout",
+    "trio": "pytest-trio",
+    "twisted": "pytest-twisted",
+}
+PLUGINS_BY_SETTING = {
+    "anyio_mode": "anyio",
+    "asyncio_default_fixture_loop_scope": "pytest-asyncio",
+    "asyncio_mode": "pytest-asyncio",
+    "django_find_project": "pytest-django",
+    "env": "pytest-env",
+    "timeout": "pytest-timeout",
+    "timeout_method": "pytest-timeout",
+    "trio_mode": "pytest-trio",
+}
 """Distributions by what a project's tests use of them without an import."""
 
 
@@ -117,15 +111,13 @@ _PIP = "python -m pip install"
 DATED_PIP = "26.0"
 """The first pip that can ignore files uploaded after a given day."""
 
-_VERSION_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "setuptools[-_]scm|hatch-vcs|use_scm_version": ("SETUPTOOLS_SCM_PRETEND_VERSION",),
-        r"\bpbr\b": ("PBR_VERSION",),
-        "pdm-backend|pdm-pep517": ("PDM_BUILD_SCM_VERSION",),
-        "poetry-dynamic-versioning": ("POETRY_DYNAMIC_VERSIONING_BYPASS",),
-        "uv-dynamic-versioning": ("UV_DYNAMIC_VERSIONING_BYPASS",),
-    }
-)
+_VERSION_VARIABLES = {
+    "setuptools[-_]scm|hatch-vcs|use_scm_version": "SETUPTOOLS_SCM_PRETEND_VERSION",
+    r"\bpbr\b": "PBR_VERSION",
+    "pdm-backend|pdm-pep517": "PDM_BUILD_SCM_VERSION",
+    "poetry-dynamic-versioning": "POETRY_DYNAMIC_VERSIONING_BYPASS",
+    "uv-dynamic-versioning": "UV_DYNAMIC_VERSIONING_BYPASS",
+}
 _DESCRIPTIONS = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -173,9 +165,8 @@ def version_variables(tree: Path) -> dict[str, str]:
     described = "\n".join(read_project_file(tree, name) or "" for name in _DESCRIPTIONS)
     return {
         variable: version
-        for pattern, variables in _VERSION_VARIABLES.items()
+        for pattern, variable in _VERSION_VARIABLES.items()
         if re.search(pattern, described)
-        for variable in variables
     }
 
 

@@ -5,12 +5,11 @@ Options that would disturb a judged run are left out.
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from types import MappingProxyType
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -27,18 +26,16 @@ from agentbench.tasks.project.pyproject import parse_toml
 from agentbench.tasks.project.setup_files import parse_ini
 
 # First releases; https://devguide.python.org/versions/
-_RELEASE_DATES: Mapping[str, date] = MappingProxyType(
-    {
-        "3.7": date(2018, 6, 27),
-        "3.8": date(2019, 10, 14),
-        "3.9": date(2020, 10, 5),
-        "3.10": date(2021, 10, 4),
-        "3.11": date(2022, 10, 24),
-        "3.12": date(2023, 10, 2),
-        "3.13": date(2024, 10, 7),
-        "3.14": date(2025, 10, 7),
-    }
-)
+_RELEASE_DATES = {
+    "3.7": date(2018, 6, 27),
+    "3.8": date(2019, 10, 14),
+    "3.9": date(2020, 10, 5),
+    "3.10": date(2021, 10, 4),
+    "3.11": date(2022, 10, 24),
+    "3.12": date(2023, 10, 2),
+    "3.13": date(2024, 10, 7),
+    "3.14": date(2025, 10, 7),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
