@@ -28,8 +28,7 @@ class ConvertedTask:
     """A task converted from a folder in another format."""
 
     new: NewTask
-    notes: tuple[str, ...]
-    """How it differs from running under the harness that the folder is for."""
+    notes: tuple[str, ...]  # how it differs from running under the harness that the folder is for
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,8 +45,7 @@ class ImportResult:
 class FolderFormat:
     """A format of task folders."""
 
-    file: str
-    """The file by which a folder of this format is known."""
+    file: str  # the file by which a folder of this format is known
     read: Callable[[Path], ConvertedTask | list[Rejection]]
     """Reads a folder; if it cannot be imported, all the reasons."""
 

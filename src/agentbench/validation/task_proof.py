@@ -63,8 +63,7 @@ class TaskProof:
     """The peak memory of each stage's commands, if the sandbox measures it."""
     controlled: tuple[NodeId, ...] = ()
     """The fail_to_pass tests that failed in a control run after a value in them was changed."""
-    to_control: int = 0
-    """The number of fail_to_pass tests."""
+    to_control: int = 0  # the number of fail_to_pass tests
     weakly_controlled: tuple[WeakControl, ...] = ()
     regression_tests: int = 0
     """The number of tests that must pass before and after the reference solution."""

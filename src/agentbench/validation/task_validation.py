@@ -125,8 +125,7 @@ class ValidationSettings:
     """Find fail_to_pass and pass_to_pass by running, and write them into task.toml."""
     record: bool = False
     """Quarantine flaky tests in task.toml, and write the results into proof.json."""
-    resume: bool = False
-    """Skip unchanged tasks whose proof.json has at least as many attempts."""
+    resume: bool = False  # skip unchanged tasks whose proof.json has at least as many attempts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,17 +134,14 @@ class ValidationResult:
 
     folder: Path
     task_id: TaskId
-    reasons: tuple[str, ...]
-    """Why it is invalid; empty: it is valid."""
+    reasons: tuple[str, ...]  # why it is invalid; empty: it is valid
     proof: TaskProof | None = None
     """The results of running it; None: its files are wrong, or its stored proof holds."""
     leaks: tuple[Finding, ...] = ()
     stored_proof: StoredProof | None = None
     """The content of its proof.json, if it was written or used."""
-    is_from_stored_proof: bool = False
-    """Whether a stored proof was used."""
-    undecided: bool = False
-    """Whether the result is unknown because the infrastructure failed."""
+    is_from_stored_proof: bool = False  # whether a stored proof was used
+    undecided: bool = False  # whether the result is unknown because the infrastructure failed
 
     @property
     def is_valid(self) -> bool:

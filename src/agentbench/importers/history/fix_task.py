@@ -26,8 +26,7 @@ class TaskDestination:
     """The folder and the id of a new task."""
 
     parent: Path
-    task_id: TaskId | None = None
-    """None: derived from the repository and the commit."""
+    task_id: TaskId | None = None  # None: derived from the repository and the commit
     replace: bool = False
 
     @classmethod
@@ -48,8 +47,7 @@ class FixSource:
     url: str
     mirrors: Mirrors
     environments: EnvironmentFinder
-    as_files: bool
-    """Whether tasks contain the repository's files instead of its URL."""
+    as_files: bool  # whether tasks contain the repository's files instead of its URL
 
 
 def write_fix_task(
@@ -84,8 +82,7 @@ class BaseState:
     """The state before a fix."""
 
     mirror: Mirror
-    files: Path
-    """A folder with its files."""
+    files: Path  # a folder with its files
 
 
 def task_id_of(url: str, fix: FixCommit) -> TaskId:

@@ -46,8 +46,7 @@ class MinedCommit(Schema):
     subject: str
     fate: CandidateOutcome
     reasons: tuple[str, ...] = ()
-    candidate: bool = False
-    """Whether it was tried, not skipped for what it changes."""
+    candidate: bool = False  # whether it was tried, not skipped for what it changes
     task: str | None = None
 
 
@@ -96,12 +95,10 @@ class MiningSettings:
     origin: FixSource
     out: Path
     gate: task_validation.ValidationSettings
-    tests: tuple[str, ...] = ()
-    """Globs that match test files; none: pytest's usual names."""
+    tests: tuple[str, ...] = ()  # globs that match test files; none: pytest's usual names
     since: str | None = None
     until: str | None = None
-    limit: int | None = None
-    """The most commits to try; None: all candidates."""
+    limit: int | None = None  # the most commits to try; None: all candidates
     whole_suite: bool = True
     say: Callable[[str], None] = field(default=lambda _line: None)
 

@@ -38,8 +38,7 @@ _PIP_TIMEOUT_S = 60
 class PipSettings:
     """The part of pip's configuration that a download needs."""
 
-    index: str | None = None
-    """The index's address; None: the public one."""
+    index: str | None = None  # the index's address; None: the public one
     more: tuple[str, ...] = ()
     certificates: str | None = None
     proxy: str | None = None

@@ -32,13 +32,11 @@ class ImportedPair(Schema):
     """One pair of releases, and why it is a task or not."""
 
     package: str
-    old: str | None = None
-    """None: the index did not name it."""
+    old: str | None = None  # None: the index did not name it
     new: str | None = None
     fate: CandidateOutcome
     reasons: tuple[str, ...] = ()
-    run: bool = False
-    """Whether the result is from the validation of its task."""
+    run: bool = False  # whether the result is from the validation of its task
     task: str | None = None
     fail_to_pass: int = 0
 
@@ -64,8 +62,7 @@ class ReleaseImportSettings:
 
     index: PackageIndex
     out: Path
-    gate: ValidationSettings | None
-    """None: they are written without being validated."""
+    gate: ValidationSettings | None  # None: they are written without being validated
     replace: bool = False
     say: Callable[[str], None] = field(default=lambda _line: None)
 

@@ -18,12 +18,9 @@ _EXPECTED = "expected PACKAGE [[OLD] NEW]"
 class RequestedReleases:
     """A package and two of its releases."""
 
-    package: str
-    """Its normalised name."""
-    old: Version | None = None
-    """None: the one before `new`."""
-    new: Version | None = None
-    """None: the newest."""
+    package: str  # its normalised name
+    old: Version | None = None  # None: the one before `new`
+    new: Version | None = None  # None: the newest
 
     def __str__(self) -> str:
         return " ".join(str(part) for part in (self.package, self.old, self.new) if part)

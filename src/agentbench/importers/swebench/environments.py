@@ -29,29 +29,25 @@ class InstallRecipe(Schema):
     """The set-up and the tests of some versions of one project."""
 
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
-    versions: tuple[str, ...] = ()
-    """The versions; none: all without an earlier recipe."""
+    versions: tuple[str, ...] = ()  # the versions; none: all without an earlier recipe
     python: Annotated[str, Field(pattern=r"^3\.\d{1,2}$")] | None = None
     apt: tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*$")], ...] = ()
     """Debian packages."""
     pre_install: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     """Requirement files of the repository; the first one that exists is installed."""
-    packages: tuple[str, ...] = ()
-    """The requirements that pip installs before the project."""
+    packages: tuple[str, ...] = ()  # the requirements that pip installs before the project
     install: str = "python -m pip install -e ."
     test_command: Annotated[str, AfterValidator(_command)] = "pytest"
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
-    refuse: str = ""
-    """Why its tests cannot be judged here; the other fields are then unused."""
+    refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused
 
 
 class InstallRecipes(Schema):
     """A file of recipes."""
 
-    source: str = ""
-    """The source of its facts."""
+    source: str = ""  # the source of its facts
     recipe: tuple[InstallRecipe, ...]
 
 

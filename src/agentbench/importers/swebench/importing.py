@@ -66,12 +66,9 @@ class ImportSelection:
 
     out: Path
     replace: bool = False
-    instances: frozenset[str] | None = None
-    """The ids of the instances; None: all."""
-    limit: int | None = None
-    """The most tasks to write; None: all."""
-    repos: Path | None = None
-    """The folder of local clones."""
+    instances: frozenset[str] | None = None  # the ids of the instances; None: all
+    limit: int | None = None  # the most tasks to write; None: all
+    repos: Path | None = None  # the folder of local clones
     sources: EnvironmentSources = field(default_factory=EnvironmentSources)
 
 
@@ -83,8 +80,7 @@ class SwebenchImportResult:
     without_node_ids: list[Path] = field(default_factory=list)
     """The written tasks with test names that are not node ids."""
     rejections: list[Rejection] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
-    """The ids of all instances that were read."""
+    seen: set[str] = field(default_factory=set)  # the ids of all instances that were read
 
 
 class _RejectedError(Exception):

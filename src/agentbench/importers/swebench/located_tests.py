@@ -33,10 +33,8 @@ class LocatedTests:
 
     fail_to_pass: tuple[NodeId, ...]
     pass_to_pass: tuple[NodeId, ...]
-    node_ids: dict[str, tuple[NodeId, ...]]
-    """For each name that is not a node id."""
-    lost: tuple[str, ...]
-    """Names in FAIL_TO_PASS that match no fixed test."""
+    node_ids: dict[str, tuple[NodeId, ...]]  # for each name that is not a node id
+    lost: tuple[str, ...]  # names in FAIL_TO_PASS that match no fixed test
 
 
 def write_located_tests(

@@ -17,8 +17,7 @@ class FormatAdapter(Protocol):
     """How one API format is read and written: by the gateway, and for trajectories."""
 
     api_format: ApiFormat
-    quota_status: int
-    """The status for a spent budget, after which clients do not retry."""
+    quota_status: int  # the status for a spent budget, after which clients do not retry
 
     def amended(self, request: JsonObject) -> JsonObject | None:
         """The request, amended so that its stream reports tokens; None if it already does."""

@@ -19,14 +19,11 @@ _MOST_READ = 2_000
 class FoundTests:
     """The test files of a tree, and what they use."""
 
-    files: tuple[str, ...] = ()
-    """The test files, by their names or their content."""
+    files: tuple[str, ...] = ()  # the test files, by their names or their content
     imports: frozenset[str] = frozenset()
     """Required modules that are neither in Python nor in the tree."""
-    arguments: frozenset[str] = frozenset()
-    """The parameters of test functions: names of fixtures."""
-    fixtures: frozenset[str] = frozenset()
-    """The fixtures that the tree defines itself."""
+    arguments: frozenset[str] = frozenset()  # the parameters of test functions: names of fixtures
+    fixtures: frozenset[str] = frozenset()  # the fixtures that the tree defines itself
     marks: frozenset[str] = frozenset()
 
     def with_(self, other: "FoundTests") -> "FoundTests":

@@ -111,10 +111,8 @@ class PytestSettings:
     where: str = ""
     test_paths: tuple[str, ...] = ()
     added_options: str = ""
-    names: frozenset[str] = frozenset()
-    """All settings; only plugins know some of them."""
-    plugins: tuple[str, ...] = ()
-    """The plugins in `required_plugins`."""
+    names: frozenset[str] = frozenset()  # all settings; only plugins know some of them
+    plugins: tuple[str, ...] = ()  # the plugins in `required_plugins`
 
 
 def read_pytest_settings(tree: Path) -> PytestSettings:

@@ -40,14 +40,10 @@ class WorkingProposal:
     """The first proposal that worked."""
 
     proposal: Proposal
-    passed: int
-    """The number of tests that passed."""
-    ran: int
-    """The number of tests that were not skipped."""
-    seconds: float = 0.0
-    """The duration of all tests together, with one core."""
-    refused: tuple[FailedProposal, ...] = ()
-    """The proposals that were tried before it."""
+    passed: int  # the number of tests that passed
+    ran: int  # the number of tests that were not skipped
+    seconds: float = 0.0  # the duration of all tests together, with one core
+    refused: tuple[FailedProposal, ...] = ()  # the proposals that were tried before it
 
 
 def try_proposals(
@@ -182,14 +178,10 @@ _MAX_TRIALS = 3
 class RepositoryChange:
     """A state of a repository, and a later one whose tests pass in the right environment."""
 
-    before: Path
-    """A folder with the files of the first state, which declare what is needed."""
-    after: Path
-    """A folder with the files of the later state."""
-    tests: tuple[PurePosixPath, ...]
-    """The test files that must pass in the later state."""
-    on: date
-    """The day of the change."""
+    before: Path  # a folder with the files of the first state, which declare what is needed
+    after: Path  # a folder with the files of the later state
+    tests: tuple[PurePosixPath, ...]  # the test files that must pass in the later state
+    on: date  # the day of the change
 
 
 class EnvironmentFinder:

@@ -30,10 +30,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 class TouchedLines:
     """Lines of a fixed file, counted from 1."""
 
-    changed: frozenset[int]
-    """The lines that the fix added or replaced."""
-    beside: frozenset[int] = frozenset()
-    """The lines next to removed ones."""
+    changed: frozenset[int]  # the lines that the fix added or replaced
+    beside: frozenset[int] = frozenset()  # the lines next to removed ones
 
 
 def touched_lines(before: str, after: str) -> TouchedLines:
@@ -95,8 +93,7 @@ class Mutants:
 
     scope: MutationScope
     found: tuple[Mutant, ...]
-    equivalent: int = 0
-    """The number of skipped mutants that compile to the same code."""
+    equivalent: int = 0  # the number of skipped mutants that compile to the same code
     unread: tuple[str, ...] = ()
     """The files that this interpreter cannot compile, each with the reason."""
 
