@@ -4,9 +4,10 @@ HTTP uses the endpoint's socket, with a time and a size limit for whole answers.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
@@ -14,7 +15,7 @@ from typing import Protocol
 import httpx2
 
 from agentbench.core.schema import JsonObject
-from agentbench.models.conversation import ModelAnswer, UnansweredError
+from agentbench.models.conversation import Conversation, ModelAnswer, ToolSpec, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.models.provider_errors import unanswered_error
 
@@ -98,26 +99,33 @@ class SdkEvent(Protocol):
         """The fields that were sent."""
 
 
-def streamed_answer(
-    library: ModuleType,
-    send: Callable[[], AbstractContextManager[Iterable[SdkEvent]]],
-    collector: AnswerCollector,
-) -> ModelAnswer:
-    """The answer to a request of an SDK, `openai` or `anthropic`.
+SdkStream = AbstractContextManager[Iterable[SdkEvent]]
 
-    Raises:
-        UnansweredError: there is no complete answer.
-    """
-    with _library_errors(library, ModelErrorKind.CONNECTION):
-        stream = send()
-    with stream as events, _library_errors(library, ModelErrorKind.CUT_STREAM):
-        for event in events:
-            collector.add_event(event.to_dict(warnings=False))
-    answer = collector.answer()
-    if answer is None:
-        message = "the stream ended before the answer did"
-        raise _unanswered(ModelErrorKind.CUT_STREAM, message)
-    return answer
+
+@dataclass(frozen=True, slots=True)
+class SdkClient:
+    """Sends requests with an SDK, and reads its streams."""
+
+    library: ModuleType  # `openai` or `anthropic`
+    send: Callable[[Conversation, Sequence[ToolSpec], float], SdkStream]
+    collector: Callable[[], AnswerCollector]
+    close: Callable[[], None]
+
+    def complete(
+        self, conversation: Conversation, tools: Sequence[ToolSpec], *, timeout: timedelta
+    ) -> ModelAnswer:
+        """The model's answer, read from a stream."""
+        with _library_errors(self.library, ModelErrorKind.CONNECTION):
+            stream = self.send(conversation, tools, timeout.total_seconds())
+        collector = self.collector()
+        with stream as events, _library_errors(self.library, ModelErrorKind.CUT_STREAM):
+            for event in events:
+                collector.add_event(event.to_dict(warnings=False))
+        answer = collector.answer()
+        if answer is None:
+            message = "the stream ended before the answer did"
+            raise _unanswered(ModelErrorKind.CUT_STREAM, message)
+        return answer
 
 
 @contextmanager

@@ -4,7 +4,7 @@ The instruction for the agent is the commit's message.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentbench.attempt.stages.preparation_stages import version_settings
@@ -12,7 +12,7 @@ from agentbench.core.files import owned_folder
 from agentbench.errors import UsageError
 from agentbench.tasks.fix_commit import FixCommit
 from agentbench.tasks.git_trees import write_commit_files
-from agentbench.tasks.mirror import Mirror, Mirrors
+from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.task_file import RepoTable, TaskFile, is_task_id
@@ -62,27 +62,19 @@ def write_fix_task(
         change = RepositoryChange(
             before=files, after=fixed, tests=fix.tests, on=fix.commit.date.date()
         )
-        new = new_task_of(
-            fix,
-            origin.environments.of(change),
-            task_id=place.task_id or task_id_of(origin.url, fix),
-            url=None if origin.as_files else origin.url,
-            base=BaseState(mirror=mirror, files=files),
-            whole_suite=whole_suite,
-        )
+        found = origin.environments.of(change)
+        if origin.as_files:  # without a history, git knows no version
+            env = {**version_settings(mirror), **found.environment.env}
+            found = replace(found, environment=found.environment.model_copy(update={"env": env}))
+        if not whole_suite:
+            paths = tuple(str(path) for path in fix.tests)
+            found = replace(found, tests=found.tests.model_copy(update={"paths": paths}))
+        new = _new_task(fix, found, place.task_id or task_id_of(origin.url, fix), origin, files)
         return write_task(new, place.parent, replace=place.replace)
 
 
 _DIGITS = 12  # of the commit's hash
 _LONGEST_NAME = 80
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseState:
-    """The state before a fix."""
-
-    mirror: Mirror
-    files: Path  # a folder with its files
 
 
 def task_id_of(url: str, fix: FixCommit) -> TaskId:
@@ -92,41 +84,27 @@ def task_id_of(url: str, fix: FixCommit) -> TaskId:
     return TaskId(f"{plain}-{fix.commit.hash[:_DIGITS]}")
 
 
-def new_task_of(
-    fix: FixCommit,
-    environment: Proposal,
-    *,
-    task_id: TaskId,
-    url: str | None,
-    base: BaseState,
-    whole_suite: bool = True,
+def _new_task(
+    fix: FixCommit, found: Proposal, task_id: TaskId, origin: FixSource, files: Path
 ) -> NewTask:
-    """The task for a fix."""
-    tests = environment.tests
-    if not whole_suite:
-        tests = tests.model_copy(update={"paths": tuple(str(path) for path in fix.tests)})
+    by_url = RepoTable(url=origin.url, commit=fix.base)
     table = TaskFile(
         schema_version=1,
         id=task_id,
         title=title_of(fix),
         tags=("mined",),
-        repo=RepoTable(url=url, commit=fix.base) if url is not None else RepoTable(path="repo"),
-        environment=environment.environment,
-        setup=environment.setup,
-        tests=tests,
+        repo=RepoTable(path="repo") if origin.as_files else by_url,
+        environment=found.environment,
+        setup=found.setup,
+        tests=found.tests,
     )
-    if url is None:
-        # Without a history, git knows no version.
-        env = {**version_settings(base.mirror), **table.environment.env}
-        told = table.environment.model_copy(update={"env": env})
-        table = table.model_copy(update={"environment": told})
     return NewTask(
         id=task_id,
         table=table,
         instruction=instruction_of(fix),
         tests_patch=fix.tests_patch,
         solution_patch=fix.solution_patch,
-        folders={} if url is not None else {"repo": base.files},
+        folders={"repo": files} if origin.as_files else {},
     )
 
 

@@ -3,8 +3,6 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
-from functools import partial
 from typing import Any, cast
 
 from agentbench.core.schema import JsonObject
@@ -236,46 +234,34 @@ _CACHE_CONTROL: JsonObject = {"cache_control": {"type": "ephemeral"}}
 """Caches everything up to here."""
 
 
-class AnthropicMessagesClient:
-    """Sends conversations to a model endpoint with the SDK, which is imported only here."""
+def anthropic_messages_client(endpoint: ModelEndpoint) -> talk.ModelClient:
+    """A client over Anthropic's SDK, which is imported only here."""
+    import anthropic
 
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        import anthropic
+    from agentbench.models import sdk_client
 
-        from agentbench.models import sdk_client
+    client = anthropic.Anthropic(
+        api_key=endpoint.token,
+        base_url=sdk_client.BASE_URL,
+        max_retries=0,
+        http_client=sdk_client.endpoint_http_client(endpoint),
+    )
 
-        self._read_answer = partial(sdk_client.streamed_answer, anthropic)
-        self._model = endpoint.model
-        self._most = context_window(endpoint.model).output
-        self._client = anthropic.Anthropic(
-            api_key=endpoint.token,
-            base_url=sdk_client.BASE_URL,
-            max_retries=0,
-            http_client=sdk_client.endpoint_http_client(endpoint),
+    def send(
+        conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
+    ) -> sdk_client.SdkStream:
+        system = {"type": "text", "text": conversation.system, **_CACHE_CONTROL}
+        return client.messages.create(
+            model=endpoint.model,
+            max_tokens=context_window(endpoint.model).output,
+            system=cast("Any", [system]),
+            messages=cast("Any", _request_messages_of(conversation)),
+            tools=cast("Any", [_tool_definition(tool) for tool in tools]),
+            stream=True,
+            timeout=timeout_s,
         )
-        self.close = self._client.close
 
-    def complete(
-        self,
-        conversation: talk.Conversation,
-        tools: Sequence[talk.ToolSpec],
-        *,
-        timeout: timedelta,
-    ) -> talk.ModelAnswer:
-        """The model's answer, read from a stream."""
-        system = [{"type": "text", "text": conversation.system, **_CACHE_CONTROL}]
-        return self._read_answer(
-            lambda: self._client.messages.create(
-                model=self._model,
-                max_tokens=self._most,
-                system=cast("Any", system),
-                messages=cast("Any", _request_messages_of(conversation)),
-                tools=cast("Any", [_tool_definition(tool) for tool in tools]),
-                stream=True,
-                timeout=timeout.total_seconds(),
-            ),
-            StreamedMessage(),
-        )
+    return sdk_client.SdkClient(anthropic, send, StreamedMessage, client.close)
 
 
 def _tool_definition(tool: talk.ToolSpec) -> JsonObject:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from functools import partial
 from itertools import count, repeat
 from typing import Any, cast
 
@@ -210,43 +208,32 @@ class _StreamedAnswer:
                     self._extra[name] = known + str(piece or "")
 
 
-class OpenAIChatClient:
-    """Sends conversations to a model endpoint with the SDK, which is imported only here."""
+def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
+    """A client over OpenAI's SDK, which is imported only here."""
+    import openai
 
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        import openai
+    from agentbench.models import sdk_client
 
-        from agentbench.models import sdk_client
+    client = openai.OpenAI(
+        api_key=endpoint.token,
+        base_url=f"{sdk_client.BASE_URL}/v1",
+        max_retries=0,
+        http_client=sdk_client.endpoint_http_client(endpoint),
+    )
+    ids = (f"call_{number}" for number in count(1))
 
-        self._read_answer = partial(sdk_client.streamed_answer, openai)
-        self._model = endpoint.model
-        self._ids = (f"call_{number}" for number in count(1))
-        self._client = openai.OpenAI(
-            api_key=endpoint.token,
-            base_url=f"{sdk_client.BASE_URL}/v1",
-            max_retries=0,
-            http_client=sdk_client.endpoint_http_client(endpoint),
+    def send(
+        conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
+    ) -> sdk_client.SdkStream:
+        return client.chat.completions.create(
+            model=endpoint.model,
+            messages=cast("Any", list(_request_messages_of(conversation))),
+            tools=cast("Any", [_tool_definition(tool) for tool in tools]),
+            stream=True,
+            timeout=timeout_s,
         )
-        self.close = self._client.close
 
-    def complete(
-        self,
-        conversation: talk.Conversation,
-        tools: Sequence[talk.ToolSpec],
-        *,
-        timeout: timedelta,
-    ) -> talk.ModelAnswer:
-        """The model's answer, read from a stream."""
-        return self._read_answer(
-            lambda: self._client.chat.completions.create(
-                model=self._model,
-                messages=cast("Any", list(_request_messages_of(conversation))),
-                tools=cast("Any", [_tool_definition(tool) for tool in tools]),
-                stream=True,
-                timeout=timeout.total_seconds(),
-            ),
-            _StreamedAnswer(self._ids),
-        )
+    return sdk_client.SdkClient(openai, send, lambda: _StreamedAnswer(ids), client.close)
 
 
 def _tool_definition(tool: talk.ToolSpec) -> JsonObject:

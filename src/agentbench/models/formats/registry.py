@@ -8,12 +8,12 @@ from types import MappingProxyType
 from agentbench.errors import LLMError
 from agentbench.models.conversation import ModelClient
 from agentbench.models.formats.anthropic_messages import (
-    AnthropicMessagesClient,
     AnthropicMessagesFormat,
+    anthropic_messages_client,
 )
 from agentbench.models.formats.gemini_generate import GeminiGenerateFormat
 from agentbench.models.formats.interface import FormatAdapter
-from agentbench.models.formats.openai_chat import OpenAIChatClient, OpenAIChatFormat
+from agentbench.models.formats.openai_chat import OpenAIChatFormat, openai_chat_client
 from agentbench.models.formats.openai_responses import OpenAIResponsesFormat
 from agentbench.models.interface import ApiFormat, ModelEndpoint
 
@@ -85,7 +85,9 @@ def likely_format(path: str) -> FormatAdapter:
 def open_client(endpoint: ModelEndpoint) -> AbstractContextManager[ModelClient]:
     """A client, closed at the end of the block; its library is imported only now."""
     anthropic = preferred_format(endpoint) is ApiFormat.ANTHROPIC_MESSAGES
-    return closing(AnthropicMessagesClient(endpoint) if anthropic else OpenAIChatClient(endpoint))
+    return closing(
+        anthropic_messages_client(endpoint) if anthropic else openai_chat_client(endpoint)
+    )
 
 
 def preferred_format(endpoint: ModelEndpoint) -> ApiFormat:
