@@ -6,10 +6,10 @@ A built-in one, a preset, an entry point, a module's attribute, or a file of pre
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
 from agentbench.agents.predictions import PredictionName
@@ -20,9 +20,6 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import ScriptedSolution
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 _ENTRY_POINT_GROUP = "agentbench.agents"
 # Exceptions that a user's module may raise; others are shown with their traceback.
@@ -98,7 +95,9 @@ def create_agent(
     from importlib.metadata import entry_points
 
     for point in entry_points(group=_ENTRY_POINT_GROUP, name=name):
-        return _as_agent(point.name, _load_entry_point(point))
+        with _import_errors(point.name, f"cannot load {point.value}"):
+            value = point.load()
+        return _as_agent(point.name, value)
     if ":" in name:
         return _as_agent(name, _import_attribute(name))
     known = ", ".join(available_agents())
@@ -149,12 +148,8 @@ def _import_attribute(path: str) -> object:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # like `python -m`: a user's agent is often a local file
-    try:
-        module = importlib.import_module(module_name)
-    except _IMPORT_FAILURES as error:
-        message = f"--agent {path}: cannot import {module_name!r}: {_error_line(error)}"
-        raise UsageError(message) from error
-    value: object = module
+    with _import_errors(path, f"cannot import {module_name!r}"):
+        value: object = importlib.import_module(module_name)
     for part in attribute.split("."):
         value = getattr(value, part, None)
     if value is None:
@@ -162,23 +157,10 @@ def _import_attribute(path: str) -> object:
     return value
 
 
-def _load_entry_point(point: "EntryPoint") -> object:
-    try:
-        value: object = point.load()
-    except _IMPORT_FAILURES as error:
-        message = f"--agent {point.name}: cannot load {point.value}: {_error_line(error)}"
-        raise UsageError(message) from error
-    return value
-
-
 def _as_agent(name: str, value: object) -> Agent:
     if inspect.isclass(value):
-        made_by = value
-        try:
-            value = made_by()
-        except _IMPORT_FAILURES as error:
-            message = f"--agent {name}: {made_by.__name__}() cannot be made: {_error_line(error)}"
-            raise UsageError(message) from error
+        with _import_errors(name, f"{value.__name__}() cannot be made"):
+            value = value()
     solve = getattr(value, "solve", value)
     if not callable(solve):
         raise UsageError(
@@ -203,5 +185,11 @@ def _takes_four_arguments(function: Callable[..., object]) -> bool:
     return True
 
 
-def _error_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+@contextmanager
+def _import_errors(name: str, what: str) -> Iterator[None]:
+    """Report what a user's module raises as an error about `--agent`."""
+    try:
+        yield
+    except _IMPORT_FAILURES as error:
+        line = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(f"--agent {name}: {what}: {line}") from error

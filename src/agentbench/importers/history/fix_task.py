@@ -69,7 +69,8 @@ def write_fix_task(
         if not whole_suite:
             paths = tuple(str(path) for path in fix.tests)
             found = replace(found, tests=found.tests.model_copy(update={"paths": paths}))
-        new = _new_task(fix, found, place.task_id or task_id_of(origin.url, fix), origin, files)
+        task_id = place.task_id or task_id_of(origin.url, fix)
+        new = _new_task(fix, found, task_id, repo=files if origin.as_files else origin.url)
         return write_task(new, place.parent, replace=place.replace)
 
 
@@ -84,16 +85,15 @@ def task_id_of(url: str, fix: FixCommit) -> TaskId:
     return TaskId(f"{plain}-{fix.commit.hash[:_DIGITS]}")
 
 
-def _new_task(
-    fix: FixCommit, found: Proposal, task_id: TaskId, origin: FixSource, files: Path
-) -> NewTask:
-    by_url = RepoTable(url=origin.url, commit=fix.base)
+def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, *, repo: Path | str) -> NewTask:
     table = TaskFile(
         schema_version=1,
         id=task_id,
         title=title_of(fix),
         tags=("mined",),
-        repo=RepoTable(path="repo") if origin.as_files else by_url,
+        repo=RepoTable(url=repo, commit=fix.base)
+        if isinstance(repo, str)
+        else RepoTable(path="repo"),
         environment=found.environment,
         setup=found.setup,
         tests=found.tests,
@@ -104,7 +104,7 @@ def _new_task(
         instruction=instruction_of(fix),
         tests_patch=fix.tests_patch,
         solution_patch=fix.solution_patch,
-        folders={"repo": files} if origin.as_files else {},
+        folders={} if isinstance(repo, str) else {"repo": repo},
     )
 
 

@@ -96,8 +96,7 @@ def _read_container(folder: Path, found: _FolderContents) -> None:
     compose = folder / _COMPOSE_FILE
     container = ComposeService()
     if compose.exists():
-        text = task_folders.read_text(compose)
-        document = parse_yaml(text, str(compose)) if isinstance(text, str) else text
+        document = _read_yaml(compose)
         if isinstance(document, Rejection):
             found.faults.append(document)
             return
@@ -120,8 +119,7 @@ def _read_solution(folder: Path, found: _FolderContents) -> None:
         found.solution = script.read_bytes()
         return
     steps = folder / "solution.yaml"
-    text = task_folders.read_text(steps)
-    document = parse_yaml(text, str(steps)) if isinstance(text, str) else text
+    document = _read_yaml(steps)
     if isinstance(document, Rejection):
         found.faults.append(document)
         return
@@ -133,6 +131,11 @@ def _read_solution(folder: Path, found: _FolderContents) -> None:
         ]
     except UnsupportedComposeError as error:
         found.faults.append(Rejection(where=str(steps), what=str(error)))
+
+
+def _read_yaml(path: Path) -> object | Rejection:
+    text = task_folders.read_text(path)
+    return parse_yaml(text, str(path)) if isinstance(text, str) else text
 
 
 def _script_of(steps: tuple[SolutionStep, ...]) -> str:

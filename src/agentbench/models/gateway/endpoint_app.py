@@ -114,7 +114,7 @@ class EndpointApplication:
     budget_usd: float
     lane: str
     by: ForwardingContext
-    finished: Callable[[ModelExchange], None]  # is called with every finished exchange
+    finished: Callable[[ModelExchange], object]  # is called with every finished exchange
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -134,21 +134,19 @@ class Gateway:
             socket=path,
             ledger=ledger,
         )
+        by = ForwardingContext(
+            upstream=self._upstream, bounds=self._bounds, ledger=ledger, keys=self._keys
+        )
         with self._logging(log, token) as finished:
             application = EndpointApplication(
                 model=self.model,
                 token=token,
                 budget_usd=budget_usd,
                 lane=lane,
-                by=ForwardingContext(
-                    upstream=self._upstream,
-                    bounds=self._bounds,
-                    ledger=ledger,
-                    keys=self._keys,
-                ),
+                by=by,
                 finished=finished,
             )
-            with self._listening(listener, application):
+            with self._loop.holding(serve_on(listener, application)):
                 yield endpoint
 
     def close(self) -> None:
@@ -157,20 +155,9 @@ class Gateway:
         self._keep.close()
 
     @contextmanager
-    def _listening(self, listener: socket, application: EndpointApplication) -> Iterator[None]:
-        opened = AsyncExitStack()
-
-        async def begin() -> None:
-            await opened.enter_async_context(serve_on(listener, application))
-
-        self._loop.run(begin())
-        try:
-            yield
-        finally:
-            self._loop.run(opened.aclose())
-
-    @contextmanager
-    def _logging(self, path: Path | None, token: str) -> Iterator[Callable[[ModelExchange], None]]:
+    def _logging(
+        self, path: Path | None, token: str
+    ) -> Iterator[Callable[[ModelExchange], object]]:
         if path is None:
             yield lambda _exchange: None
             return
@@ -178,15 +165,11 @@ class Gateway:
 
         def write(exchange: ModelExchange) -> None:
             # On a full disk the record cannot be written either, and that failure is reported.
-            """Write a recorded answer."""
             with suppress(OSError):
                 log.write(exchange)
 
-        def finished(exchange: ModelExchange) -> None:
-            self._writer.submit(write, exchange)
-
         try:
-            yield finished
+            yield lambda exchange: self._writer.submit(write, exchange)
         finally:
             self._writer.submit(log.close).result()
 

@@ -32,22 +32,14 @@ async def probe_model(
     """Send a request for a few tokens in the model's main API format."""
     bounds = AnswerLimits(connect_s=seconds, idle_s=seconds, total_s=seconds)
     async with provider_http_client(bounds) as client:
-        failure = await _try_formats(endpoints, model, LiveUpstream(endpoints, client), bounds)
-    if failure is None:
-        return
-    said = Redactor(endpoints.keys).text(failure.message)
-    _raise_if_unusable(failure, said or f"HTTP status {failure.status}", endpoints, model)
-
-
-async def _try_formats(
-    endpoints: ProviderAccess, model: str, upstream: LiveUpstream, bounds: AnswerLimits
-) -> ModelFailure | None:
-    failure = await _send_probe(upstream, endpoints.main, model, bounds)
-    newer = ApiFormat.OPENAI_RESPONSES
-    if failure is not None and "v1/responses" in failure.message and newer in endpoints.by_format:
-        # Some of OpenAI's models support only this format.
-        return await _send_probe(upstream, newer, model, bounds)
-    return failure
+        upstream, newer = LiveUpstream(endpoints, client), ApiFormat.OPENAI_RESPONSES
+        failure = await _send_probe(upstream, endpoints.main, model, bounds)
+        if failure and "v1/responses" in failure.message and newer in endpoints.by_format:
+            # Some of OpenAI's models support only this format.
+            failure = await _send_probe(upstream, newer, model, bounds)
+    if failure is not None:
+        said = Redactor(endpoints.keys).text(failure.message) or f"HTTP status {failure.status}"
+        _raise_if_unusable(failure, said, endpoints, model)
 
 
 async def _send_probe(
@@ -80,12 +72,8 @@ async def _send_probe(
 def _probe_request(api_format: ApiFormat, model: str) -> JsonObject:
     match api_format:
         case ApiFormat.OPENAI_CHAT:
-            return {
-                "model": model,
-                "messages": [_USER],
-                "stream": True,
-                "max_tokens": _MIN_OUTPUT_TOKENS,
-            }
+            limit = {"max_tokens": _MIN_OUTPUT_TOKENS}
+            return {"model": model, "messages": [_USER], "stream": True, **limit}
         case ApiFormat.OPENAI_RESPONSES:
             limit = {"max_output_tokens": _MIN_OUTPUT_TOKENS}
             return {"model": model, "input": "Say ok.", "stream": True, "store": False, **limit}

@@ -189,14 +189,10 @@ class RecordingUpstream:
     def __init__(
         self, inner: Upstream, keys: Redactor, add: Callable[[Callable[[], RecordedAnswer]], object]
     ) -> None:
+        self.api_formats = inner.api_formats
         self._inner = inner
         self._keys = keys
         self._add = add
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The formats of the other upstream."""
-        return self._inner.api_formats
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
@@ -255,16 +251,11 @@ class ReplayedUpstream:
     """
 
     def __init__(self, recording: Recording) -> None:
-        self._wires = recording.head.wires
+        self.api_formats = recording.head.wires
         self._left: dict[str, list[RecordedAnswer]] = defaultdict(list)
         self._lock = Lock()
         for answer in recording.answers:
             self._left[answer.lane].append(answer)
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The formats at the time of the recording."""
-        return self._wires
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
@@ -276,9 +267,8 @@ class ReplayedUpstream:
             raise UpstreamError(ModelErrorKind.CONNECTION, message)
         if found.status is None:
             raise _recorded_failure(found)
-        yield ProviderResponse(
-            status=found.status, headers=found.headers, chunks=_replayed_chunks(found)
-        )
+        chunks = _replayed_chunks(found)
+        yield ProviderResponse(status=found.status, headers=found.headers, chunks=chunks)
 
     def _take(self, call: ProviderRequest) -> RecordedAnswer | None:
         digest = request_digest(call)

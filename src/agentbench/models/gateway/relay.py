@@ -7,7 +7,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -32,6 +32,15 @@ class LoopThread:
     def run(self, work: Coroutine[Any, Any, _ResultT]) -> _ResultT:
         """Run a coroutine in the loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    @contextmanager
+    def holding(self, context: AbstractAsyncContextManager[object]) -> Iterator[None]:
+        """Open an asynchronous context in the loop for the block."""
+        self.run(context.__aenter__())
+        try:
+            yield
+        finally:
+            self.run(context.__aexit__(None, None, None))
 
     def close(self) -> None:
         """Stop the loop; running tasks are cancelled."""

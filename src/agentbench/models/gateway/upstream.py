@@ -42,9 +42,7 @@ class AnswerLimits:
     total_s: float = 3600.0
     request_bytes: int = 32 << 20
     answer_bytes: int = 64 << 20
-    patience_s: float = (
-        60.0  # a client that disconnects after so long without a byte gave up waiting
-    )
+    patience_s: float = 60.0  # a client that leaves after so long without a byte gave up waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +102,8 @@ class LiveUpstream:
     def __init__(self, endpoints: ProviderAccess, client: httpx2.AsyncClient) -> None:
         self._endpoints = endpoints
         self._client = client
-
-    @property
-    def api_formats(self) -> tuple[ApiFormat, ...]:
-        """The formats of the model's provider."""
-        main = self._endpoints.main
-        return main, *(wire for wire in self._endpoints.by_format if wire is not main)
+        others = (wire for wire in endpoints.by_format if wire is not endpoints.main)
+        self.api_formats = (endpoints.main, *others)
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
@@ -191,9 +185,8 @@ async def _response_chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
 def _connection_error(fault: httpx2.TransportError) -> UpstreamError:
     if isinstance(fault, httpx2.TimeoutException) and not isinstance(fault, httpx2.ConnectTimeout):
         return UpstreamError(ModelErrorKind.TIMEOUT, "the provider did not answer in time")
-    return UpstreamError(
-        ModelErrorKind.CONNECTION, f"the provider is not reached: {_error_text(fault)}"
-    )
+    message = f"the provider is not reached: {_error_text(fault)}"
+    return UpstreamError(ModelErrorKind.CONNECTION, message)
 
 
 def _error_text(fault: Exception) -> str:
