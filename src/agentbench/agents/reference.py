@@ -1,7 +1,9 @@
 """The agents that validate tasks: noop changes nothing, oracle applies the solution."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.models.interface import ModelEndpoint
@@ -25,28 +27,24 @@ class NoopAgent:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")
 
 
+@dataclass(frozen=True, slots=True)
 class OracleAgent:
     """Applies each task's reference patch or script, which its creator passes in."""
 
-    name = "oracle"
+    name: ClassVar[str] = "oracle"
 
-    def __init__(
-        self,
-        patches: Mapping[TaskId, bytes],
-        scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({}),
-    ) -> None:
-        self._patches = patches
-        self._scripts = scripts
+    patches: Mapping[TaskId, bytes]
+    scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({})
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Apply the patch with git in the sandbox, or run the script."""
         del model
-        script = self._scripts.get(problem.id)
+        script = self.scripts.get(problem.id)
         if script is not None:
             return _run_script(script, sandbox, budget)
-        patch = self._patches.get(problem.id, b"")
+        patch = self.patches.get(problem.id, b"")
         if not patch.strip():
             missing = "the task has no solution.patch"
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=missing)

@@ -8,6 +8,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -49,18 +50,12 @@ BUILT_IN = {
 SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
 
 
+@dataclass(frozen=True, slots=True)
 class FunctionAgent:
-    """An agent that calls a function `(problem, sandbox, budget, model) -> AgentOutcome`."""
+    """An agent that is a function `(problem, sandbox, budget, model) -> AgentOutcome`."""
 
-    def __init__(self, name: str, function: SolveFunction) -> None:
-        self.name = name
-        self._function = function
-
-    def solve(
-        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
-    ) -> AgentOutcome:
-        """Call the function."""
-        return self._function(problem, sandbox, budget, model)
+    name: str
+    solve: SolveFunction
 
 
 def create_agent(

@@ -69,8 +69,8 @@ class ModelFailure:
     """One request that a model did not answer."""
 
     kind: ModelErrorKind
-    status: int | None  # of HTTP; None: no answer came
     message: str  # the provider's, without keys
+    status: int | None = None  # of HTTP; None: no answer came
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,4 +156,4 @@ def _connection_error(kind: ModelErrorKind, error: Exception) -> UnansweredError
 
 
 def _unanswered(kind: ModelErrorKind, message: str) -> UnansweredError:
-    return UnansweredError(ModelFailure(kind=kind, status=None, message=message))
+    return UnansweredError(ModelFailure(kind=kind, message=message))

@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.llm import endings
-from agentbench.agents.llm.endings import AttemptCounts, NoAnswerError, complete_with_retries
+from agentbench.agents.llm.endings import NoAnswerError, complete_with_retries
 from agentbench.agents.llm.tool import ToolContext, ToolEffect
 from agentbench.agents.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
 from agentbench.core.extras import DISTRIBUTION
@@ -196,35 +196,34 @@ class LlmAgent:
         with open_client(model) as client:
             opening = opening_conversation(problem, sandbox.workspace, budget)
             memory = ConversationMemory(opening, room)
-            outcome = _AgentLoop(self, context, model, client, memory).work()
+            loop = _AgentLoop(
+                settings=self, context=context, model=model, client=client, memory=memory
+            )
+            outcome = loop.work()
         return replace(outcome, usage=model.traffic().usage)
 
 
+@dataclass(slots=True, kw_only=True)
 class _AgentLoop:
-    def __init__(
-        self,
-        settings: LlmAgent,
-        context: ToolContext,
-        model: ModelEndpoint,
-        client: talk.ModelClient,
-        memory: ConversationMemory,
-    ) -> None:
-        self._settings, self._desk, self._model = settings, context, model
-        self._client, self._memory = client, memory
-        self._budget, self._tally = context.budget, AttemptCounts()
+    settings: LlmAgent
+    context: ToolContext
+    model: ModelEndpoint
+    client: talk.ModelClient
+    memory: ConversationMemory
+    tally: endings.AttemptCounts = field(default_factory=endings.AttemptCounts)
 
     def work(self) -> AgentOutcome:
         outcome = None
         while outcome is None:
-            if self._tally.steps == self._budget.max_steps:
-                return endings.out_of_steps(self._tally, self._budget)
-            if not self._budget.remaining():
-                return endings.out_of_time(self._tally, self._budget)
-            self._tally.steps += 1
+            if self.tally.steps == self.context.budget.max_steps:
+                return endings.out_of_steps(self.tally, self.context.budget)
+            if not self.context.budget.remaining():
+                return endings.out_of_time(self.tally, self.context.budget)
+            self.tally.steps += 1
             try:
                 outcome = self._run_calls(self._complete())
             except NoAnswerError as error:
-                return endings.unanswered(self._tally, self._budget, self._model, error)
+                return endings.unanswered(self.tally, self.context.budget, self.model, error)
         return outcome
 
     def _complete(self) -> talk.ModelAnswer:
@@ -234,14 +233,14 @@ class _AgentLoop:
         except NoAnswerError as error:
             if error.failure.kind is not ModelErrorKind.CONTEXT_LENGTH:
                 raise
-        self._memory.shrink()
+        self.memory.shrink()
         return self._complete_with_retries()
 
     def _complete_with_retries(self) -> talk.ModelAnswer:
-        said, settings = self._memory.conversation, self._settings
+        said, settings = self.memory.conversation, self.settings
         return complete_with_retries(
-            lambda timeout: self._client.complete(said, tool_specs(), timeout=timeout),
-            self._budget,
+            lambda timeout: self.client.complete(said, tool_specs(), timeout=timeout),
+            self.context.budget,
             tries=settings.attempts_per_request,
             sleep=settings.sleep,
         )
@@ -249,30 +248,30 @@ class _AgentLoop:
     def _run_calls(self, answer: talk.ModelAnswer) -> AgentOutcome | None:
         """Run the calls of an answer in order; an outcome if one of them ends the attempt."""
         if answer.stop is talk.StopReason.REFUSED:
-            return endings.refused(self._tally, answer)
+            return endings.refused(self.tally, answer)
         replies: list[talk.ToolReply] = []
         for call in answer.tool_calls:
             replies.append(self._use(call, replies))
-            if not self._budget.remaining():
-                return endings.out_of_time(self._tally, self._budget)
+            if not self.context.budget.remaining():
+                return endings.out_of_time(self.tally, self.context.budget)
             if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and not replies[-1].failed:
-                return self._tally.outcome(AgentEnding.SUBMITTED)
-        self._tally.count_step(replies)
-        self._memory.add(
+                return self.tally.outcome(AgentEnding.SUBMITTED)
+        self.tally.count_step(replies)
+        self.memory.add(
             talk.ConversationTurn(answer=answer, replies=tuple(replies), note=note_about(answer))
         )
-        if self._tally.silent_steps >= self._settings.silent_steps:
-            return endings.fell_silent(self._tally)
-        if self._tally.failed_steps >= self._settings.failed_steps:
-            return endings.failed(self._tally, answer.tool_calls[-1], replies[-1])
+        if self.tally.silent_steps >= self.settings.silent_steps:
+            return endings.fell_silent(self.tally)
+        if self.tally.failed_steps >= self.settings.failed_steps:
+            return endings.failed(self.tally, answer.tool_calls[-1], replies[-1])
         return None
 
     def _use(self, call: talk.ModelToolCall, before: list[talk.ToolReply]) -> talk.ToolReply:
-        reply = use_tool(self._desk, call)
+        reply = use_tool(self.context, call)
         if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
             earlier.failed for earlier in before
         ):
             text = "not submitted, since a call before this one failed: look at that first"
             reply = talk.ToolReply(text=text, failed=True)
-        self._tally.count(call, reply)
+        self.tally.count(call, reply)
         return reply

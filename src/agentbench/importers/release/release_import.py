@@ -86,23 +86,23 @@ def import_releases(
     return [importer.entries[pair] for pair in wanted]
 
 
+@dataclass(slots=True)
 class _ReleaseImporter:
-    def __init__(self, told: ReleaseImportSettings, follow: FollowRun) -> None:
-        self._told = told
-        self._follow = follow
-        self.entries: dict[RequestedReleases, ImportedPair] = {}
+    told: ReleaseImportSettings
+    follow: FollowRun
+    entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
-        with owned_folder(_CANDIDATES, self._told.out) as place:
+        with owned_folder(_CANDIDATES, self.told.out) as place:
             made: dict[Path, tuple[RequestedReleases, PackageReleases]] = {}
             for wanted in batch:
-                self._told.say(f"{wanted}: downloading, unpacking, comparing")
+                self.told.say(f"{wanted}: downloading, unpacking, comparing")
                 self._make(wanted, place, made)
-            if self._told.gate is None:
+            if self.told.gate is None:
                 for folder, (wanted, pair) in made.items():
                     self._keep(wanted, pair, folder, fail_to_pass=0)
             elif made:
-                for proven in validate_folders(tuple(made), self._told.gate, self._follow):
+                for proven in validate_folders(tuple(made), self.told.gate, self.follow):
                     self._settle(*made[proven.folder], proven)
 
     def _make(
@@ -111,7 +111,7 @@ class _ReleaseImporter:
         place: Path,
         made: dict[Path, tuple[RequestedReleases, PackageReleases]],
     ) -> None:
-        told, pair = self._told, None
+        told, pair = self.told, None
         try:
             pair = told.index.pair(wanted)
             self._refuse_present(pair)
@@ -123,8 +123,8 @@ class _ReleaseImporter:
             self._note(wanted, pair, CandidateOutcome.UNDECIDED, (str(error),))
 
     def _refuse_present(self, pair: PackageReleases) -> None:
-        path = self._told.out / task_id_of(pair)
-        if os.path.lexists(path) and not self._told.replace:
+        path = self.told.out / task_id_of(pair)
+        if os.path.lexists(path) and not self.told.replace:
             raise InputError(f"{path}: already exists; give another --out, or --replace")
 
     def _settle(
@@ -139,7 +139,7 @@ class _ReleaseImporter:
     def _keep(
         self, wanted: RequestedReleases, pair: PackageReleases, folder: Path, *, fail_to_pass: int
     ) -> None:
-        path = self._told.out / folder.name
+        path = self.told.out / folder.name
         if os.path.lexists(path):
             shutil.rmtree(path)
         folder.rename(path)
@@ -164,6 +164,6 @@ class _ReleaseImporter:
             reasons=tuple(reasons),
         ).model_copy(update=facts)
         self.entries[wanted] = entry
-        append_pair(self._told.out, entry)
+        append_pair(self.told.out, entry)
         message = f": {'; '.join(entry.reasons)}" if entry.reasons else ""
-        self._told.say(f"{entry.pair}: {entry.fate.value}{message}")
+        self.told.say(f"{entry.pair}: {entry.fate.value}{message}")

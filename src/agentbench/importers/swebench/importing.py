@@ -140,10 +140,10 @@ def _selected_rows(
         yield row
 
 
+@dataclass(frozen=True, slots=True)
 class _InstanceImporter:
-    def __init__(self, choice: ImportSelection, mirrors: Mirrors) -> None:
-        self._choice = choice
-        self._mirrors = mirrors
+    choice: ImportSelection
+    mirrors: Mirrors
 
     def make(self, instance: SwebenchInstance) -> Path:
         if instance.language.lower() not in _PYTHON:
@@ -156,12 +156,12 @@ class _InstanceImporter:
             if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
                 what = f"{name[:80]!r} is not a pytest test, and agentbench judges with pytest"
                 raise _RejectedError("FAIL_TO_PASS", what)
-        path = self._choice.out / task_id_of(instance.instance_id)
-        if os.path.lexists(path) and not self._choice.replace:
+        path = self.choice.out / task_id_of(instance.instance_id)
+        if os.path.lexists(path) and not self.choice.replace:
             message = f"{path} already exists; give another --out, or --replace"
             raise _RejectedError("instance_id", message)
         try:
-            surroundings = environment_of(instance, self._choice.sources)
+            surroundings = environment_of(instance, self.choice.sources)
         except UnknownEnvironmentError as error:
             raise _RejectedError("repo", str(error)) from None
         try:
@@ -176,7 +176,7 @@ class _InstanceImporter:
         assert instance.base_commit is not None
         _checked_files("patch", instance.patch)
         test_files = _checked_files("test_patch", instance.test_patch)
-        url = clone_url(instance.repo, self._choice.repos)
+        url = clone_url(instance.repo, self.choice.repos)
         if is_local(url):
             mirror = self._mirror(url, instance.base_commit)
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
@@ -198,7 +198,7 @@ class _InstanceImporter:
         self, instance: SwebenchInstance, surroundings: InstanceEnvironment
     ) -> Path:
         _checked_files("patch", instance.patch)
-        url = clone_url(instance.repo, self._choice.repos)
+        url = clone_url(instance.repo, self.choice.repos)
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         try:
@@ -216,11 +216,11 @@ class _InstanceImporter:
         content: conversion.TaskContent,
     ) -> Path:
         new = conversion.convert_instance(instance, surroundings, content)
-        return write_task(new, self._choice.out, replace=self._choice.replace)
+        return write_task(new, self.choice.out, replace=self.choice.replace)
 
     def _mirror(self, url: str, commit: str) -> Mirror:
         try:
-            mirror = self._mirrors.of(RepoSource(url=url, commit=commit))
+            mirror = self.mirrors.of(RepoSource(url=url, commit=commit))
         except GitCloneError as error:
             raise _RejectedError("repo", f"cannot be cloned: {error}") from None
         if not mirror.has_commit:
@@ -243,15 +243,13 @@ def _head_of(url: str) -> str:
     return commit
 
 
+@dataclass(frozen=True, slots=True)
 class InstanceEnvironmentFinder:
     """Tries environments, once for all instances of a repository with equal declarations."""
 
-    def __init__(
-        self, environments: EnvironmentFinder, mirrors: Mirrors, *, repos: Path | None
-    ) -> None:
-        self._environments = environments
-        self._mirrors = mirrors
-        self._repos = repos
+    environments: EnvironmentFinder
+    mirrors: Mirrors
+    repos: Path | None
 
     def detect(self, instance: SwebenchInstance) -> InstanceEnvironment | None:
         """The environment of an instance; None if it is of a kind that cannot be tried.
@@ -261,9 +259,9 @@ class InstanceEnvironmentFinder:
         """
         if instance.makes_the_bug or instance.base_commit is None or not instance.test_patch:
             return None
-        url = clone_url(instance.repo, self._repos)
+        url = clone_url(instance.repo, self.repos)
         try:
-            mirror = self._mirrors.of(RepoSource(url=url, commit=instance.base_commit))
+            mirror = self.mirrors.of(RepoSource(url=url, commit=instance.base_commit))
             on = find_commit(mirror, instance.base_commit).date.date()
             return self._tried(instance, mirror, on)
         except (GitCloneError, git_trees.PatchDoesNotApplyError) as error:
@@ -286,7 +284,7 @@ class InstanceEnvironmentFinder:
                 if file is not None and path.suffix == ".py" and has_tests(file.content)
             )
             change = RepositoryChange(before=before, after=after, tests=tests, on=on)
-            found = self._environments.of(change)
+            found = self.environments.of(change)
         return InstanceEnvironment(
             environment=found.environment, setup=found.setup, command=found.tests.command
         )

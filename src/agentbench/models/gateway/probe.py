@@ -66,7 +66,7 @@ async def _send_probe(
         return fault.failure
     except TimeoutError:
         message = f"no answer within {bounds.total_s:g} s"
-        return ModelFailure(kind=ModelErrorKind.TIMEOUT, status=None, message=message)
+        return ModelFailure(kind=ModelErrorKind.TIMEOUT, message=message)
 
 
 def _probe_request(api_format: ApiFormat, model: str) -> JsonObject:

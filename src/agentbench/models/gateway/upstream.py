@@ -78,7 +78,7 @@ class UpstreamError(Exception):
 
     def __init__(self, kind: ModelErrorKind, message: str) -> None:
         super().__init__(message)
-        self.failure = ModelFailure(kind=kind, status=None, message=message)
+        self.failure = ModelFailure(kind=kind, message=message)
 
 
 class Upstream(Protocol):

@@ -184,13 +184,13 @@ class RepositoryChange:
     on: date  # the day of the change
 
 
+@dataclass(slots=True)
 class EnvironmentFinder:
     """Finds environments for changes; states with the same declarations share one."""
 
-    def __init__(self, options: RunOptions, given: Proposal | None = None) -> None:
-        self._options = options
-        self._given = given
-        self._known: list[_TriedProposals] = []
+    options: RunOptions
+    given: Proposal | None = None
+    _known: list["_TriedProposals"] = field(default_factory=list)
 
     def of(self, change: RepositoryChange) -> Proposal:
         """The environment in which the tests of a change run.
@@ -198,8 +198,8 @@ class EnvironmentFinder:
         Raises:
             InputError: no proposal works; says how each ended.
         """
-        if self._given is not None:
-            return self._given
+        if self.given is not None:
+            return self.given
         proposals = propose(change.before, on=_end_of_month(change.on))
         known = next((each for each in self._known if each.proposals == proposals), None)
         if known is None:
@@ -218,11 +218,11 @@ class EnvironmentFinder:
             for proposal in known.proposals
         ]
         try:
-            chosen = try_proposals(change.after, narrowed, self._options)
+            chosen = try_proposals(change.after, narrowed, self.options)
         except InputError as error:
             known.failures.append(error)
             return
-        self._options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
+        self.options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
         known.found = known.proposals[narrowed.index(chosen.proposal)]
 
 
