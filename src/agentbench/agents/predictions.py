@@ -170,11 +170,7 @@ class PredictionsAgent:
 
     @classmethod
     def of(cls, name: PredictionName) -> "PredictionsAgent":
-        """The agent of a file.
-
-        Raises:
-            InputError: the file cannot be read or is invalid.
-        """
+        """The agent of a file."""
         return cls(read_predictions(name.file, model=name.model), name=str(name))
 
     def solve(

@@ -197,11 +197,7 @@ class PresetAgent:
         return frozenset(spoken.wire for spoken in self.preset.wires)
 
     def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:
-        """Its programs, installed now if necessary.
-
-        Raises:
-            UnavailableError: they cannot be installed; says which command failed.
-        """
+        """Its programs, installed now if necessary."""
         fresh = client_bundles.ClientBundles(self._folder, provider, say=self._say)
         boxes = self._boxes.setdefault(provider.name, fresh)
         return (boxes.ready(self.preset.recipe, image),)

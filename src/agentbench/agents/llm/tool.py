@@ -78,11 +78,7 @@ class Tool(Generic[ToolArgumentsT]):
     effect: ToolEffect = ToolEffect.LOOKS
 
     def use(self, context: ToolContext, given: JsonObject) -> ToolReply:
-        """Check the arguments and run the tool.
-
-        Raises:
-            InvalidArgumentsError: the arguments are invalid.
-        """
+        """Check the arguments and run the tool."""
         return self.act(context, read_arguments(self.arguments, given))
 
     @property

@@ -172,11 +172,7 @@ def _own_image(folder: Path, environment: HarborEnvironmentTable | None) -> Mapp
 
 
 def _collected_paths(form: HarborTaskFile, workdir: PurePosixPath) -> Iterator[str]:
-    """The paths of the work that a verifier with its own environment gets.
-
-    Raises:
-        UnsupportedTaskError: there are none, or they are outside of the work.
-    """
+    """The paths of the work that a verifier with its own environment gets."""
     if not form.artifacts:
         what = f"names none, so its verifier gets only {_ALWAYS_COLLECTED}; nothing of that is kept"
         raise UnsupportedTaskError(what=what, field="artifacts")

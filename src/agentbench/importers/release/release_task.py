@@ -33,8 +33,7 @@ from agentbench.validation.environment.trials import try_proposals
 
 RELEASE_TAG = "release"
 
-_MAX_SUITE_SECONDS = 60.0
-"""Seconds; each attempt runs the tests up to four times."""
+_MAX_SUITE_SECONDS = 60.0  # seconds; each attempt runs the tests up to four times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -252,11 +252,7 @@ class InstanceEnvironmentFinder:
     repos: Path | None
 
     def detect(self, instance: SwebenchInstance) -> InstanceEnvironment | None:
-        """The environment of an instance; None if it is of a kind that cannot be tried.
-
-        Raises:
-            UnknownEnvironmentError: no proposal works, or none can be tried.
-        """
+        """The environment of an instance; None if it is of a kind that cannot be tried."""
         if instance.makes_the_bug or instance.base_commit is None or not instance.test_patch:
             return None
         url = clone_url(instance.repo, self.repos)

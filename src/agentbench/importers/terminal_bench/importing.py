@@ -139,11 +139,7 @@ def _read_yaml(path: Path) -> object | Rejection:
 
 
 def _script_of(steps: tuple[SolutionStep, ...]) -> str:
-    """The shell lines that the keystrokes type.
-
-    Raises:
-        UnsupportedComposeError: they operate an interactive program, which a script cannot.
-    """
+    """The shell lines that the keystrokes type."""
     for number, step in enumerate(steps):
         if not step.append_enter or step.command.startswith(_KEYS):
             raise UnsupportedComposeError(
@@ -223,11 +219,7 @@ def _copies(folder: Path, container: ComposeService) -> Iterator[tuple[str, Path
 
 
 def _workdir(folder: Path, container: ComposeService) -> PurePosixPath:
-    """The image's working folder.
-
-    Raises:
-        ValueError: it depends on a variable.
-    """
+    """The image's working folder."""
     if container.dockerfile is None:
         return _DEFAULT_WORKDIR
     text = task_folders.read_text(folder / container.dockerfile)

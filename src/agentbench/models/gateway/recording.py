@@ -158,11 +158,7 @@ class RecordingFile:
             self.add(RecordingHead(model=model, wires=wires, started=now))
 
     def add(self, line: RecordingHead | RecordedAnswer) -> None:
-        """Write a line.
-
-        Raises:
-            OSError: the disk is full, or gone.
-        """
+        """Write a line."""
         self._file.write(line.model_dump_json().encode() + b"\n")
 
     def close(self) -> None:

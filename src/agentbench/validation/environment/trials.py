@@ -193,11 +193,7 @@ class EnvironmentFinder:
     _known: list["_TriedProposals"] = field(default_factory=list)
 
     def of(self, change: RepositoryChange) -> Proposal:
-        """The environment in which the tests of a change run.
-
-        Raises:
-            InputError: no proposal works; says how each ended.
-        """
+        """The environment in which the tests of a change run."""
         if self.given is not None:
             return self.given
         proposals = propose(change.before, on=_end_of_month(change.on))

@@ -53,11 +53,7 @@ class MutationScoreSettings:
 def measure(
     tasks: Sequence[Task], settings: MutationScoreSettings, told: OnScore
 ) -> list[MutationScore]:
-    """Measure the mutation scores of some tasks' tests, one task after the other.
-
-    Raises:
-        RunCancelled: `settings.cancel` was set.
-    """
+    """Measure the mutation scores of some tasks' tests, one task after the other."""
     provider = select_sandbox(settings.options).provider
     measured = []
     for task in tasks:
