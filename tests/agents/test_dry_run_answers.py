@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentbench.agents.dry_run_answers import (
+from agentbench.agents.dry_run import (
     ScriptedAnswer,
     answer_body,
     answer_stream,

@@ -1,8 +1,7 @@
 """The agents that validate tasks: noop changes nothing, oracle applies the solution."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
@@ -34,7 +33,7 @@ class OracleAgent:
     name: ClassVar[str] = "oracle"
 
     patches: Mapping[TaskId, bytes]
-    scripts: Mapping[TaskId, ScriptedSolution] = MappingProxyType({})
+    scripts: Mapping[TaskId, ScriptedSolution] = field(default_factory=dict)
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None

@@ -2,7 +2,7 @@ import pytest
 
 from agentbench.cli.tasks.validation import follow_runs
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.importers.history.mining import CandidateOutcome
+from agentbench.importers.history import CandidateOutcome
 from agentbench.importers.release.package_index import PackageIndex, PipSettings, read_pip_settings
 from agentbench.importers.release.release_import import (
     RELEASE_LOG,

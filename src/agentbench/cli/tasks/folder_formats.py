@@ -56,7 +56,7 @@ def import_terminal_bench(
 
     require("tasks import terminal-bench", YAML)
     from agentbench.importers.task_folders import import_folders
-    from agentbench.importers.terminal_bench.importing import TERMINAL_BENCH
+    from agentbench.importers.terminal_bench import TERMINAL_BENCH
 
     imported = import_folders(TERMINAL_BENCH, sources, out, replace=replace)
     validate_and_report(imported, validation, prove=not no_prove)

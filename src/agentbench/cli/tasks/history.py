@@ -15,7 +15,7 @@ from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.importers.history.mining import MinedCommit
+    from agentbench.importers.history import MinedCommit
     from agentbench.validation.environment.proposals import Proposal
 
 
@@ -146,7 +146,7 @@ def new_task(
         validate_new_tasks,
         validation_settings,
     )
-    from agentbench.importers.history.fix_task import FixSource, TaskDestination, write_fix_task
+    from agentbench.importers.history import FixSource, TaskDestination, write_fix_task
     from agentbench.tasks.fix_commit import FixCommit, split_fix
     from agentbench.tasks.git_history import find_commit, mirror_of_head
     from agentbench.tasks.mirror import Mirrors
@@ -202,9 +202,8 @@ def mine(
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """
     from agentbench.cli.tasks.validation import follow_validation, validation_settings
-    from agentbench.importers.history.fix_task import FixSource
-    from agentbench.importers.history.mining import MiningSettings
-    from agentbench.importers.history.mining import mine as mine_history
+    from agentbench.importers.history import FixSource, MiningSettings
+    from agentbench.importers.history import mine as mine_history
     from agentbench.tasks.git_history import mirror_of_head
     from agentbench.tasks.mirror import Mirrors
     from agentbench.validation.environment.trials import EnvironmentFinder
@@ -235,7 +234,7 @@ def mine(
 
 
 def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool) -> None:
-    from agentbench.importers.history.mining import MINING_LOG, CandidateOutcome
+    from agentbench.importers.history import MINING_LOG, CandidateOutcome
 
     if as_json:
         typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=1))

@@ -92,7 +92,7 @@ def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
     """Print the result for each pair, and how many there are of each kind."""
-    from agentbench.importers.history.mining import CandidateOutcome
+    from agentbench.importers.history import CandidateOutcome
 
     if as_json:
         typer.echo(json.dumps(_document(entries, refused), indent=1))
@@ -111,7 +111,7 @@ def _print_pairs(
 
 
 def _exit(entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]") -> None:
-    from agentbench.importers.history.mining import CandidateOutcome
+    from agentbench.importers.history import CandidateOutcome
 
     if entries and all(entry.fate is CandidateOutcome.UNDECIDED for entry in entries):
         raise UnavailableError(entries[0].reasons[0])

@@ -13,7 +13,7 @@ from typing import Final
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UnavailableError, UsageError
-from agentbench.importers.history.mining import CandidateOutcome, candidate_outcome
+from agentbench.importers.history import CandidateOutcome, candidate_outcome
 from agentbench.importers.release.package_index import PackageIndex, PackageReleases
 from agentbench.importers.release.release_task import task_id_of, write_release_task
 from agentbench.importers.release.requested import RequestedReleases
