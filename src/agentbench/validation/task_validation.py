@@ -71,31 +71,6 @@ class StoredProof(Schema):
     )
 
 
-def stored_proof_of(
-    task: Task,
-    proof: TaskProof,
-    reasons: Sequence[str],
-    leaks: Sequence[Finding],
-    repeat: int,
-) -> StoredProof:
-    """The proof for a validation result."""
-    return StoredProof(
-        agentbench_version=__version__,
-        task_digest=task.digest,
-        proven_at=datetime.now(UTC).replace(microsecond=0),
-        sandbox=proof.sandbox,
-        repeat=repeat,
-        good=not reasons,
-        reasons=tuple(reasons),
-        fail_to_pass=proof.to_control,
-        controlled=proof.controlled,
-        weakly_controlled=proof.weakly_controlled,
-        leaks=tuple(leaks),
-        seconds={name: round(taken, 3) for name, taken in proof.seconds.items()},
-        peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
-    )
-
-
 def read_proof(folder: Path) -> StoredProof | None:
     """The proof in a task's folder; None if there is none or it cannot be read."""
     path = folder / PROOF_FILE
@@ -180,8 +155,12 @@ class _Validator:
         if self._settings.write_ids:
             self._write_ids(tasks, found)
             tasks = self._load(folders, found)
-        left = {folder: task for folder, task in tasks.items() if folder not in found}
-        return found | self._proven(left)
+        tasks = {folder: task for folder, task in tasks.items() if folder not in found}
+        shown = run_proofs(tasks, self._options, self._follow)
+        if self._settings.record:
+            shown, tasks = self._quarantined(shown, tasks)
+        results = (self._result(folder, task, shown[folder]) for folder, task in tasks.items())
+        return found | {result.folder: result for result in results}
 
     def _load(
         self, folders: Sequence[Path], found: dict[Path, ValidationResult]
@@ -225,12 +204,6 @@ class _Validator:
         for folder, fault in find_deciding_tests(left, self._options, self._follow).items():
             found[folder] = _invalid(folder, left[folder].id, (fault,))
 
-    def _proven(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
-        shown = run_proofs(tasks, self._options, self._follow)
-        if self._settings.record:
-            shown, tasks = self._quarantined(shown, tasks)
-        return {folder: self._result(folder, task, shown[folder]) for folder, task in tasks.items()}
-
     def _quarantined(
         self, shown: dict[Path, TaskProof], tasks: dict[Path, Task]
     ) -> tuple[dict[Path, TaskProof], dict[Path, Task]]:
@@ -255,7 +228,7 @@ class _Validator:
         reasons = (*shown.faults, *flaky, *lacking)
         kept = None
         if self._settings.record and not shown.undecided:
-            kept = stored_proof_of(task, shown, reasons, leaks, self._options.attempts)
+            kept = self._stored_proof(task, shown, reasons, leaks)
             write_proof(folder, kept)
         return ValidationResult(
             folder=folder,
@@ -265,6 +238,25 @@ class _Validator:
             leaks=leaks,
             stored_proof=kept,
             undecided=shown.undecided,
+        )
+
+    def _stored_proof(
+        self, task: Task, proof: TaskProof, reasons: Sequence[str], leaks: tuple[Finding, ...]
+    ) -> StoredProof:
+        return StoredProof(
+            agentbench_version=__version__,
+            task_digest=task.digest,
+            proven_at=datetime.now(UTC).replace(microsecond=0),
+            sandbox=proof.sandbox,
+            repeat=self._options.attempts,
+            good=not reasons,
+            reasons=tuple(reasons),
+            fail_to_pass=proof.to_control,
+            controlled=proof.controlled,
+            weakly_controlled=proof.weakly_controlled,
+            leaks=leaks,
+            seconds={name: round(taken, 3) for name, taken in proof.seconds.items()},
+            peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
         )
 
 

@@ -17,8 +17,8 @@ from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
+    from agentbench.importers.release.package_index import RequestedReleases
     from agentbench.importers.release.release_import import ImportedPair
-    from agentbench.importers.release.requested import RequestedReleases
     from agentbench.tasks.dataset_rows import Rejection
 
 _RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
@@ -76,7 +76,7 @@ def import_release(
 def _requested_pairs(
     words: Sequence[str], listed: Path | None
 ) -> "tuple[list[RequestedReleases], list[Rejection]]":
-    from agentbench.importers.release.requested import (
+    from agentbench.importers.release.package_index import (
         parse_requested_releases,
         read_requested_releases,
     )

@@ -19,7 +19,6 @@ from agentbench.models.gateway.exchange_log import ExchangeLog, ModelExchange
 from agentbench.models.gateway.forwarding import ForwardingContext
 from agentbench.models.gateway.http_server import serve_on, unix_listener
 from agentbench.models.gateway.ledger import Ledger
-from agentbench.models.gateway.probe import PROBE_SECONDS, probe_model
 from agentbench.models.gateway.providers import ProviderAccess
 from agentbench.models.gateway.recording import (
     RecordedAnswer,
@@ -30,9 +29,11 @@ from agentbench.models.gateway.recording import (
 )
 from agentbench.models.gateway.relay import LoopThread
 from agentbench.models.gateway.upstream import (
+    PROBE_SECONDS,
     AnswerLimits,
     LiveUpstream,
     Upstream,
+    probe_model,
     provider_http_client,
 )
 from agentbench.models.interface import ApiFormat, ModelTraffic

@@ -19,9 +19,9 @@ from agentbench.validation.environment.install_strategies import (
     install_strategies,
     read_declaration,
     setup_commands,
+    tox_environment,
     version_variables,
 )
-from agentbench.validation.environment.requirement_files import tox_environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
