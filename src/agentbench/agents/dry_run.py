@@ -285,10 +285,7 @@ class ScriptedModel:
         return self.answered * OUTPUT_TOKENS
 
     def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
-        """The next line of the script; after the end, its last one.
-
-        A request without tools, for a title or a summary, gets two letters.
-        """
+        """The next line of the script, or its last one; two letters if the request has no tools."""
         with self._lock:
             self.answered += 1
             line = _SHORT_ANSWER

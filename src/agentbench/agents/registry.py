@@ -1,7 +1,4 @@
-"""Creates the agent for a value of `--agent`.
-
-A built-in one, a preset, an entry point, a module's attribute, or a file of predictions.
-"""
+"""Creates the agent for a value of `--agent`."""
 
 import importlib
 import inspect

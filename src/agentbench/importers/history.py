@@ -238,7 +238,7 @@ class MiningSettings:
 
 
 def mine(told: MiningSettings, head: Mirror, follow: FollowRun) -> list[MinedCommit]:
-    """Search the history of a mirror's HEAD, newest commit first; yields each commit's result.
+    """Search the history of a mirror's HEAD, newest commit first.
 
     Valid tasks are moved into the folder after their validation, and each result is recorded there
     at once, so that an interrupted search can be continued.

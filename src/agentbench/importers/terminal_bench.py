@@ -1,8 +1,7 @@
-"""Imports Terminal-Bench's task folders: each becomes a task, or is rejected with reasons.
+"""Imports Terminal-Bench's task folders, by the models of the package `terminal-bench` 0.2.18.
 
 A task's script prints pytest's output and writes no reward. Our script around it reads the summary
-like Terminal-Bench's own parser, except that a summary without tests fails. The facts are from the
-models of the `terminal-bench` package (PyPI, 0.2.18).
+like Terminal-Bench's own parser, except that a summary without tests fails.
 """
 
 import re

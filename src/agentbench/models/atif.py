@@ -1,8 +1,6 @@
 """ATIF, the Agent Trajectory Interchange Format, version 1.8: the part that agentbench writes.
 
-Defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`); a step's id counts
-from 1, an observation names the call that it answers, and only an agent's step has calls, reasoning
-and metrics.
+Defined by Harbor's models (package `harbor` 0.25, `harbor.models.trajectories`).
 """
 
 from typing import Final, Literal

@@ -1,7 +1,4 @@
-"""The transport and the errors of the clients over OpenAI's and Anthropic's SDKs.
-
-HTTP uses the endpoint's socket, with a time and a size limit for whole answers.
-"""
+"""The client over the SDKs of OpenAI and Anthropic, on an endpoint's socket and with limits."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,8 +1,7 @@
 """Creates a trajectory from the log of an attempt's exchanges with its model.
 
-A client sends the whole conversation with each request. The new part follows the model's last
-message in it. A conversation without such a message is a new one, of which only unseen messages are
-added. This also works for agents that shorten their context, retry, or start other agents.
+A client sends the whole conversation with each request: what follows the model's last message is
+new. Of a conversation without one, as after a shortened context, only unseen messages are.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,10 +1,7 @@
-"""Validates a task: its hidden tests must fail without the reference solution and pass with it.
+"""Validates tasks: the reference solution always resolves them, and doing nothing never does.
 
-The task's digest leaves the file out, so that a proof does not change the task.
-
-A task is valid if its reference solution always resolves it and doing nothing never does, if it
-fails without a fix for the right reason, and if none of the deciding tests is flaky. Flaky tests
-can be quarantined; the task is then validated again without them.
+A task must also fail without a fix for the right reason, and no deciding test may be flaky. Flaky
+tests can be quarantined; the task is then validated again without them.
 """
 
 from collections import Counter

@@ -38,10 +38,7 @@ def escape_control(text: str) -> str:
 
 
 def terminal_text(text: str) -> str:
-    """The output of a program without terminal commands.
-
-    A carriage return ends a line, so that a progress bar is not one line.
-    """
+    """The output of a program without terminal commands; a carriage return ends a line."""
     text = _ESCAPES.sub("", text)
     return escape_control(text.replace("\r\n", "\n").replace("\r", "\n"))
 

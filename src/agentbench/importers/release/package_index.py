@@ -68,10 +68,7 @@ def parse_requested_releases(words: Sequence[str]) -> RequestedReleases:
 
 
 def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[Rejection]]:
-    """Parse the lines of a file in the form of the command line, and collect the faults.
-
-    Empty lines and comments after a `#` are ignored.
-    """
+    """Parse the lines of a file, without comments after a `#`, and collect the faults."""
     wanted: dict[RequestedReleases, None] = {}
     refused = []
     for number, line in enumerate(_text(path).splitlines(), 1):

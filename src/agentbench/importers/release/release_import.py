@@ -1,7 +1,4 @@
-"""Creates and validates tasks for many pairs of releases; only valid ones stay.
-
-The result for each pair is recorded.
-"""
+"""Creates and validates tasks for many pairs of releases, and records each result."""
 
 import os
 import shutil
@@ -73,10 +70,7 @@ class ReleaseImportSettings:
 def import_releases(
     wanted: Sequence[RequestedReleases], told: ReleaseImportSettings, follow: FollowRun
 ) -> list[ImportedPair]:
-    """Create a task for each pair of releases; yields the results in order.
-
-    Each result is recorded in the folder at once.
-    """
+    """Create a task for each pair of releases; each result is recorded in the folder at once."""
     if told.gate is not None:
         select_sandbox(told.gate.options)
     try:

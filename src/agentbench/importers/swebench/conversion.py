@@ -1,8 +1,7 @@
 """Converts an instance to a new task, and checks its patches.
 
-SWE-smith's instances are reversed: their patch creates the bug, and a task's patch fixes it. The
-agent starts from the project with the bug and without the test files that show it; the hidden tests
-restore those.
+SWE-smith's instances are reversed, since their patch creates the bug: the agent starts with the bug
+and without the test files that show it, which the hidden tests restore.
 """
 
 import re

@@ -1,12 +1,10 @@
 """One instance of SWE-bench or of a related data set, checked field by field.
 
-The data sets differ little: SWE-rebench adds `install_config` and `docker_image`, SWE-bench 5 adds
-`image`, `log_parser` and `eval_type`, SWE-Gym omits fields. SWE-smith differs more: its `patch`
-creates the bug, and it has neither a test patch nor a commit.
+SWE-smith differs most: its `patch` creates the bug, and it has neither a test patch nor a commit.
 
-SWE-bench's log parsers change node ids: they cut an id at its first blank and shorten some
-parameters that are paths, and sympy's runner prints functions without a file. Such names are
-resolved by running the tests and applying the same changes to each id.
+SWE-bench's log parsers cut a node id at its first blank and shorten some parameters that are paths,
+and sympy's runner prints functions without a file. Such names are resolved by running the tests and
+changing each id in the same way.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""A run in the format of SWE-bench's reports, which leaderboards and scripts read.
+"""A run in the format of SWE-bench's reports: package `swebench` 5.0, schema_version 2.
 
-The keys and their meaning are those of the package `swebench` 5.0 (schema_version 2); a test
-compares them with its code. An attempt that failed because of the infrastructure or the task is an
-error there, never unresolved; so is a final test that timed out.
+An attempt that failed because of the infrastructure or the task is an error there, never
+unresolved; so is a final test that timed out.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""POST /v1beta/models/M:generateContent and its streaming sibling, Google's format.
-
-Its tool calls have no ids of their own.
-"""
+"""POST /v1beta/models/M:generateContent and its stream, Google's format; its calls have no ids."""
 
 from collections.abc import Iterable, Iterator
 

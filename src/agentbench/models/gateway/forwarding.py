@@ -112,10 +112,7 @@ class ForwardingContext:
 async def forward(
     client: ClientRequest, call: ProviderRequest, exchange: ModelExchange, by: ForwardingContext
 ) -> None:
-    """Send a client the answer of its model.
-
-    Tokens are counted before the client gets the answer.
-    """
+    """Send a client the answer of its model; its tokens are counted before the client gets it."""
     state = _ForwardedAnswer(client, exchange, by)
     carrying = asyncio.ensure_future(state.forward(call))
     leaving = asyncio.ensure_future(client.wait_for_disconnect())

@@ -1,7 +1,4 @@
-"""Serves plain HTTP on sockets that open and close, by uvicorn's protocol, and reads requests.
-
-Each endpoint has its own socket, which shows to which attempt a request belongs.
-"""
+"""Serves plain HTTP on sockets that open and close, one for each endpoint, and reads requests."""
 
 import asyncio
 import hmac

@@ -1,9 +1,7 @@
-"""Detects requests that make the provider use the network for the agent.
+"""Detects requests that make the provider use the network, where an agent could read the fix.
 
-An agent has no network, so that it cannot read the fix there. Providers run tools themselves (web
-search, web fetch, remote MCP servers), have models that search, and fetch images and documents from
-addresses; each of these would give an agent network access. Tools that a client runs itself are
-allowed; any other or unknown kind of tool is not.
+Providers run tools themselves, have models that search, and fetch images and documents from
+addresses. Tools that a client runs itself are allowed; any other or unknown kind is not.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Runs a command in a sandbox that can reach only its model endpoint.
-
-It reaches the endpoint through a mounted socket, or through a tunnel over the engine's connection.
-"""
+"""Runs a command in a sandbox that reaches only its model endpoint, by a socket or a tunnel."""
 
 import asyncio
 import socket

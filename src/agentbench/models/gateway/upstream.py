@@ -1,8 +1,4 @@
-"""HTTP from the gateway to a model's provider, and one small request before a run.
-
-Here are limits, headers and failures of a connection. The small request detects a wrong key or
-model name.
-"""
+"""HTTP from the gateway to a model's provider, and one small request before a run."""
 
 import asyncio
 import json

@@ -103,10 +103,7 @@ def _root_of(path: PurePosixPath) -> str:
 
 
 def _tests_in(module: ast.Module) -> FoundTests:
-    """What one file uses: its unconditional imports, and all of its functions.
-
-    An import in a `try`, an `if` or a function may be optional.
-    """
+    """What one file uses: its imports, unless they are optional, and all of its functions."""
     nodes = list(ast.walk(module))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     fixtures = [

@@ -137,10 +137,7 @@ class InstallStrategy:
 
 
 def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[str, ...]:
-    """The installation commands for a sandbox with pip and the newest pytest.
-
-    With `on`, only files uploaded by that day are installed, pytest among them.
-    """
+    """The installation commands; with `on`, only files uploaded by that day are installed."""
     extras = ",".join(dict.fromkeys(what.extras))
     project = ("-e", f".[{extras}]" if extras else ".") if what.project else ()
     files = (part for name in what.files for part in ("-r", name))

@@ -1,7 +1,4 @@
-"""The Python that a project is tested with, and its pytest configuration.
-
-Options that would disturb a judged run are left out.
-"""
+"""The Python that a project is tested with, and the part of its pytest options that is kept."""
 
 import re
 import shlex

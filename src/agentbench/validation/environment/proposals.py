@@ -1,7 +1,4 @@
-"""Proposals for running a source tree's tests, the most specific one first.
-
-They are read from its files. No file of the tree is imported or run here.
-"""
+"""Proposals for running a source tree's tests, read from files that are never run here."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,8 +1,4 @@
-"""The mutations of a syntax tree's nodes, and parts of a fix undone.
-
-They are the usual ones: conditions, boundaries, arithmetic, constants, results, and removed
-statements, arguments and handlers.
-"""
+"""The usual mutations of a syntax tree's nodes, and parts of a fix undone."""
 
 import ast
 import re
