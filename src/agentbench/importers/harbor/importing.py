@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
-from agentbench.importers.harbor import task_toml
 from agentbench.importers.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborTaskFile,
+    parse_harbor_task_file,
     substitute_env,
     unknown_keys,
 )
@@ -42,13 +42,12 @@ def read_harbor_task(folder: Path) -> ConvertedTask | list[Rejection]:
     text = task_folders.read_text(folder / "task.toml")
     instruction = task_folders.read_text(folder / "instruction.md")
     where = str(folder / "task.toml")
-    form = task_toml.parse_harbor_task_file(text, where=where) if isinstance(text, str) else [text]
+    form = parse_harbor_task_file(text, where=where) if isinstance(text, str) else [text]
     faults += form if isinstance(form, list) else _rejections(form, folder)
     if isinstance(instruction, Rejection):
         faults.append(instruction)
-    if (
-        isinstance(form, task_toml.HarborTaskFile) and form.steps
-    ):  # then the instruction is elsewhere
+    if isinstance(form, HarborTaskFile) and form.steps:
+        # Then the instruction is elsewhere.
         return [fault for fault in faults if fault.field == "steps"]
     if faults or isinstance(form, list) or isinstance(instruction, Rejection):
         return faults
@@ -68,9 +67,10 @@ def without_canary(instruction: str) -> str:
     return "\n".join(lines).lstrip("\n")
 
 
-def _rejections(form: task_toml.HarborTaskFile, folder: Path) -> list[Rejection]:
+def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
+    file = str(folder / "task.toml")
     faults = [
-        Rejection(where=str(folder / "task.toml"), field=field, what=what)
+        Rejection(where=file, field=field, what=what)
         for field, what in unsupported_features(form, folder)
     ]
     scripts = [folder / "tests/test.sh"]
@@ -78,15 +78,13 @@ def _rejections(form: task_toml.HarborTaskFile, folder: Path) -> list[Rejection]
         scripts.append(folder / "solution/solve.sh")
     faults += filter(None, map(task_folders.script_fault, scripts))
     for where, env in _environments(form):
-        asked = task_toml.substitute_env(env, where).from_host
+        asked = substitute_env(env, where).from_host
         what = "would be taken from the host; sandboxes hold nothing of it"
-        faults += [
-            Rejection(where=str(folder / "task.toml"), field=key, what=what) for key in asked
-        ]
+        faults += [Rejection(where=file, field=key, what=what) for key in asked]
     return faults
 
 
-def _environments(form: task_toml.HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]]]:
     yield "environment.env", form.environment.env
     yield "verifier.env", form.verifier.env
     yield "solution.env", form.solution.env
@@ -94,7 +92,7 @@ def _environments(form: task_toml.HarborTaskFile) -> Iterator[tuple[str, Mapping
         yield "verifier.environment.env", form.verifier.environment.env
 
 
-def _convert(folder: Path, form: task_toml.HarborTaskFile, instruction: str) -> ConvertedTask:
+def _convert(folder: Path, form: HarborTaskFile, instruction: str) -> ConvertedTask:
     task_id = _id_of(folder, form)
     workdir, assumed = _workdir(folder, form)
     table = convert_task_file(folder, form, task_id, workdir)
@@ -116,7 +114,7 @@ def _convert(folder: Path, form: task_toml.HarborTaskFile, instruction: str) -> 
 
 
 def _notes(
-    folder: Path, form: task_toml.HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
+    folder: Path, form: HarborTaskFile, workdir: PurePosixPath, *, assumed: bool
 ) -> Iterator[str]:
     yield _DIFFERENCES.format(workdir=workdir)
     if assumed:
@@ -126,7 +124,7 @@ def _notes(
     if unused := list(unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
     for where, env in _environments(form):
-        for key in task_toml.substitute_env(env, where).defaulted:
+        for key in substitute_env(env, where).defaulted:
             yield f"{key} is the default that task.toml gives; the host's own is not asked for"
     phases = {"agent": form.agent, "environment": form.environment, "verifier": form.verifier}
     for name, phase in phases.items():
@@ -136,7 +134,7 @@ def _notes(
         yield ".harborignore is not followed: all files of tests/ and solution/ are handed over"
 
 
-def _id_of(folder: Path, form: task_toml.HarborTaskFile) -> TaskId:
+def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
     name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
     found = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
     if not is_task_id(found):
@@ -146,7 +144,7 @@ def _id_of(folder: Path, form: task_toml.HarborTaskFile) -> TaskId:
     return TaskId(found)
 
 
-def _workdir(folder: Path, form: task_toml.HarborTaskFile) -> tuple[PurePosixPath, bool]:
+def _workdir(folder: Path, form: HarborTaskFile) -> tuple[PurePosixPath, bool]:
     """The working folder of the image, and whether it is a guess."""
     if form.environment.workdir is not None:
         return PurePosixPath(form.environment.workdir), False

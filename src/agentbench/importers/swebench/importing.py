@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -57,6 +58,7 @@ def is_local(url: str) -> bool:
 
 
 _PYTHON = frozenset({"", "python"})
+_NOT_APPLICABLE = "does not apply to the base commit: "
 _OTHER_RUNNERS = frozenset({"parse_log_django"})
 
 
@@ -87,6 +89,15 @@ class _RejectedError(Exception):
     def __init__(self, field_name: str, what: str) -> None:
         super().__init__(what)
         self.field = field_name
+
+
+@contextmanager
+def _rejecting(field_name: str, error: type[Exception], *, what: str = "") -> Iterator[None]:
+    """Reject the instance for an error, whose text follows `what`."""
+    try:
+        yield
+    except error as raised:
+        raise _RejectedError(field_name, f"{what}{raised}") from None
 
 
 def import_file(path: Path, choice: ImportSelection, mirrors: Mirrors) -> SwebenchImportResult:
@@ -147,9 +158,8 @@ class _InstanceImporter:
 
     def make(self, instance: SwebenchInstance) -> Path:
         if instance.language.lower() not in _PYTHON:
-            raise _RejectedError(
-                "language", f"{instance.language!r}; agentbench judges with pytest"
-            )
+            what = f"{instance.language!r}; agentbench judges with pytest"
+            raise _RejectedError("language", what)
         if instance.log_parser in _OTHER_RUNNERS:
             raise _RejectedError("log_parser", f"{instance.log_parser} reads no log of pytest")
         for name in instance.fail_to_pass:
@@ -160,10 +170,8 @@ class _InstanceImporter:
         if os.path.lexists(path) and not self.choice.replace:
             message = f"{path} already exists; give another --out, or --replace"
             raise _RejectedError("instance_id", message)
-        try:
+        with _rejecting("repo", UnknownEnvironmentError):
             surroundings = environment_of(instance, self.choice.sources)
-        except UnknownEnvironmentError as error:
-            raise _RejectedError("repo", str(error)) from None
         try:
             if instance.makes_the_bug:
                 return self._import_reversed(instance, surroundings)
@@ -180,12 +188,8 @@ class _InstanceImporter:
         if is_local(url):
             mirror = self._mirror(url, instance.base_commit)
             for name, patch in (("patch", instance.patch), ("test_patch", instance.test_patch)):
-                try:
+                with _rejecting(name, PatchDoesNotApplyError, what=_NOT_APPLICABLE):
                     apply_patch_to_commit(patch_bytes(patch), mirror)
-                except PatchDoesNotApplyError as error:
-                    raise _RejectedError(
-                        name, f"does not apply to the base commit: {error}"
-                    ) from None
         content = conversion.TaskContent(
             repo=RepoTable(url=url, commit=instance.base_commit),
             test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
@@ -201,13 +205,11 @@ class _InstanceImporter:
         url = clone_url(instance.repo, self.choice.repos)
         mirror = self._mirror(url, instance.base_commit or _head_of(url))
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
-        try:
-            with conversion.reverse_bug_patch(
-                patch_bytes(instance.patch), mirror, showing
-            ) as content:
-                return self._write(instance, surroundings, content)
-        except conversion.ReversalError as error:
-            raise _RejectedError("patch", f"does not apply to the base commit: {error}") from None
+        with (
+            _rejecting("patch", conversion.ReversalError, what=_NOT_APPLICABLE),
+            conversion.reverse_bug_patch(patch_bytes(instance.patch), mirror, showing) as content,
+        ):
+            return self._write(instance, surroundings, content)
 
     def _write(
         self,
@@ -219,20 +221,16 @@ class _InstanceImporter:
         return write_task(new, self.choice.out, replace=self.choice.replace)
 
     def _mirror(self, url: str, commit: str) -> Mirror:
-        try:
+        with _rejecting("repo", GitCloneError, what="cannot be cloned: "):
             mirror = self.mirrors.of(RepoSource(url=url, commit=commit))
-        except GitCloneError as error:
-            raise _RejectedError("repo", f"cannot be cloned: {error}") from None
         if not mirror.has_commit:
             raise _RejectedError("base_commit", f"{url} has no commit {commit}")
         return mirror
 
 
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
-    try:
+    with _rejecting(name, conversion.UnsupportedPatchError):
         return conversion.patched_files(patch_bytes(patch))
-    except conversion.UnsupportedPatchError as error:
-        raise _RejectedError(name, str(error)) from None
 
 
 def _head_of(url: str) -> str:

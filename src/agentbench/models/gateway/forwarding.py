@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 
 from agentbench.core.display_text import Redactor
@@ -120,7 +120,7 @@ async def forward(
         await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not carrying.done() and not client.done:
             if not state.ended:
-                _record_disconnect(exchange, by)
+                state.record_disconnect()
             carrying.cancel()
         await asyncio.wait({carrying})
     finally:
@@ -129,17 +129,6 @@ async def forward(
         await asyncio.wait({carrying, leaving})
     if not carrying.cancelled():
         carrying.result()  # raises if our own code failed
-
-
-def _record_disconnect(exchange: ModelExchange, by: ForwardingContext) -> None:
-    """Record a disconnected client: the model's failure only if it sent nothing for long."""
-    exchange.abandoned = True
-    waited = by.clock() - exchange.started
-    if exchange.first_byte_s is None and waited >= by.bounds.patience_s:
-        message = f"the client left after {waited:.0f} s without an answer"
-        exchange.failure = ModelFailure(kind=ModelErrorKind.TIMEOUT, message=message)
-        if not exchange.route.counts_only:
-            by.ledger.failed(exchange.failure)
 
 
 @dataclass(slots=True)
@@ -166,13 +155,22 @@ class _ForwardedAnswer:
             message = f"the provider did not come to an end within {seconds:.0f} s"
             await self._break_off(UpstreamError(ModelErrorKind.TIMEOUT, message).failure)
 
+    def record_disconnect(self) -> None:
+        """Record a disconnected client: the model's failure only if it sent nothing for long."""
+        self.exchange.abandoned = True
+        waited = self.by.clock() - self.exchange.started
+        if self.exchange.first_byte_s is None and waited >= self.by.bounds.patience_s:
+            message = f"the client left after {waited:.0f} s without an answer"
+            self._fail(ModelFailure(kind=ModelErrorKind.TIMEOUT, message=message))
+
     async def _send(self, call: ProviderRequest, *, amended: bool) -> bool:
         """Whether the answer can be forwarded; not if the provider rejects our amendment."""
         async with self.by.upstream.send(call) as answer:
             if answer.is_stream:
                 await self._stream(answer, amended=amended)
                 return True
-            data = self.by.keys.data(await self._read(answer))
+            body = b"".join([chunk async for chunk in self._bounded_chunks(answer)])
+            data = self.by.keys.data(body)
             if amended and answer.status in _UNKNOWN_FIELD_STATUSES and b"stream_options" in data:
                 return False
             self.exchange.status = answer.status
@@ -183,15 +181,15 @@ class _ForwardedAnswer:
             await self.client.answer(answer.status, data, self._headers(answer))
             return True
 
-    async def _read(self, answer: ProviderResponse) -> bytes:
-        """Forward an answer that is not streamed, once it is complete."""
-        body = bytearray()
+    async def _bounded_chunks(self, answer: ProviderResponse) -> AsyncIterator[bytes]:
+        size, limit = 0, self.by.bounds.answer_bytes
         async for chunk in answer.chunks:
-            self._first_byte()
-            body += chunk
-            if len(body) > self.by.bounds.answer_bytes:
-                raise self._too_long()
-        return bytes(body)
+            if self.exchange.first_byte_s is None:
+                self.exchange.first_byte_s = self.by.clock() - self.exchange.started
+            size += len(chunk)
+            if size > limit:
+                raise UpstreamError(ModelErrorKind.CUT_STREAM, _TOO_LONG.format(limit >> 20))
+            yield chunk
 
     def _record_answer(self, status: int, data: bytes) -> None:
         if status >= 300:
@@ -218,16 +216,10 @@ class _ForwardedAnswer:
         watch, splitter = StreamReader(self.exchange, amended=amended), EventSplitter()
         self.exchange.status = answer.status
         await self.client.start_answer(answer.status, self._masked(answer))
-        passed = 0
-        async for chunk in answer.chunks:
-            self._first_byte()
-            passed += len(chunk)
-            if passed > self.by.bounds.answer_bytes:
-                raise self._too_long()
+        async for chunk in self._bounded_chunks(answer):
             for event in splitter.feed(chunk):
                 await self._pass_on(event, watch)
-        rest = splitter.rest()
-        if rest:
+        if rest := splitter.rest():
             await self._pass_on(rest, watch)
         if not watch.ended:
             raise UpstreamError(ModelErrorKind.CUT_STREAM, _UNFINISHED)
@@ -277,10 +269,6 @@ class _ForwardedAnswer:
         if not self.exchange.route.counts_only:
             self.by.ledger.failed(self.exchange.failure)
 
-    def _first_byte(self) -> None:
-        if self.exchange.first_byte_s is None:
-            self.exchange.first_byte_s = self.by.clock() - self.exchange.started
-
     def _masked(self, answer: ProviderResponse) -> list[tuple[str, str]]:
         return [(name, self.by.keys.text(value)) for name, value in answer.headers]
 
@@ -291,11 +279,6 @@ class _ForwardedAnswer:
         if failure is not None and failure.kind in _NOT_RETRYABLE and not says_so:
             headers.append((RETRY_HEADER, "false"))
         return headers
-
-    def _too_long(self) -> UpstreamError:
-        return UpstreamError(
-            ModelErrorKind.CUT_STREAM, _TOO_LONG.format(self.by.bounds.answer_bytes >> 20)
-        )
 
 
 def _refusal(status: int) -> ModelFailure:
