@@ -1,5 +1,6 @@
 """The client over the SDKs of OpenAI and Anthropic, on an endpoint's socket and with limits."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -30,10 +31,10 @@ class EndpointTransport(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; the answer's stream is bounded."""
         allowed = request.extensions.get("timeout", {}).get("read")
-        deadline = None if allowed is None else self._clock() + allowed
+        deadline = math.inf if allowed is None else self._clock() + allowed
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        bounded = _BoundedStream(response.stream, request, lambda: self._is_over(deadline))
+        bounded = _BoundedStream(response.stream, request, lambda: self._clock() > deadline)
         return httpx2.Response(
             response.status_code,
             headers=response.headers,
@@ -44,9 +45,6 @@ class EndpointTransport(httpx2.BaseTransport):
     def close(self) -> None:
         """Close the connections."""
         self._inner.close()
-
-    def _is_over(self, deadline: float | None) -> bool:
-        return deadline is not None and self._clock() > deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,9 +299,8 @@ def _find_and_write(
         records = made.of(task)
         ids = deciding_tests(records)
         if not ids.fail_to_pass:
-            details = sorted({record.detail for record in records if record.detail})
-            message = f" ({'; '.join(details)})" if details else ""
-            faults[folder] = f"the reference solution makes no failing test pass{message}"
+            why = details_of(records)
+            faults[folder] = f"the reference solution makes no failing test pass{why}"
             continue
         kept = None if task.answer_key.pass_to_pass == "baseline" else ids.pass_to_pass
         fixed, rates = ids.fail_to_pass, ids.flake_rates
@@ -311,6 +310,12 @@ def _find_and_write(
         written += f" and {len(kept)} pass_to_pass ids" if kept is not None else " ids"
         options.say(f"{path}: {written} written")
     return faults
+
+
+def details_of(records: Sequence[AttemptRecord]) -> str:
+    """How attempts failed, in brackets after a blank; empty if they say nothing."""
+    details = sorted({record.detail for record in records if record.detail})
+    return f" ({'; '.join(details)})" if details else ""
 
 
 def _without_listed_tests(task: Task) -> Task:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -58,9 +59,7 @@ def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
     lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
     heads = [(at, version) for at in range(len(lines)) if (version := _heading_version(lines, at))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
-    for (at, version), end in zip(
-        heads, ends, strict=False
-    ):  # `ends` has one element more without a heading
+    for (at, version), end in zip(heads, ends, strict=False):  # without a heading, one end is left
         body = [line for line in lines[at + 1 : end] if not _UNDERLINE.fullmatch(line)]
         yield ChangelogSection(file=name, version=version, text="\n".join(body).strip("\n"))
 
@@ -83,9 +82,8 @@ def _heading_version(lines: list[str], at: int) -> Version | None:
 
 def _is_plain_heading(line: str) -> bool:
     """Whether a line has only a version and a date: a heading without markup."""
-    return re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line) is not None and (
-        len(line.split()) <= 5
-    )
+    plain = re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line)
+    return plain is not None and len(line.split()) <= 5
 
 
 MAX_CHANGELOG: Final = 12_000
@@ -145,7 +143,8 @@ def _changelog_text(sections: Sequence[ChangelogSection]) -> str:
 
 
 def _test_names_text(tests: Sequence[str]) -> str:
-    listed = "\n".join(f"- {_name_as_words(name)}" for name in tests[:_MOST_NAMES])
+    words = (name.removeprefix("test").strip("_").replace("_", " ") or name for name in tests)
+    listed = "\n".join(f"- {each}" for each in islice(words, _MOST_NAMES))
     more = f"\n- and {len(tests) - _MOST_NAMES} more" if len(tests) > _MOST_NAMES else ""
     if not listed:
         return "The newer release changes\nwhat its tests expect; its changelog says nothing of it."
@@ -153,10 +152,6 @@ def _test_names_text(tests: Sequence[str]) -> str:
         "Its changelog does not tell\nwhat the newer release changes. These are the names of the "
         f"tests that it adds or changes, and\nnothing else:\n\n{listed}{more}"
     )
-
-
-def _name_as_words(name: str) -> str:
-    return name.removeprefix("test").strip("_").replace("_", " ") or name
 
 
 def _without_lines(text: str, added: set[str]) -> str:

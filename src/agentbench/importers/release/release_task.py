@@ -58,8 +58,6 @@ def write_release_task(
     index: PackageIndex,
     parent: Path,
     options: RunOptions | None,
-    *,
-    replace: bool = False,
 ) -> Path:
     """Download both releases, find out how the older one's tests run, and write the task.
 
@@ -73,7 +71,7 @@ def write_release_task(
         trees = unpack_releases(pair, index, scratch)
         environment = _environment(trees, pair.new.uploaded, options)
         new = _new_task(pair, trees, environment)
-        return write_task(new, parent, replace=replace)
+        return write_task(new, parent)
 
 
 def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -> UnpackedReleases:

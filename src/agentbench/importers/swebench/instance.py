@@ -111,16 +111,13 @@ def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _repo(name: str) -> str:
-    if not _REPO.fullmatch(name):
-        raise ValueError("is not an owner/name")
-    return name
+def _matching(pattern: re.Pattern[str], complaint: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(complaint)
+        return text
 
-
-def _commit(commit: str) -> str:
-    if not _COMMIT.fullmatch(commit):
-        raise ValueError("is not a full hash of 40 hex digits")
-    return commit
+    return AfterValidator(check)
 
 
 def _from_json(value: object) -> object:
@@ -142,12 +139,8 @@ def _list_or_text(value: object) -> object:
     return tuple(found)
 
 
-def _empty_for_none(value: object) -> object:
-    return "" if value is None else value
-
-
 Text = Annotated[str, AfterValidator(_check_text)]
-OptionalText = Annotated[Text, BeforeValidator(_empty_for_none)]
+OptionalText = Annotated[Text, BeforeValidator(lambda value: "" if value is None else value)]
 Filled = Annotated[str, Field(min_length=1), AfterValidator(_check_text)]
 Names = Annotated[tuple[Filled, ...], BeforeValidator(_list_or_text)]
 
@@ -175,8 +168,10 @@ class SwebenchInstance(Schema):
         AfterValidator(_check_text),
         AfterValidator(_instance_id),
     ]
-    repo: Annotated[str, AfterValidator(_repo)]
-    base_commit: Annotated[str, AfterValidator(_commit)] | None = None
+    repo: Annotated[str, _matching(_REPO, "is not an owner/name")]
+    base_commit: (
+        Annotated[str, _matching(_COMMIT, "is not a full hash of 40 hex digits")] | None
+    ) = None
     patch: Filled
     test_patch: Text | None = None
     problem_statement: OptionalText = ""

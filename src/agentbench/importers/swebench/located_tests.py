@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentbench.attempt.record import AttemptRecord
 from agentbench.core.choices import ControlLevel
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError
@@ -63,7 +62,9 @@ def write_located_tests(
         own = made.of(task)
         located = locate_tests(origin, task_proof.deciding_tests(own))
         if located.lost:
-            why = _why_not_located(located, own)
+            names = list_with_more([repr(name) for name in located.lost], 3)
+            why = f"no test that the patch mends bears the name {names}"
+            why += task_proof.details_of(own)
             refused.append(_remove_and_refuse(folder, origin.instance_id, why))
         else:
             fixed, kept = located.fail_to_pass, located.pass_to_pass
@@ -115,13 +116,6 @@ def _with_test_files(task: Task, origin: SwebenchOrigin) -> Task:
     """The task with all tests in its test patch's files as deciding tests."""
     problem = task.problem.model_copy(update={"test_paths": origin.test_files})
     return task_proof.without_ids(task).model_copy(update={"problem": problem})
-
-
-def _why_not_located(located: LocatedTests, records: Sequence[AttemptRecord]) -> str:
-    names = list_with_more([repr(name) for name in located.lost], 3)
-    details = sorted({record.detail for record in records if record.detail})
-    message = f" ({'; '.join(details)})" if details else ""
-    return f"no test that the patch mends bears the name {names}{message}"
 
 
 def _remove_and_refuse(folder: Path, instance: str, what: str) -> Rejection:

@@ -95,7 +95,9 @@ def _message(parts: Iterable[JsonObject], speaker: Role) -> Message:
         else:
             spoken += text(part.get("text"))
         if isinstance(call, dict):
-            calls.append(_tool_call(call))
+            arguments = parse_arguments(call.get("args"))
+            name = text(call.get("name"))
+            calls.append(ParsedToolCall(id=_call_id(call), name=name, arguments=arguments))
         if isinstance(answer, dict):
             results.append(
                 ToolResult(call_id=_call_id(answer), text=tool_result_text(answer.get("response")))
@@ -106,12 +108,6 @@ def _message(parts: Iterable[JsonObject], speaker: Role) -> Message:
         reasoning=thought,
         calls=tuple(calls),
         results=tuple(results),
-    )
-
-
-def _tool_call(call: JsonObject) -> ParsedToolCall:
-    return ParsedToolCall(
-        id=_call_id(call), name=text(call.get("name")), arguments=parse_arguments(call.get("args"))
     )
 
 

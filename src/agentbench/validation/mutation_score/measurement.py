@@ -26,7 +26,7 @@ from agentbench.runs.capacity import fitting_jobs
 from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.scoring.evidence import Ending, Evidence, NodeId, ReportFacts
+from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of
 from agentbench.tasks.git_trees import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import Task
@@ -195,8 +195,9 @@ class MutantRunner:
         self._expectation = resolve_expectation(self._expected, baseline)
         taken = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
         self._limit = min(taken, judged_tests.judged_timeout(context))
+        cases = reference.tests.cases if reference.tests else ()
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
-        self._stops_early = _node_ids(reference.tests) <= deciding
+        self._stops_early = {case.node_id for case in cases} <= deciding
 
     def run(self, change: JudgedChange) -> MutantRunResult:
         """Judge a change; a run in which the infrastructure fails is repeated."""
@@ -266,10 +267,6 @@ def run_change(
         tests=tests,
         took=run.command.duration,
     )
-
-
-def _node_ids(report: ReportFacts | None) -> frozenset[NodeId]:
-    return frozenset(case.node_id for case in report.cases) if report else frozenset()
 
 
 def _could_run(ran: HiddenTestRun) -> bool:
