@@ -3,12 +3,11 @@
 import ast
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from configparser import ConfigParser
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 
 from packaging.metadata import parse_email
 from packaging.utils import canonicalize_name
@@ -46,21 +45,18 @@ _SAME_NAME = """
 """
 """Modules that are called as their distribution, with underscores for its hyphens."""
 
-DISTRIBUTION_OF_MODULE: Mapping[str, str] = MappingProxyType(
-    {name: name.replace("_", "-") for name in _SAME_NAME.split()}
-    | {
-        "OpenSSL": "pyopenssl",
-        "PIL": "pillow",
-        "attr": "attrs",
-        "bs4": "beautifulsoup4",
-        "dateutil": "python-dateutil",
-        "dotenv": "python-dotenv",
-        "pkg_resources": "setuptools<81",
-        "ruamel": "ruamel.yaml",
-        "yaml": "pyyaml",
-        "zope": "zope.interface",
-    }
-)
+DISTRIBUTION_OF_MODULE = {name: name.replace("_", "-") for name in _SAME_NAME.split()} | {
+    "OpenSSL": "pyopenssl",
+    "PIL": "pillow",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "pkg_resources": "setuptools<81",
+    "ruamel": "ruamel.yaml",
+    "yaml": "pyyaml",
+    "zope": "zope.interface",
+}
 """Distributions by the name of the module that they provide."""
 
 PLUGINS_BY_FIXTURE = {

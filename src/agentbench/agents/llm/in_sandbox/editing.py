@@ -97,12 +97,8 @@ def _write_new_file(root: str, path: str, text: str) -> str:
     return f"{printable(path)}: written, {len(text.encode())} bytes"
 
 
-_CALLS: dict[str, Callable[..., str]] = {
-    "list_files": list_files,
-    "read_file": read_file,
-    "search": search,
-    "edit": edit,
-}
+_TASKS: tuple[Callable[..., str], ...] = (list_files, read_file, search, edit)
+_CALLS = {task.__name__: task for task in _TASKS}
 
 
 def answer(task: str, root: str, given: dict[str, object]) -> str:
