@@ -14,7 +14,7 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
-from agentbench.tasks.dataset_rows import DatasetRow, Rejection, read_rows
+from agentbench.tasks.dataset_rows import Rejection, read_rows
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.swebench import patch_bytes, task_id_of
 
@@ -117,20 +117,14 @@ def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
         try:
             yield row.where, Prediction.model_validate(row.value)
         except ValidationError as error:
-            faults.extend(_entry_faults(row, error))
+            name = row.value.get("instance_id")
+            where = f"{row.where}: {name}" if isinstance(name, str) and name else row.where
+            told = (describe_validation_error(each, Prediction) for each in error.errors())
+            faults += [f"{where}: {fault}" for fault in told]
     if faults:
         left = len(faults) - _MAX_FAULTS
         more = [f"{path}: {left} more faults"] if left > 0 else []
         raise InputError(*faults[:_MAX_FAULTS], *more)
-
-
-def _entry_faults(row: DatasetRow, error: ValidationError) -> list[str]:
-    name = row.value.get("instance_id")
-    message = f": {name}" if isinstance(name, str) and name else ""
-    return [
-        f"{row.where}{message}: {describe_validation_error(each, Prediction)}"
-        for each in error.errors()
-    ]
 
 
 NO_PREDICTION: Final = "the file has no prediction for this instance"

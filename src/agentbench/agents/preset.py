@@ -1,5 +1,6 @@
 """Presets: how a client is installed, started and connected, and the agent that runs it."""
 
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from agentbench.sandbox.interface import Command, ImageId, ReadOnlyMount, Sandbo
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _TAIL_LINES = 12  # of each stream, which say why a client stopped
 
 PresetName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -264,10 +266,4 @@ class PresetAgent:
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     """A text with its placeholders replaced once; placeholders in the values are not replaced."""
-    parts = text.split("{")
-    out = [parts[0]]
-    for part in parts[1:]:
-        name, closed, rest = part.partition("}")
-        known = closed and name in values
-        out.append(values[name] + rest if known else "{" + part)
-    return "".join(out)
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)

@@ -35,9 +35,8 @@ def refuse_without_images(
             instance = folder.name if origin is None else origin.instance_id
             shutil.rmtree(folder)
             said = f"{reason}; {remedy}" if remedy else reason
-            refused.append(
-                Rejection(where=str(folder), instance=instance, field="image", what=said)
-            )
+            found = Rejection(where=str(folder), instance=instance, field="image", what=said)
+            refused.append(found)
     return refused
 
 
@@ -53,26 +52,22 @@ class _ImageChecker:
     def fault(self, folder: Path) -> str | None:
         """Why the image of a task is not available; None also if the task itself is invalid."""
         try:
-            task = with_image(
-                load_task(folder, mirrors=self._mirrors), self._provider, self._mirrors
-            )
+            loaded = load_task(folder, mirrors=self._mirrors)
+            task = with_image(loaded, self._provider, self._mirrors)
         except (InputError, GitCloneError):
             return None  # validation names its faults
         except UnavailableError as error:
             return one_line(str(error), limit=_MAX_REASON)
         key = _image_key(task)
         if key not in self._known:
-            self._known[key] = self._looked_for(task)
+            self._known[key] = None
+            try:
+                for name in _base_images(task):
+                    _build_missing(name, self._provider, self._say)
+                resolve_image(task, self._provider)
+            except UnavailableError as error:
+                self._known[key] = one_line(str(error), limit=_MAX_REASON)
         return self._known[key]
-
-    def _looked_for(self, task: Task) -> str | None:
-        try:
-            for name in _base_images(task):
-                _build_missing(name, self._provider, self._say)
-            resolve_image(task, self._provider)
-        except UnavailableError as error:
-            return one_line(str(error), limit=_MAX_REASON)
-        return None
 
 
 def _build_missing(name: str, provider: SandboxProvider, say: Callable[[str], None]) -> None:

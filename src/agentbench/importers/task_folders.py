@@ -33,7 +33,7 @@ class ConvertedTask:
 
 @dataclass(slots=True, kw_only=True)
 class ImportResult:
-    """The results of importing some folders."""
+    """The results of importing or exporting some tasks."""
 
     written: list[Path] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)

@@ -12,7 +12,6 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
-    from agentbench.importers.harbor.export import ExportResult
     from agentbench.importers.task_folders import ImportResult
 
 
@@ -119,9 +118,9 @@ def export_harbor(
     _print_export(exported, as_json=as_json, quiet=quiet)
 
 
-def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> None:
+def _print_export(exported: "ImportResult", *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        refused = [{"where": each.where, "what": each.what} for each in exported.refused]
+        refused = [{"where": each.where, "what": each.what} for each in exported.rejections]
         document = {"written": [str(path) for path in exported.written], "refused": refused}
         typer.echo(json.dumps(document, indent=1))
     else:
@@ -129,9 +128,9 @@ def _print_export(exported: "ExportResult", *, as_json: bool, quiet: bool) -> No
             typer.echo(printable(str(path), limit=500))
     for note in () if quiet else exported.notes:
         typer.echo(f"note: {printable(note, limit=500)}", err=True)
-    for refusal in exported.refused:
+    for refusal in exported.rejections:
         typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
-    message = f", {len(exported.refused)} refused" if exported.refused else ""
+    message = f", {len(exported.rejections)} refused" if exported.rejections else ""
     typer.echo(f"{counted(len(exported.written), 'task')} written{message}", err=True)
-    if exported.refused:
+    if exported.rejections:
         raise typer.Exit(ExitCode.INPUT)

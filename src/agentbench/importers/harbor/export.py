@@ -5,7 +5,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
@@ -130,24 +129,15 @@ _BASELINE_NOTE = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class ExportResult:
-    """The results of exporting some tasks."""
-
-    written: list[Path] = field(default_factory=list)
-    refused: list[Rejection] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 class _UnsupportedTaskError(ValueError):
     """A task that Harbor's format cannot express; the text says why."""
 
 
 def export_tasks(
     tasks: Sequence[Task], out: Path, mirrors: Mirrors, *, image: str, replace: bool = False
-) -> ExportResult:
+) -> task_folders.ImportResult:
     """Write a Harbor folder for each task, atomically."""
-    exported = ExportResult()
+    exported = task_folders.ImportResult()
     for task in tasks:
         path = out / task.id
         if os.path.lexists(path) and not replace:
@@ -155,7 +145,7 @@ def export_tasks(
         try:
             _write_folder(task, path, mirrors, image)
         except (_UnsupportedTaskError, GitCloneError, PatchDoesNotApplyError) as error:
-            exported.refused.append(Rejection(where=str(task.folder), what=str(error)))
+            exported.rejections.append(Rejection(where=str(task.folder), what=str(error)))
             continue
         exported.written.append(path)
         if task.answer_key.pass_to_pass == "baseline":

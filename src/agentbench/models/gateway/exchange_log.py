@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -227,10 +228,8 @@ def _turns_of(request: JsonObject) -> tuple[str, list[object]]:
 
 
 def _common_prefix(one: tuple[bytes, ...], other: tuple[bytes, ...]) -> int:
-    for at, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return at
-    return min(len(one), len(other))
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _digest(value: object) -> bytes:
