@@ -104,9 +104,8 @@ def single_service(document: object) -> ComposeService:
         raise UnsupportedComposeError("services: names no container")
     if len(services) > 1:
         names = ", ".join(sorted(map(str, services)))
-        raise UnsupportedComposeError(
-            f"services: starts {len(services)} ({names}); a sandbox is one"
-        )
+        many = f"starts {len(services)} ({names})"
+        raise UnsupportedComposeError(f"services: {many}; a sandbox is one")
     ((name, service),) = services.items()
     if not isinstance(service, dict):
         raise UnsupportedComposeError(f"services.{name}: is not a table")
@@ -115,8 +114,9 @@ def single_service(document: object) -> ComposeService:
         raise UnsupportedComposeError(f"{where}.{key}: asks for what a sandbox does not give")
     for volume in service.get("volumes") or ():
         if not _OWN_VARIABLE.search(str(volume)):
+            mounted = str(volume)[:80]
             raise UnsupportedComposeError(
-                f"{where}.volumes: mounts {str(volume)[:80]!r}, which is not there"
+                f"{where}.volumes: mounts {mounted!r}, which is not there"
             )
     return _parse_service(service, where)
 
@@ -144,9 +144,8 @@ def _variables(given: object, where: str) -> Iterator[tuple[str, str]]:
         if _OWN_VARIABLE.search(text):
             continue  # Terminal-Bench's own variables, such as TEST_DIR
         if "$" in text:
-            raise UnsupportedComposeError(
-                f"{where}.environment.{key}: would be taken from the host"
-            )
+            what = f"{where}.environment.{key}"
+            raise UnsupportedComposeError(f"{what}: would be taken from the host")
         yield str(key), text
 
 

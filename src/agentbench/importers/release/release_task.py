@@ -185,10 +185,8 @@ def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
         raise InputError(found.replace("it ", "the newer release ", 1))
     size = len(found.tests_patch) + len(found.solution_patch)
     if size > _MAX_PATCH:
-        raise InputError(
-            f"the releases differ by {size / 2**20:.1f} MiB of patches, "
-            f"expected {_MAX_PATCH >> 20} at most"
-        )
+        differ = f"the releases differ by {size / 2**20:.1f} MiB of patches"
+        raise InputError(f"{differ}, expected {_MAX_PATCH >> 20} at most")
     return found
 
 
@@ -209,9 +207,9 @@ def changed_test_names(fix: FixCommit) -> tuple[str, ...]:
 
 
 def _run_git(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> None:
-    answer = git(*arguments, cwd=cwd, env=env)
-    if not answer.ok:
-        raise InputError(f"the release cannot be kept as a commit: {answer.error_message}")
+    git(*arguments, cwd=cwd, env=env).output_or(
+        lambda message: InputError(f"the release cannot be kept as a commit: {message}")
+    )
 
 
 _COMPILING = frozenset(

@@ -85,10 +85,8 @@ def _parse_recipes(text: str, where: str) -> InstallRecipes:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{where}: expected TOML: {error}") from None
     except ValidationError as error:
-        faults = [
-            f"{where}: {describe_validation_error(each, InstallRecipes)}" for each in error.errors()
-        ]
-        raise InputError(*faults) from None
+        faults = (describe_validation_error(each, InstallRecipes) for each in error.errors())
+        raise InputError(*(f"{where}: {fault}" for fault in faults)) from None
 
 
 DOCKERFILE: Final = "environment/Dockerfile"
@@ -223,9 +221,8 @@ def _by_recipe(recipe: InstallRecipe) -> InstanceEnvironment:
     files = {}
     if recipe.apt:
         packages = " ".join(recipe.apt)
-        text = _APT_DOCKERFILE.format(
-            image=image or f"{_BASE_IMAGE}:3.11", packages=packages, user=_USER
-        )
+        base = image or f"{_BASE_IMAGE}:3.11"
+        text = _APT_DOCKERFILE.format(image=base, packages=packages, user=_USER)
         files[DOCKERFILE] = text.encode()
     return InstanceEnvironment(
         environment=_environment(None if files else image, files, recipe),

@@ -114,18 +114,16 @@ class LiveUpstream:
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
         """Send a request with the real key."""
         endpoint = self._endpoints.by_format[call.route.api_format]
-        request = self._client.build_request(
-            "POST", _url(endpoint, call), headers=_headers(endpoint, call), content=call.body
-        )
+        url, headers = _url(endpoint, call), _headers(endpoint, call)
+        request = self._client.build_request("POST", url, headers=headers, content=call.body)
         try:
             response = await self._client.send(request, stream=True)
         except httpx2.TransportError as fault:
             raise _connection_error(fault) from fault
         try:
             headers = _filtered_headers(response.headers.multi_items(), _DROPPED_FROM_RESPONSES)
-            yield ProviderResponse(
-                status=response.status_code, headers=headers, chunks=_response_chunks(response)
-            )
+            chunks = _response_chunks(response)
+            yield ProviderResponse(status=response.status_code, headers=headers, chunks=chunks)
         finally:
             await response.aclose()
 
@@ -276,9 +274,8 @@ def _raise_if_unusable(
         case ModelErrorKind.QUOTA:
             raise UsageError(f"the account of the key in {variable} has no credit left: {said}")
         case ModelErrorKind.UNKNOWN_MODEL:
-            raise UsageError(
-                f"{url} knows no model {model!r}: {said}; check --model and --base-url"
-            )
+            unknown = f"{url} knows no model {model!r}"
+            raise UsageError(f"{unknown}: {said}; check --model and --base-url")
         case ModelErrorKind.CONNECTION | ModelErrorKind.TIMEOUT | ModelErrorKind.SERVER_ERROR:
             raise UnavailableError(f"{url}: {said}; check --base-url and the network, {_SKIP_HINT}")
         case ModelErrorKind.CUT_STREAM:

@@ -66,7 +66,9 @@ def find_tests(tree: Path) -> FoundTests:
         if not is_collected_by_default(name) and not _is_in_test_folder(PurePosixPath(name)):
             continue
         text = read_project_file(tree, name) or ""
-        if is_collected_by_default(name) or _is_test(name, text):
+        # pytest also finds tests in other files that it is given by name.
+        given = PurePosixPath(name).name != "conftest.py" and has_tests(text.encode())
+        if is_collected_by_default(name) or given:
             files.append(name)
         if len(files) <= _MOST_READ:
             seen = seen.with_(_tests_in(parse_python(text)))
@@ -78,11 +80,6 @@ def is_collected_by_default(name: str) -> bool:
     """Whether pytest collects a file with this path by default."""
     last = PurePosixPath(name).name
     return last.endswith(".py") and (last.startswith("test_") or last.endswith("_test.py"))
-
-
-def _is_test(name: str, text: str) -> bool:
-    """Whether pytest finds tests in a file that it is given by name."""
-    return PurePosixPath(name).name != "conftest.py" and has_tests(text.encode())
 
 
 def _is_in_test_folder(path: PurePosixPath) -> bool:
